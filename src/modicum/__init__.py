@@ -1,0 +1,44 @@
+"""modicum: how little personal data does this prediction need, and what could still leak?
+
+Public names are loaded when they are first used, so that `import modicum` stays cheap.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Attribute": "modicum.table.schema",
+    "Schema": "modicum.table.schema",
+    "Generalization": "modicum.generalization",
+    "load": "modicum.generalization",
+    "PrivacyTree": "modicum.minimizers",
+    "Uniform": "modicum.minimizers",
+    "FeatureSelection": "modicum.minimizers",
+}
+_MODULES = ("datasets", "errors")
+
+__all__ = ["Attribute", "FeatureSelection", "Generalization", "PrivacyTree", "Schema", "Uniform", "datasets", "load"]
+
+if TYPE_CHECKING:
+    from modicum import datasets as datasets
+    from modicum.generalization import Generalization as Generalization
+    from modicum.generalization import load as load
+    from modicum.minimizers import FeatureSelection as FeatureSelection
+    from modicum.minimizers import PrivacyTree as PrivacyTree
+    from modicum.minimizers import Uniform as Uniform
+    from modicum.table.schema import Attribute as Attribute
+    from modicum.table.schema import Schema as Schema
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"modicum.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'modicum' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOME, *_MODULES, "__version__"])

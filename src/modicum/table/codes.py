@@ -1,0 +1,208 @@
+"""Attributes as small integers, coded once; everything that counts works on these codes.
+
+A number with at most 256 distinct values is coded exactly; one with more by at most 256 groups of neighbouring values
+of about equal weight. The groups depend only on the distinct values and their counts, so an engine that can count can
+make the same ones. Missing is a code of its own, the last, where it occurs at fit. The coding remembers how often each
+code occurred and one typical value, from which an artifact's representatives are made.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataError
+from modicum.table.frames import as_frame, column, is_array, numbers, texts
+from modicum.table.schema import Attribute, Schema
+from modicum.table.values import Floats, shortest_between
+
+MAX_CODES = 256
+MAX_CATEGORIES = 10_000
+
+CodeArray = npt.NDArray[np.uint16]
+Weights = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NumberCoding:
+    """A number or date: code i holds `edges[i-1] < x <= edges[i]`."""
+
+    attribute: Attribute
+    edges: Floats
+    typical: Floats
+    counts: Weights
+    missing: int
+
+    @property
+    def n_values(self) -> int:
+        return len(self.typical)
+
+    def encode(self, series: nw.Series[Any]) -> CodeArray:
+        values = numbers(series, self.attribute)
+        codes = np.searchsorted(self.edges, values, side="left")
+        codes[np.isnan(values)] = missing_code(self)
+        return codes.astype(np.uint16)
+
+
+@dataclass(frozen=True)
+class CategoryCoding:
+    """A category: code i holds `values[i]`; in order for an ordered one, by name otherwise."""
+
+    attribute: Attribute
+    values: tuple[str, ...]
+    counts: Weights
+    missing: int
+
+    @property
+    def n_values(self) -> int:
+        return len(self.values)
+
+    def encode(self, series: nw.Series[Any]) -> CodeArray:
+        codes, words = texts(series)
+        position = {value: i for i, value in enumerate(self.values)}
+        unseen = usual_code(self)
+        lookup = np.array([position.get(word, unseen) for word in words] + [missing_code(self)], dtype=np.uint16)
+        return lookup[codes]
+
+
+Coding = NumberCoding | CategoryCoding
+
+
+def usual_code(coding: Coding) -> int:
+    """Where a value never seen at fit counts: the most frequent category, the median number."""
+    if isinstance(coding, CategoryCoding):
+        return int(np.argmax(coding.counts))
+    return weighted_median(coding.counts)
+
+
+def missing_code(coding: Coding) -> int:
+    """The code of a missing value: the last one, or the usual code where none was missing at fit."""
+    return coding.n_values if coding.missing else usual_code(coding)
+
+
+def weighted_median(counts: Weights) -> int:
+    """The index of the lower median of a histogram.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import weighted_median
+    >>> weighted_median(np.array([1, 1, 5]))
+    2
+    """
+    return int(np.searchsorted(np.cumsum(counts), (counts.sum() + 1) // 2))
+
+
+@dataclass(frozen=True)
+class Coder:
+    """How a table's features become codes.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.table.codes import Coder
+    >>> X = pd.DataFrame({"age": [31, 45, None], "job": ["nurse", "clerk", "nurse"]})
+    >>> coder = Coder.fit(X, md.Schema.infer(X))
+    >>> coder.encode(X).tolist(), coder.sizes
+    ([[0, 1], [1, 0], [2, 1]], [3, 2])
+    """
+
+    schema: Schema
+    codings: tuple[Coding, ...]
+
+    @classmethod
+    def fit(cls, X: Any, schema: Schema, weights: Weights | None = None) -> "Coder":
+        """Learn the codes of the schema's features; `weights` are how many records each row stands for."""
+        frame = as_frame(X, schema.features if is_array(X) else None)
+        if len(frame) == 0:
+            raise DataError("The data has no rows.")
+        schema.check(frame)
+        codings = [_fit_one(schema[name], column(frame, name), weights) for name in schema.features]
+        return cls(schema, tuple(codings))
+
+    @property
+    def names(self) -> list[str]:
+        return self.schema.features
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many codes each attribute has, missing included where it occurs."""
+        return [coding.n_values + (coding.missing > 0) for coding in self.codings]
+
+    def encode(self, X: Any) -> CodeArray:
+        """The codes of X, one row per record; a value never seen at fit takes the usual code."""
+        frame = as_frame(X, self.names if is_array(X) else None)
+        codes = np.empty((len(frame), len(self.codings)), dtype=np.uint16)
+        for j, coding in enumerate(self.codings):
+            codes[:, j] = coding.encode(column(frame, coding.attribute.name))
+        return codes
+
+
+def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> Coding:
+    fit = _fit_category if attribute.is_category else _fit_number
+    coding = fit(attribute, series, weights)
+    if coding.counts.sum() == 0:
+        raise DataError(f"The column {attribute.name!r} holds no value at all; leave it out.")
+    return coding
+
+
+def _fit_number(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> NumberCoding:
+    values = numbers(series, attribute)
+    if np.isinf(values).any():
+        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
+    present = ~np.isnan(values)
+    distinct, inverse = np.unique(values[present], return_inverse=True)
+    counts = _counts(inverse, len(distinct), None if weights is None else weights[present])
+    starts = np.flatnonzero(_group_starts(counts))
+    last = np.append(starts[1:], len(distinct)) - 1
+    middle = [start + weighted_median(counts[start : end + 1]) for start, end in zip(starts, last, strict=True)]
+    missing = int((~present).sum() if weights is None else weights[~present].sum())
+    edges = shortest_between(distinct[last[:-1]], distinct[starts[1:]])
+    totals = np.add.reduceat(counts, starts) if len(starts) else counts
+    return NumberCoding(attribute, edges, distinct[middle] if middle else distinct, totals, missing)
+
+
+def _group_starts(counts: Weights) -> npt.NDArray[np.bool_]:
+    """Where a new code begins: at every distinct value, or at every 1/256 of the records."""
+    if len(counts) <= MAX_CODES:
+        return np.ones(len(counts), dtype=bool)
+    before = np.cumsum(counts) - counts
+    group = before * MAX_CODES // counts.sum()
+    return np.diff(group, prepend=-1) > 0
+
+
+def _fit_category(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> CategoryCoding:
+    codes, words = texts(series)
+    declared = [] if attribute.domain is None else [str(v) for v in attribute.domain]
+    values = declared or _in_order(attribute, words)
+    if len(values) > MAX_CATEGORIES:
+        raise DataError(
+            f"The column {attribute.name!r} has {len(values):,} different categories, more than {MAX_CATEGORIES:,}; "
+            "declare it an identifier or a number, or group its values first."
+        )
+    position = {value: i for i, value in enumerate(values)}
+    lookup = np.array([position[word] for word in words] + [len(values)], dtype=np.int64)
+    counts = _counts(lookup[codes], len(values) + 1, weights)
+    return CategoryCoding(attribute, tuple(values), counts[:-1], int(counts[-1]))
+
+
+def _in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:
+    try:
+        return sorted(words, key=lambda word: (float(word), word))
+    except ValueError:
+        if attribute.kind == "ordered":
+            raise DataError(
+                f"The column {attribute.name!r} is ordered, but its order is not known; "
+                "give its values in order as its domain."
+            ) from None
+        return sorted(words)
+
+
+def _counts(codes: npt.NDArray[np.int64], size: int, weights: Weights | None) -> Weights:
+    if weights is None:
+        return np.bincount(codes, minlength=size).astype(np.int64)
+    # Sums of whole numbers below 2**53 are exact in float64.
+    return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)

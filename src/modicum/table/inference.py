@@ -1,0 +1,178 @@
+"""Kinds from data, and suggestions with reasons: what a person should look at before anything is decided.
+
+Kinds are needed to go on, so they are set here from the dtype; roles never are. Everything that is only likely
+(an identifier, a special category, a code written as a number, a proxy) becomes a `Suggestion`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from modicum.errors import DataError
+from modicum.table.frames import as_frame, numbers, texts
+from modicum.table.schema import Attribute, Kind, Schema, Storage, Suggestion
+
+_SAMPLE = 20_000  # rows looked at for associations
+_PROXY = 0.5  # bias-corrected Cramér's V from which one attribute tells much about another
+
+_IDENTIFIERS = "name surname firstname lastname email mail phone telephone mobile ssn passport iban address street ip \
+username login id uuid guid memberid customerid userid patientid licence license plate"
+# GDPR Article 9(1), by the words that column names use.
+_SPECIAL = {
+    "racial or ethnic origin": "race racial ethnic ethnicity ancestry hisp hispanic rac1p origin nativity",
+    "political opinions": "political party politics vote voting",
+    "religious or philosophical beliefs": "religion religious faith church belief",
+    "trade union membership": "union",
+    "genetic or biometric data": "genetic genome dna biometric fingerprint",
+    "health": "health disability disabled dis diagnosis disease medical drug drugs medication icd charlson pcg dear \
+deye dphy drem hiv pregnant pregnancy smoker bmi",
+    "sex life or sexual orientation": "sexual orientation lgbt",
+}
+_QUASI = "age agep birth birthday dob born sex gender zip zipcode postcode postal city county puma state country \
+nationality citizenship cit occupation occp job profession workclass education schl marital mar married relationship \
+race language household children income salary"
+
+
+def infer_schema(X: Any) -> tuple[Schema, list[Suggestion]]:
+    """The kinds of X's columns, and what a person should consider about them."""
+    frame = as_frame(X)
+    if not frame.columns:
+        raise DataError("The data has no columns.")
+    attributes = [_attribute(frame[name], name) for name in frame.columns]
+    suggestions = [s for a in attributes for s in _about(frame[a.name], a)]
+    flagged = {s.attribute for s in suggestions if s.topic == "special category"}
+    suggestions += _proxies(frame, attributes, flagged)
+    return Schema(attributes=tuple(attributes)), suggestions
+
+
+def _attribute(series: nw.Series[Any], name: str) -> Attribute:
+    dtype = series.dtype
+    if dtype == nw.Boolean:
+        return Attribute(name=name, kind="category", storage="boolean")
+    if dtype == nw.Enum or _is_ordered_categorical(series):
+        return Attribute(name=name, kind="ordered", domain=tuple(series.cat.get_categories().to_list()))
+    if isinstance(dtype, nw.Datetime | nw.Date):
+        return Attribute(name=name, kind="date", storage="date" if _all_midnight(series) else "datetime")
+    if dtype.is_numeric():
+        return Attribute(name=name, kind="number", storage=_number_storage(series))
+    return Attribute(name=name, kind=_object_kind(series), storage=_object_storage(series))
+
+
+def _is_ordered_categorical(series: nw.Series[Any]) -> bool:
+    native = series.to_native()
+    return isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype) and bool(native.cat.ordered)
+
+
+def _all_midnight(series: nw.Series[Any]) -> bool:
+    values = numbers(series, Attribute(name=series.name, kind="date"))
+    return bool(np.all(values[~np.isnan(values)] % 86_400 == 0))
+
+
+def _number_storage(series: nw.Series[Any]) -> Storage:
+    values = series.to_numpy().astype(np.float64)
+    finite = values[np.isfinite(values)]
+    return "integer" if np.array_equal(finite, np.floor(finite)) else "float"
+
+
+def _object_kind(series: nw.Series[Any]) -> Kind:
+    return "number" if _object_storage(series) in ("integer", "float") else "category"
+
+
+def _object_storage(series: nw.Series[Any]) -> Storage:
+    """Object columns in pandas may hold plain Python numbers or booleans; categoricals may hold numbers."""
+    if isinstance(series.dtype, nw.Categorical):
+        return "text"
+    inferred = pd.api.types.infer_dtype(series.to_numpy(), skipna=True)
+    storages: dict[str, Storage] = {"integer": "integer", "floating": "float", "boolean": "boolean"}
+    return storages.get(inferred, "text")
+
+
+def _about(series: nw.Series[Any], attribute: Attribute) -> Iterator[Suggestion]:
+    name, words = attribute.name, _words(attribute.name)
+    n, distinct = len(series), int(series.n_unique())
+    if words & set(_IDENTIFIERS.split()):
+        yield Suggestion(attribute=name, topic="identifier", reason="its name reads like a direct identifier; drop it?")
+    elif attribute.kind == "category" and n > 50 and distinct > 0.9 * n:
+        reason = f"{distinct:,} different values in {n:,} rows, nearly one each: a direct identifier? Drop it?"
+        yield Suggestion(attribute=name, topic="identifier", reason=reason)
+    for category, known in _SPECIAL.items():
+        if words & set(known.split()):
+            reason = f"may be a special category under GDPR Article 9 ({category}); is it needed at all?"
+            yield Suggestion(attribute=name, topic="special category", reason=reason)
+    if words & set(_QUASI.split()):
+        reason = "a common quasi-identifier: others may know it of a person"
+        yield Suggestion(attribute=name, topic="quasi-identifier", reason=reason)
+    if attribute.kind == "number" and attribute.storage == "integer" and _looks_like_code(series, distinct, n):
+        reason = "whole numbers that look like codes; if they are not amounts, declare it a category"
+        yield Suggestion(attribute=name, topic="kind", reason=reason)
+
+
+def _words(name: str) -> set[str]:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return set(re.split(r"[^a-z0-9]+", spaced.lower())) - {""}
+
+
+def _looks_like_code(series: nw.Series[Any], distinct: int, n: int) -> bool:
+    """Few values with gaps or no natural zero, or long runs of digits: an amount would fill its range more evenly."""
+    values = np.unique(series.to_numpy().astype(np.float64))
+    values = values[np.isfinite(values)]
+    if len(values) < 3 or n < 100:
+        return False
+    few = distinct <= 20 and values[0] in (0, 1) and np.array_equal(values, np.arange(values[0], values[-1] + 1))
+    gaps = np.diff(values)
+    jumpy = distinct <= 1000 and values[0] >= 100 and gaps.max() >= 20 * np.median(gaps)
+    return bool(few or jumpy)
+
+
+def _proxies(
+    frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]
+) -> Iterator[Suggestion]:
+    if not flagged:
+        return
+    step = max(1, len(frame) // _SAMPLE)
+    coarse = {a.name: _coarse_codes(frame[a.name][::step], a) for a in attributes}
+    for target in sorted(flagged):
+        for attribute in attributes:
+            if attribute.name in flagged:
+                continue
+            strength = association(coarse[attribute.name], coarse[target])
+            if strength >= _PROXY:
+                reason = f"tells much about {target!r} (Cramér's V {strength:.2f}): a proxy for it?"
+                yield Suggestion(attribute=attribute.name, topic="proxy", reason=reason)
+
+
+def _coarse_codes(series: nw.Series[Any], attribute: Attribute) -> npt.NDArray[np.int64]:
+    if attribute.is_category:
+        return texts(series)[0]
+    values = numbers(series, attribute)
+    present = values[np.isfinite(values)]
+    edges = np.unique(np.quantile(present, np.linspace(0.1, 0.9, 9))) if len(present) else np.empty(0)
+    return np.where(np.isnan(values), -1, np.searchsorted(edges, values))
+
+
+def association(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> float:
+    """Bias-corrected Cramér's V of two coded columns (Bergsma 2013); 0 where one is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.inference import association
+    >>> association(np.array([0, 1] * 50), np.array([0, 1] * 50))
+    1.0
+    """
+    _, rows = np.unique(a, return_inverse=True)
+    _, cols = np.unique(b, return_inverse=True)
+    r, c, n = int(rows.max()) + 1, int(cols.max()) + 1, len(a)
+    if min(r, c) < 2 or r * c > 4_000_000:
+        return 0.0
+    table = np.bincount(rows * c + cols, minlength=r * c).reshape(r, c).astype(np.float64)
+    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / n
+    phi = float(((table - expected) ** 2 / expected).sum()) / n
+    corrected = max(0.0, phi - (r - 1) * (c - 1) / (n - 1))
+    width = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
+    return round(float(np.sqrt(min(1.0, corrected / width))), 4) if width > 0 else 0.0

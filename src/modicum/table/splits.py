@@ -1,0 +1,84 @@
+"""Disjoint rows for each purpose: learn, choose, report (papers/0 Appendix F: 60%, 10%, 30%)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from modicum.errors import DataError, ParameterError
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Row numbers of the three parts; no row, and no person, is in two of them."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+
+
+def split_rows(
+    y: Any,
+    *,
+    persons: Any | None = None,
+    validation: float = 0.1,
+    test: float = 0.3,
+    random_state: int | np.random.RandomState | None = 0,
+) -> Split:
+    """Split rows into train, validation and test.
+
+    The test part is drawn first and purely at random, so that what is reported on it is an honest sample. From what is
+    left, one record of every class goes to train (papers/0 Appendix F: the tree needs each class at least once); the
+    rest is drawn at random. Rows that share a value of `persons` stay together.
+
+    Examples
+    --------
+    >>> from modicum.table.splits import split_rows
+    >>> parts = split_rows(["no"] * 90 + ["yes"] * 10)
+    >>> len(parts.train), len(parts.validation), len(parts.test)
+    (60, 10, 30)
+    """
+    labels = np.asarray(pd.factorize(np.asarray(y))[0])
+    n = len(labels)
+    if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
+        raise ParameterError(f"The parts must leave rows to learn from. Got validation={validation}, test={test}.")
+    if n < 3:
+        raise DataError(f"The data has {n} rows; splitting needs at least 3.")
+    units = np.arange(n) if persons is None else _units(persons, n)
+    order = check_random_state(random_state).permutation(int(units.max()) + 1)
+    sizes = np.bincount(units)[order]
+    drawn = np.cumsum(sizes)
+    n_test = int(np.searchsorted(drawn, round(test * n), side="right"))
+    rest = order[n_test:]
+    first = _one_per_class(units, labels, rest)
+    rest = np.concatenate([rest[first], rest[~first]])
+    drawn = np.cumsum(np.bincount(units)[rest])
+    n_train = int(np.searchsorted(drawn, round((1 - test - validation) * n), side="right"))
+    n_train = max(n_train, int(first.sum()), 1)
+    part = np.zeros(len(order), dtype=np.int8)
+    part[rest[:n_train]], part[rest[n_train:]], part[order[:n_test]] = 0, 1, 2
+    of_row = part[units]
+    return Split(*(np.flatnonzero(of_row == k) for k in range(3)))
+
+
+def _units(persons: Any, n: int) -> Rows:
+    codes = pd.factorize(np.asarray(persons), use_na_sentinel=False)[0]
+    if len(codes) != n:
+        raise DataError(f"There are {len(codes)} persons for {n} rows.")
+    return np.asarray(codes, dtype=np.int64)
+
+
+def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool_]:
+    """Marks, among the units in `rest`, the first that holds each class."""
+    rank = np.full(int(units.max()) + 1, len(rest), dtype=np.int64)
+    rank[rest] = np.arange(len(rest))
+    best = np.full(int(labels.max()) + 1, len(rest), dtype=np.int64)
+    np.minimum.at(best, labels, rank[units])
+    chosen = np.zeros(len(rest), dtype=bool)
+    chosen[best[best < len(rest)]] = True
+    return chosen

@@ -1,0 +1,108 @@
+"""One value at a time: canonical text, short decimals, dates as numbers.
+
+Everything that must mean the same in Python, SQL and JavaScript starts here:
+
+- a category is compared as *canonical text*: integral numbers without a point, booleans `true` and `false`, Unicode in
+  normal form C, nothing trimmed;
+- a date is a number: seconds since 1970-01-01 UTC, so that dates and numbers share one notion of an interval;
+- a boundary between two neighbouring values is the shortest decimal strictly between them.
+"""
+
+import datetime as dt
+import unicodedata
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def canonical(value: Any) -> str:
+    """The text by which a category is known.
+
+    Examples
+    --------
+    >>> from modicum.table.values import canonical
+    >>> canonical(3.0), canonical(True), canonical(0.5), canonical(" a ")
+    ('3', 'true', '0.5', ' a ')
+    """
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else str(value)
+    if isinstance(value, dt.date | np.datetime64):
+        return iso(seconds(value))
+    return unicodedata.normalize("NFC", str(value))
+
+
+def seconds(value: Any) -> float:
+    """A date, a datetime or ISO text as seconds since 1970 (UTC where no zone is given).
+
+    Examples
+    --------
+    >>> from modicum.table.values import seconds
+    >>> seconds("1970-01-02")
+    86400.0
+    """
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, str):
+        value = dt.datetime.fromisoformat(value)
+    if not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=dt.UTC)
+    return (value - _EPOCH).total_seconds()
+
+
+def iso(value: float) -> str:
+    """Seconds since 1970 as ISO text, without the time where it is midnight.
+
+    Examples
+    --------
+    >>> from modicum.table.values import iso
+    >>> iso(86400.0), iso(90000.5)
+    ('1970-01-02', '1970-01-02T01:00:00.500000')
+    """
+    moment = (_EPOCH + dt.timedelta(seconds=value)).replace(tzinfo=None)
+    return moment.date().isoformat() if moment.time() == dt.time() else moment.isoformat()
+
+
+def shortest_between(low: Floats, high: Floats) -> Floats:
+    """For each pair low < high, the decimal with the fewest digits strictly between them, nearest their middle.
+
+    Where no such float64 exists (the two are neighbours), `low` itself. A boundary found this way is no observed
+    value, so that an artifact does not publish one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.values import shortest_between
+    >>> shortest_between(np.array([19.0, 15.0, 5.0, -1.0]), np.array([21.0, 25.0, 6.0, 0.003]))
+    array([20. , 20. ,  5.5,  0. ])
+    """
+    result = low.astype(np.float64)
+    middle = low / 2 + high / 2
+    spans_zero = (low < 0) & (high > 0)
+    result[spans_zero] = 0.0
+    open_ = ~spans_zero
+    if not open_.any():
+        return result
+    top = int(np.ceil(np.log10(np.max(np.abs([low[open_], high[open_]])))))
+    for power in range(top, -23, -1):
+        # Dividing by 10**n (exact up to n = 22) rounds once, so the float found is the one its short text denotes.
+        scaled = middle / 10.0**power if power >= 0 else middle * 10.0**-power
+        whole = np.round(scaled)
+        for shift in (0.0, -1.0, 1.0):
+            candidate = (whole + shift) * 10.0**power if power >= 0 else (whole + shift) / 10.0**-power
+            found = open_ & (candidate > low) & (candidate < high)
+            result[found] = candidate[found]
+            open_ = open_ & ~found
+        if not open_.any():
+            break
+    return result
