@@ -5,7 +5,7 @@ codes into a list of canonical texts, -1 for missing). Nothing else in the libra
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -43,7 +43,7 @@ def as_frame(X: Any, names: Sequence[str] | None = None) -> nw.DataFrame[Any]:
     if isinstance(X, nw.DataFrame):
         return X
     if is_lazy(X):
-        return nw.from_native(X).collect()
+        return cast(nw.LazyFrame[Any], nw.from_native(X)).collect()
     if is_array(X):
         X = _array_frame(X, names)
     elif isinstance(X, pd.DataFrame):
@@ -90,10 +90,10 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
         # A mixed column may hold 1 and True, which hash alike but are different texts.
         values = np.array([None if _is_missing(value) else canonical(value) for value in values], dtype=object)
     first, distinct = pd.factorize(values)
-    words = [canonical(value) for value in distinct]
-    second, unique_words = pd.factorize(np.array(words, dtype=object)) if words else (np.empty(0, np.int64), [])
-    codes = np.append(second, -1)[first]
-    return codes.astype(np.int64), [str(word) for word in unique_words]
+    words = [canonical(value) for value in distinct.tolist()]
+    position = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    lookup = np.array([position[word] for word in words] + [-1], dtype=np.int64)
+    return lookup[first], list(position)
 
 
 def _is_missing(value: Any) -> bool:
@@ -139,7 +139,7 @@ def same_kind(columns: Mapping[str, Any], like: Any) -> Any:
 
 def _plain(values: Any, name: str, backend: Any) -> nw.Series[Any]:
     if isinstance(values, pd.Categorical):
-        labels = np.append(np.asarray(values.categories, dtype=object), None)
-        dtype = nw.Enum([str(label) for label in values.categories])
-        return nw.new_series(name, list(labels[values.codes]), dtype=dtype, backend=backend)
+        labels = [str(label) for label in values.categories]
+        named = np.array(labels, dtype=object)[values.codes]
+        return nw.new_series(name, named.tolist(), dtype=nw.Enum(labels), backend=backend)
     return nw.new_series(name, values, backend=backend)

@@ -129,9 +129,7 @@ def _looks_like_code(series: nw.Series[Any], distinct: int, n: int) -> bool:
     return bool(few or jumpy)
 
 
-def _proxies(
-    frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]
-) -> Iterator[Suggestion]:
+def _proxies(frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]) -> Iterator[Suggestion]:
     if not flagged:
         return
     step = max(1, len(frame) // _SAMPLE)

@@ -312,12 +312,8 @@ class Schema(BaseModel):
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The schema as YAML text, written to `path` where one is given."""
-        content = [attribute.model_dump(exclude_defaults=True) for attribute in self.attributes]
-        plain = [{k: list(v) if isinstance(v, tuple) else v for k, v in entry.items()} for entry in content]
-        for entry in plain:
-            if entry.get("hierarchy"):
-                entry["hierarchy"] = {value: list(path_) for value, path_ in entry["hierarchy"].items()}
-        text = yaml.safe_dump({"attributes": plain}, sort_keys=False, allow_unicode=True, width=1000)
+        content = [attribute.model_dump(mode="json", exclude_defaults=True) for attribute in self.attributes]
+        text = yaml.safe_dump({"attributes": content}, sort_keys=False, allow_unicode=True, width=1000)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text

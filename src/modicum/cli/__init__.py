@@ -1,0 +1,1 @@
+"""The commands. Nothing imports this package; `print` lives only here."""

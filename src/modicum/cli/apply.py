@@ -1,0 +1,53 @@
+"""`modicum apply`: an artifact on a file, streamed through DuckDB."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import narwhals.stable.v2 as nw
+import typer
+
+from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, names, out
+from modicum.errors import DataError
+from modicum.generalization import Generalization, load
+from modicum.generalization.bins import Dropped
+from modicum.generalization.lazy import lazy_columns, refuse_in_engine
+from modicum.table.files import connected, copy_table, file_format, replacing, scan_table
+
+
+def apply(
+    artifact: ArtifactArgument,
+    file: FileArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the result (.csv or .parquet).")],
+    keep_columns: Annotated[
+        list[str] | None, typer.Option(help="Columns to pass through as they are, such as an id and the label.")
+    ] = None,
+    form: Annotated[
+        Literal["labels", "codes", "values"],
+        typer.Option("--as", help="Buckets as labels, as codes, or as one representative value each."),
+    ] = "labels",
+    missing: MissingOption = None,
+) -> None:
+    """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
+    g = load(artifact)
+    file_format(output)
+    with connected() as connection, replacing(output) as temporary:
+        everything = scan_table(connection, file, g.schema, missing=missing or ())
+        kept = names(keep_columns, everything.columns) or []
+        _refuse_detail(g, kept)
+        lazy = nw.from_native(everything)
+        chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
+        if not chosen and not kept:
+            raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
+        refuse_in_engine(chosen, lazy)
+        result = lazy.select(*(nw.col(name) for name in kept), *lazy_columns(chosen, lazy, form))
+        copy_table(result.to_native(), temporary, everything, g.schema)
+    out.print(f"Written to {output}.", markup=False)
+
+
+def _refuse_detail(g: Generalization, kept: list[str]) -> None:
+    collected = [name for name in kept if name in g.names]
+    if collected:
+        raise DataError(
+            f"The column {collected[0]!r} is an attribute of this generalization; passing it through would keep its "
+            "full detail."
+        )

@@ -1,0 +1,27 @@
+"""`modicum describe`: an artifact in words."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from modicum.cli.options import ArtifactArgument, JsonOption, MissingOption, out
+from modicum.cli.tables import show_description
+from modicum.generalization import load
+from modicum.table.files import read_table
+
+
+def describe(
+    artifact: ArtifactArgument,
+    file: Annotated[Path | None, typer.Argument(help="Records to show shares and the smallest group for.")] = None,
+    missing: MissingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say in words what a generalization collects; with a FILE, also the share of each bucket."""
+    g = load(artifact)
+    description = g.describe(None if file is None else read_table(file, missing=missing or ()))
+    if as_json:
+        typer.echo(json.dumps(description.to_dict()))
+    else:
+        show_description(description, out)

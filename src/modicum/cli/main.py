@@ -1,0 +1,51 @@
+"""The entry point: one sentence and exit code 2 for bad input."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import modicum
+from modicum.cli import apply, demo, describe, minimize
+from modicum.errors import ModicumError
+
+app = typer.Typer(
+    name="modicum",
+    help="How little personal data does this prediction need, and what could still leak?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.demo)
+app.command("minimize")(minimize.minimize)
+app.command("apply")(apply.apply)
+app.command("describe")(describe.describe)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(modicum.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, help="Show the version and leave.")] = False,
+) -> None:
+    """How little personal data does this prediction need, and what could still leak?"""
+
+
+def run() -> None:
+    """Run the command line; bad input is one sentence on standard error and exit code 2."""
+    try:
+        app()
+    except ModicumError as error:
+        sys.stderr.write(f"modicum: {error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("modicum: stopped.\n")
+        sys.exit(130)
+    except OSError as error:
+        sys.stderr.write(f"modicum: {error.strerror or error}: {error.filename or ''}\n")
+        sys.exit(2)

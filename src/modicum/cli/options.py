@@ -1,0 +1,61 @@
+"""Options that several commands share, and reading a file with roles."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+
+from modicum.errors import DataError, quoted
+from modicum.table.files import read_table
+from modicum.table.schema import Schema
+
+FileArgument = Annotated[Path, typer.Argument(help="A CSV or Parquet file (.csv, .tsv, .parquet; .gz is fine).")]
+ArtifactArgument = Annotated[Path, typer.Argument(help="A saved generalization (JSON).")]
+MissingOption = Annotated[
+    list[str] | None, typer.Option("--missing", help="A text that means missing, such as ?. May be repeated.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
+
+out = Console(soft_wrap=False, highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+
+def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | None:
+    """Column names from repeated options or lists with commas; a name that holds a comma is found whole."""
+    if given is None:
+        return None
+    result: list[str] = []
+    for entry in given:
+        result += [entry] if entry in columns else [part.strip() for part in entry.split(",") if part.strip()]
+    unknown = [name for name in result if name not in columns]
+    if unknown:
+        raise DataError(f"The column {unknown[0]!r} is not in the file; it has {quoted(columns, limit=8)}.")
+    return result
+
+
+def read_task(
+    file: Path, label: str, schema_file: Path | None, missing: Sequence[str] | None, roles: dict[str, Any]
+) -> tuple[pd.DataFrame, pd.Series, Schema]:
+    """A file as features and label, with its schema; rows without a label are left out, and that is said."""
+    table = read_table(file, missing=missing or ())
+    columns = list(table.columns)
+    if label not in columns:
+        raise DataError(f"The label {label!r} is not in the file; it has {quoted(columns, limit=8)}.")
+    if len(columns) < 2:
+        raise DataError(f"The file has only the column {label!r}; there is nothing to minimize.")
+    unlabelled = int(table[label].isna().sum())
+    if unlabelled:
+        notes.print(f"{unlabelled:,} rows without a value of {label!r} are left out.", markup=False)
+        table = table[table[label].notna()]
+    if not len(table):
+        raise DataError(f"The file has no row with a value of the label {label!r}.")
+    schema = Schema.infer(table) if schema_file is None else Schema.from_yaml(schema_file)
+    for name in names(roles.pop("categories", None), columns) or []:
+        schema = schema.replace(name, kind="category")
+    given = {role: names(value, columns) for role, value in roles.items()}
+    person = given.pop("person", None)
+    schema = schema.with_roles(label=label, person=person[0] if person else None, **given)
+    return table.drop(columns=[label]), table[label], schema

@@ -1,0 +1,39 @@
+"""A description as a table on the terminal."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from modicum.generalization.describe import Description, buckets_text, summary_text
+from modicum.table.schema import Suggestion
+
+_COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
+
+
+def show_description(description: Description, console: Console) -> None:
+    """Attributes, what becomes of them, and their buckets with shares."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("attribute", no_wrap=True)
+    table.add_column("personal")
+    table.add_column("decision", no_wrap=True)
+    table.add_column("what is collected (share of records)", overflow="fold")
+    for line in description.attributes:
+        table.add_row(
+            Text(line.name),
+            "yes" if line.personal else "",
+            Text(line.action, style=_COLOURS[line.action]),
+            Text(buckets_text(line)),
+        )
+    console.print(table)
+    console.print()
+    console.print(Text(summary_text(description)))
+
+
+def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> None:
+    """What `infer` noticed, for a person to decide."""
+    if not suggestions:
+        return
+    console.print(Text("Worth a look before you decide:", style="bold"))
+    for suggestion in suggestions:
+        console.print(Text(f"  {suggestion}"))
+    console.print()

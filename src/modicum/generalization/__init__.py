@@ -1,0 +1,5 @@
+"""The artifacts: what is collected, as data that people and programs can read."""
+
+from modicum.generalization.core import Generalization, load
+
+__all__ = ["Generalization", "load"]

@@ -1,0 +1,381 @@
+"""One attribute's partition: the meaning of a bucket, fixed once for every language it is exported to.
+
+**Numbers and dates.** Bucket i holds `edge[i-1] < x <= edge[i]`, compared in float64 (a date as seconds since 1970);
+the first and the last bucket are open-ended, so ±inf has a place; NaN and null are *missing*. **Categories** are
+compared as canonical text (`modicum.table.values`): integral numbers without a point, booleans `true` and `false`,
+Unicode in normal form C, nothing trimmed; each belongs to exactly one bucket. A category that no bucket names is
+*unseen*. **Unseen and missing** values go to a bucket that says it takes them, else to a bucket of their own, called
+`(other)` and `(missing)`, or are refused: the artifact says which. Every record therefore has exactly one bucket per
+attribute or a refusal that names the column. An attribute is *dropped* (one bucket, not collected), *coarsened*, or
+*kept*: a kept category has one bucket per value, a kept number passes through as a plain number.
+
+Codes number the buckets from 0 in their order, then `(other)`, then `(missing)`.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from modicum.errors import ArtifactError, DataError
+from modicum.generalization.labels import group_label, interval_label, unique
+from modicum.table.frames import numbers, texts
+from modicum.table.schema import Attribute
+from modicum.table.values import Floats, canonical, iso, seconds
+
+Scalar = int | float | str | None
+Policy = Literal["separate", "refuse"]
+Action = Literal["dropped", "coarsened", "kept"]
+Codes = npt.NDArray[np.int64]
+
+OTHER, MISSING = "(other)", "(missing)"
+
+
+class Bucket(BaseModel):
+    """What every bucket has: an optional name, a representative value, and whether it takes unseen or missing ones."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    label: Annotated[str, Field(min_length=1)] | None = None
+    value: Scalar = None
+    takes: tuple[Literal["unseen", "missing"], ...] = ()
+
+
+class Interval(Bucket):
+    """A range of numbers or dates, by its upper end (none for the last); dates as ISO text."""
+
+    up_to: float | str | None = None
+    takes: tuple[Literal["missing"], ...] = ()
+
+
+class Group(Bucket):
+    """A set of categories."""
+
+    values: Annotated[tuple[str, ...], Field(min_length=1)]
+
+    @field_validator("values", mode="before")
+    @classmethod
+    def _canonical(cls, values: Any) -> Any:
+        return tuple(canonical(v) for v in values) if isinstance(values, list | tuple) else values
+
+
+class Partition(BaseModel):
+    """The common part of `Dropped`, `FullDetail`, `Intervals` and `Groups`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    attribute: Attribute = Field(exclude=True)
+    value: Scalar = None
+
+    @property
+    def name(self) -> str:
+        return self.attribute.name
+
+    @property
+    def action(self) -> Action:
+        """What becomes of the attribute: dropped, coarsened or kept."""
+        raise ArtifactError("A partition is one of Dropped, FullDetail, Intervals or Groups.")
+
+    @property
+    def n_buckets(self) -> int:
+        """How many buckets, `(other)` and `(missing)` left out; 1 where it is dropped."""
+        return 1
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A readable name for each code."""
+        return ()
+
+    @property
+    def representatives(self) -> tuple[Scalar, ...]:
+        """For each code one value of the original domain; null for `(missing)`."""
+        return (self.value,)
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        """Each record's bucket."""
+        return np.zeros(len(series), dtype=np.int64)
+
+    def as_number(self, value: Scalar) -> float:
+        """A representative or an edge as float64."""
+        return seconds(value) if self.attribute.kind == "date" and isinstance(value, str) else float(value or 0)
+
+    def _refuse(self, refused: npt.NDArray[np.bool_], what: str) -> None:
+        if refused.any():
+            count = int(refused.sum())
+            raise DataError(f"The column {self.name!r} has {count:,} {what} values, which this artifact refuses.")
+
+
+class Dropped(Partition):
+    """Not collected: one bucket for every value."""
+
+    collected: Literal[False] = False
+
+    @property
+    def action(self) -> Action:
+        return "dropped"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ("(not collected)",)
+
+
+class FullDetail(Partition):
+    """A number or date collected as it is; its code is the number itself, as an integer that keeps order."""
+
+    full_detail: Literal[True] = True
+    missing: Policy = "separate"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "FullDetail":
+        if self.attribute.is_category:
+            raise ValueError("a category is kept in full detail by one bucket per value")
+        return self
+
+    @property
+    def action(self) -> Action:
+        return "kept"
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        values = numbers(series, self.attribute) + 0.0  # -0.0 becomes 0.0
+        if self.missing == "refuse":
+            self._refuse(np.isnan(values), "missing")
+        bits = np.where(np.isnan(values), np.inf, values).view(np.int64)
+        keys = np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+        return np.where(np.isnan(values), np.iinfo(np.int64).max, keys)
+
+
+class Intervals(Partition):
+    """A number or date in ranges."""
+
+    buckets: Annotated[tuple[Interval, ...], Field(min_length=1)]
+    missing: Policy = "separate"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Intervals":
+        if self.attribute.is_category:
+            raise ValueError("ranges belong to a number or date, not to a category")
+        if any(bucket.up_to is None for bucket in self.buckets[:-1]) or self.buckets[-1].up_to is not None:
+            raise ValueError("every bucket but the last must say 'up_to', and the last must not")
+        if np.any(np.diff(self.edges) <= 0):
+            raise ValueError("the values of 'up_to' must rise from one bucket to the next")
+        _check_takes(self.buckets, "missing", self.missing)
+        for i, bucket in enumerate(self.buckets):
+            if bucket.value is not None and np.searchsorted(self.edges, self.as_number(bucket.value)) != i:
+                raise ValueError(f"the representative value of bucket {i + 1} lies outside its range")
+        return self
+
+    @cached_property
+    def edges(self) -> Floats:
+        """The upper ends of all buckets but the last."""
+        return np.array([self.as_number(bucket.up_to) for bucket in self.buckets[:-1]], dtype=np.float64)
+
+    @property
+    def action(self) -> Action:
+        return "coarsened"
+
+    @property
+    def n_buckets(self) -> int:
+        return len(self.buckets)
+
+    @property
+    def missing_code(self) -> int:
+        return _special_code(self.buckets, "missing", self.missing, len(self.buckets))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        ends = [None, *self.edges, None]
+        names = [b.label or interval_label(ends[i], ends[i + 1], self.attribute) for i, b in enumerate(self.buckets)]
+        return unique([*names, *([MISSING] if self.missing_code == len(names) else [])])
+
+    @property
+    def representatives(self) -> tuple[Scalar, ...]:
+        ends = [-np.inf, *self.edges, np.inf]
+        own = [
+            b.value if b.value is not None else self._inside(ends[i], ends[i + 1]) for i, b in enumerate(self.buckets)
+        ]
+        return tuple(own + [None] * (len(self.labels) - len(own)))
+
+    def _inside(self, low: float, high: float) -> Scalar:
+        """A value for a bucket that names none: the usual one, or what lies nearest to it in the bucket."""
+        usual = self.as_number(self.value)
+        nearest = usual if low < usual <= high else high if usual > high else shortest_above(low, high)
+        return iso(nearest) if self.attribute.kind == "date" else nearest
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        return self.encode_numbers(numbers(series, self.attribute))
+
+    def encode_numbers(self, values: Floats) -> Codes:
+        codes = np.searchsorted(self.edges, values, side="left").astype(np.int64)
+        absent = np.isnan(values)
+        codes[absent] = self.missing_code
+        if self.missing_code < 0:
+            self._refuse(absent, "missing")
+        return codes
+
+
+class Groups(Partition):
+    """A category in groups of values."""
+
+    buckets: Annotated[tuple[Group, ...], Field(min_length=1)]
+    unseen: Policy = "separate"
+    missing: Policy = "separate"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Groups":
+        if not self.attribute.is_category:
+            raise ValueError("groups of values belong to a category, not to a number or date")
+        values = [value for bucket in self.buckets for value in bucket.values]
+        repeated = next((value for value in values if values.count(value) > 1), None) if _repeats(values) else None
+        if repeated is not None:
+            raise ValueError(f"the category {repeated!r} is in more than one bucket")
+        _check_takes(self.buckets, "unseen", self.unseen)
+        _check_takes(self.buckets, "missing", self.missing)
+        for i, bucket in enumerate(self.buckets):
+            if bucket.value is not None and canonical(bucket.value) not in bucket.values:
+                raise ValueError(f"the representative value of bucket {i + 1} is not one of its values")
+        self._check_order()
+        return self
+
+    def _check_order(self) -> None:
+        if self.attribute.kind != "ordered" or self.attribute.domain is None:
+            return
+        of_value = {value: i for i, bucket in enumerate(self.buckets) for value in bucket.values}
+        visited = [of_value[str(value)] for value in self.attribute.domain if value in of_value]
+        if any(later < earlier for earlier, later in pairwise(visited)):
+            raise ValueError("the buckets of an ordered attribute must follow its order")
+
+    @property
+    def action(self) -> Action:
+        return "kept" if all(len(bucket.values) == 1 for bucket in self.buckets) else "coarsened"
+
+    @property
+    def n_buckets(self) -> int:
+        return len(self.buckets)
+
+    @property
+    def unseen_code(self) -> int:
+        return _special_code(self.buckets, "unseen", self.unseen, len(self.buckets))
+
+    @property
+    def missing_code(self) -> int:
+        own = len(self.buckets) + (self.unseen_code == len(self.buckets))
+        return _special_code(self.buckets, "missing", self.missing, own)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        k = len(self.buckets)
+        names = [bucket.label or group_label(bucket.values, self.attribute) for bucket in self.buckets]
+        special = [OTHER] * (self.unseen_code == k) + [MISSING] * (self.missing_code >= k)
+        return unique(names + special)
+
+    @property
+    def representatives(self) -> tuple[Scalar, ...]:
+        own = [bucket.values[0] if bucket.value is None else bucket.value for bucket in self.buckets]
+        special = [self.value] * (self.unseen_code == len(own)) + [None] * (self.missing_code >= len(own))
+        return (*own, *special)
+
+    @cached_property
+    def code_of(self) -> dict[str, int]:
+        """The bucket of each named category."""
+        return {value: i for i, bucket in enumerate(self.buckets) for value in bucket.values}
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        codes, words = texts(series)
+        lookup = np.array([self.code_of.get(word, self.unseen_code) for word in words] + [self.missing_code], np.int64)
+        result = lookup[codes]
+        if min(self.unseen_code, self.missing_code) < 0:
+            self._refuse((result < 0) & (codes < 0), "missing")
+            self._refuse((result < 0) & (codes >= 0), "unseen")
+        return result
+
+
+def shortest_above(low: float, high: float) -> float:
+    """A plain number in low < x <= high, near low."""
+    if np.floor(low) + 1 <= high:
+        return float(np.floor(low) + 1)
+    return high if np.isfinite(high) else float(np.nextafter(low, np.inf))
+
+
+def _repeats(values: list[str]) -> bool:
+    return len(set(values)) < len(values)
+
+
+def _check_takes(buckets: Sequence[Bucket], what: Literal["unseen", "missing"], policy: Policy) -> None:
+    takers = sum(what in bucket.takes for bucket in buckets)
+    if takers > 1:
+        raise ValueError(f"more than one bucket takes {what} values")
+    if takers and policy == "refuse":
+        raise ValueError(f"{what} values are refused, but a bucket takes them")
+
+
+def _special_code(buckets: Sequence[Bucket], what: Literal["unseen", "missing"], policy: Policy, own: int) -> int:
+    """The code of unseen or missing values: the bucket that takes them, else a bucket of their own, else -1."""
+    taker = next((i for i, bucket in enumerate(buckets) if what in bucket.takes), None)
+    return taker if taker is not None else own if policy == "separate" else -1
+
+
+AnyPartition = Dropped | FullDetail | Intervals | Groups
+
+
+def intervals(
+    attribute: Attribute,
+    edges: Sequence[float],
+    *,
+    values: Sequence[Scalar] | None = None,
+    usual: Scalar = None,
+    missing_in: int | None = None,
+) -> Intervals:
+    """A number's partition from its edges; `missing_in` is the bucket that missing values join.
+
+    Examples
+    --------
+    >>> from modicum import Attribute
+    >>> from modicum.generalization.bins import intervals
+    >>> age = Attribute(name="age", kind="number", storage="integer")
+    >>> intervals(age, [19.5, 63.5]).labels
+    ('≤ 19', '20–63', '≥ 64', '(missing)')
+    """
+    ends: list[float | str | None] = [iso(edge) if attribute.kind == "date" else float(edge) for edge in edges]
+    buckets = [
+        Interval(
+            up_to=end,
+            value=None if values is None else values[i],
+            takes=("missing",) if missing_in == i else (),
+        )
+        for i, end in enumerate([*ends, None])
+    ]
+    return Intervals(attribute=attribute, buckets=tuple(buckets), value=usual)
+
+
+def groups(
+    attribute: Attribute,
+    members: Sequence[Sequence[str]],
+    *,
+    values: Sequence[Scalar] | None = None,
+    usual: Scalar = None,
+    missing_in: int | None = None,
+) -> Groups:
+    """A category's partition from its groups of values; `missing_in` is the group that missing values join.
+
+    Examples
+    --------
+    >>> from modicum import Attribute
+    >>> from modicum.generalization.bins import groups
+    >>> job = Attribute(name="job", kind="category")
+    >>> groups(job, [["nurse", "doctor"], ["clerk"]]).labels
+    ('nurse | doctor', 'clerk', '(other)', '(missing)')
+    """
+    buckets = [
+        Group(
+            values=tuple(group),
+            value=None if values is None else values[i],
+            takes=("missing",) if missing_in == i else (),
+        )
+        for i, group in enumerate(members)
+    ]
+    return Groups(attribute=attribute, buckets=tuple(buckets), value=usual)

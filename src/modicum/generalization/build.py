@@ -1,0 +1,89 @@
+"""From codes to buckets: what a minimizer found, as a partition with representatives."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.generalization.bins import (
+    AnyPartition,
+    Dropped,
+    FullDetail,
+    Intervals,
+    Scalar,
+    groups,
+    intervals,
+)
+from modicum.table.codes import CategoryCoding, Coding, NumberCoding, usual_code, weighted_median
+from modicum.table.schema import Attribute
+from modicum.table.values import iso
+
+
+def drop(coding: Coding) -> Dropped:
+    """The attribute is not collected."""
+    return Dropped(attribute=coding.attribute, value=_usual(coding))
+
+
+def keep(coding: Coding) -> AnyPartition:
+    """The attribute is collected in full detail."""
+    if isinstance(coding, NumberCoding):
+        return FullDetail(attribute=coding.attribute, value=_usual(coding))
+    return partition(coding, np.arange(coding.n_values + 1))
+
+
+def partition(coding: Coding, bucket_of: npt.ArrayLike) -> AnyPartition:
+    """The partition in which codes with the same number share a bucket; where all do, it is dropped.
+
+    `bucket_of` has one entry per value, and one more for missing where missing occurred at fit. The buckets of an
+    attribute with an order must be runs of neighbours.
+    """
+    own = np.asarray(bucket_of)[: coding.n_values]
+    missing = int(np.asarray(bucket_of)[coding.n_values]) if coding.missing else None
+    kinds = {*own.tolist(), *([] if missing is None else [missing])}
+    if len(kinds) == 1:
+        return drop(coding)
+    order = list(dict.fromkeys(own.tolist()))
+    joins = order.index(missing) if missing in order else None
+    members = [np.flatnonzero(own == bucket) for bucket in order]
+    if isinstance(coding, NumberCoding):
+        return _number_partition(coding, members, joins)
+    return groups(
+        ordered_attribute(coding),
+        [[coding.values[i] for i in group] for group in members],
+        values=[coding.values[int(group[np.argmax(coding.counts[group])])] for group in members],
+        usual=_usual(coding),
+        missing_in=joins,
+    )
+
+
+def _number_partition(coding: NumberCoding, members: Sequence[npt.NDArray[np.intp]], joins: int | None) -> Intervals:
+    last = [int(group[-1]) for group in members[:-1]]
+    middle = [int(group[weighted_median(coding.counts[group])]) for group in members]
+    return intervals(
+        coding.attribute,
+        coding.edges[last].tolist(),
+        values=[plain(coding.typical[i], coding.attribute) for i in middle],
+        usual=_usual(coding),
+        missing_in=joins,
+    )
+
+
+def ordered_attribute(coding: CategoryCoding) -> Attribute:
+    """The attribute, with its order written down where it has one."""
+    attribute = coding.attribute
+    if attribute.kind != "ordered" or attribute.domain is not None:
+        return attribute
+    return attribute.model_copy(update={"domain": coding.values})
+
+
+def _usual(coding: Coding) -> Scalar:
+    if isinstance(coding, CategoryCoding):
+        return coding.values[usual_code(coding)]
+    return plain(coding.typical[usual_code(coding)], coding.attribute)
+
+
+def plain(value: float, attribute: Attribute) -> Scalar:
+    """A float as the artifact writes it: a whole number, a decimal or an ISO date."""
+    if attribute.kind == "date":
+        return iso(float(value))
+    return int(value) if attribute.storage == "integer" else float(value)

@@ -1,0 +1,276 @@
+"""The artifact: one partition per attribute; global, single-dimensional, strict (papers/0 §4)."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from modicum.errors import ArtifactError, ParameterError, quoted
+from modicum.generalization import storage
+from modicum.generalization.algebra import intersected, merged, refined
+from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
+from modicum.generalization.describe import Description, describe
+from modicum.generalization.difference import Difference, difference
+from modicum.generalization.encoder import bucket_encoder
+from modicum.generalization.lazy import lazy_columns, refuse_in_engine
+from modicum.generalization.representatives import representative_column
+from modicum.table.frames import as_frame, column, is_array, is_lazy, same_kind
+from modicum.table.schema import Schema
+
+Output = Literal["labels", "codes", "values"]
+
+
+class Generalization:
+    """What is collected of each attribute, and in what detail.
+
+    Every record has exactly one bucket per attribute (strict and total: see `modicum.generalization.bins` for what a
+    bucket holds). It is plain data: it can be saved, edited by hand, compared, and applied wherever the data is.
+
+    Parameters
+    ----------
+    schema : Schema
+        The attributes, their kinds and roles.
+    partitions : iterable of partitions
+        One per feature of the schema.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_
+    >>> g.n_buckets
+    4
+    >>> g.transform(X)["age"].tolist()
+    ['≤ 40', '≤ 40', '≥ 41']
+    >>> g.drop("job").needed
+    ['age']
+    """
+
+    def __init__(self, schema: Schema, partitions: Iterable[AnyPartition]) -> None:
+        by_name = {p.name: p for p in partitions}
+        absent = [name for name in schema.features if name not in by_name]
+        if absent:
+            raise ArtifactError(f"The generalization says nothing about the attribute {absent[0]!r}.")
+        extra = [name for name in by_name if name not in schema.features]
+        if extra:
+            raise ArtifactError(f"The generalization speaks of {extra[0]!r}, which the schema does not let it collect.")
+        self._partitions = tuple(_plainest(by_name[name]) for name in schema.features)
+        known = {p.name: p.attribute for p in self._partitions}
+        self._schema = Schema(attributes=tuple(known.get(a.name, a) for a in schema))
+
+    @property
+    def schema(self) -> Schema:
+        """Kinds, roles and domains of the attributes."""
+        return self._schema
+
+    @property
+    def partitions(self) -> tuple[AnyPartition, ...]:
+        """One partition per attribute, in the schema's order."""
+        return self._partitions
+
+    @property
+    def names(self) -> list[str]:
+        """All attributes, in order, whether collected or not."""
+        return [p.name for p in self._partitions]
+
+    @property
+    def needed(self) -> list[str]:
+        """The attributes that are still collected."""
+        return [p.name for p in self._partitions if not isinstance(p, Dropped)]
+
+    @property
+    def n_buckets(self) -> int:
+        """All buckets; a dropped attribute counts 1, `(other)` and `(missing)` do not count."""
+        return sum(p.n_buckets for p in self._partitions)
+
+    @property
+    def buckets(self) -> dict[str, tuple[str, ...]]:
+        """Each needed attribute's bucket labels; a number kept in full detail has none."""
+        return {p.name: p.labels for p in self._partitions if not isinstance(p, Dropped)}
+
+    def __getitem__(self, name: str) -> AnyPartition:
+        for partition in self._partitions:
+            if partition.name == name:
+                return partition
+        raise ArtifactError(f"The generalization has no attribute {name!r}; it has {quoted(self.names, limit=8)}.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Generalization) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self._schema, self._partitions))
+
+    def __repr__(self) -> str:
+        return f"<Generalization: {len(self.needed)} of {len(self.names)} attributes, {self.n_buckets} buckets>"
+
+    # Applying it
+
+    def codes(self, X: Any) -> Codes:
+        """The bucket of each record in each attribute, dropped ones included (0): what an adversary sees of X."""
+        frame = self._frame(X)
+        result = np.zeros((len(frame), len(self._partitions)), dtype=np.int64)
+        for j, partition in enumerate(self._partitions):
+            if not isinstance(partition, Dropped):
+                result[:, j] = partition.encode(column(frame, partition.name))
+        return result
+
+    def transform(self, X: Any, output: Output = "labels") -> Any:
+        """X with no more detail than this generalization collects.
+
+        Parameters
+        ----------
+        X : frame or array
+            pandas, polars or numpy, or a lazy table (DuckDB relation, polars LazyFrame, …), which stays lazy. Only the
+            needed attributes must be there; other columns are never passed through.
+        output : "labels", "codes" or "values"
+            `labels`: ordered categoricals that know all buckets (text in an engine); `codes`: integers; `values`: one
+            representative value per bucket in the original types, for all attributes, so that a model trained on raw
+            data can use it. A number kept in full detail stays a number.
+
+        Returns
+        -------
+        The same kind of frame, with the needed attributes (for `values`: all) in the schema's order.
+        """
+        if output not in ("labels", "codes", "values"):
+            raise ParameterError(
+                f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead."
+            )
+        chosen = [p for p in self._partitions if output == "values" or not isinstance(p, Dropped)]
+        if is_lazy(X):
+            lazy = nw.from_native(X)
+            refuse_in_engine(chosen, lazy)
+            return nw.to_native(lazy.select(*lazy_columns(chosen, lazy, output)))
+        frame = self._frame(X)
+        columns = {p.name: _eager_column(p, frame, output) for p in chosen}
+        return same_kind(columns, like=X)
+
+    def _frame(self, X: Any) -> nw.DataFrame[Any]:
+        return as_frame(X, self.names if is_array(X) else None)
+
+    def encoder(self) -> Any:
+        """An unfitted scikit-learn transformer for `transform`'s labels, with the buckets as fixed categories.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> X, y = X[:2000], y[:2000]
+        >>> g = md.PrivacyTree(max_leaves=4).fit(X, y).generalization_
+        >>> model = make_pipeline(g.encoder(), LogisticRegression()).fit(g.transform(X), y)
+        >>> bool(model.score(g.transform(X), y) > 0.75)
+        True
+        """
+        return bucket_encoder([p for p in self._partitions if not isinstance(p, Dropped)])
+
+    # Looking at it
+
+    def describe(self, X: Any = None) -> Description:
+        """What it asks of a person; with records, also each bucket's share and the smallest group of equal records."""
+        return describe(self, X)
+
+    def diff(self, other: "Generalization") -> Difference:
+        """What changes from this generalization to `other`."""
+        return difference(self, other)
+
+    # Changing it: every method returns a new generalization
+
+    def drop(self, name: str) -> "Generalization":
+        """Do not collect an attribute."""
+        old = self[name]
+        return self._with(Dropped(attribute=old.attribute, value=old.value))
+
+    def merge(self, name: str, labels: Sequence[str], label: str | None = None) -> "Generalization":
+        """Make several buckets of an attribute one, with an optional label of its own."""
+        return self._with(merged(self[name], labels, label))
+
+    def refine(self, name: str, at: float | str | Sequence[str]) -> "Generalization":
+        """Split a bucket: a number's or date's at a value, a category's by taking the named values out."""
+        return self._with(refined(self[name], at))
+
+    def intersect(self, other: "Generalization") -> "Generalization":
+        """The coarsest generalization finer than both: what someone knows who saw both (papers/0 §5, adversary A6)."""
+        if self.names != other.names:
+            only = sorted(set(self.names) ^ set(other.names)) or self.names
+            raise ArtifactError(f"The two generalizations differ in their attributes, for example {only[0]!r}.")
+        return Generalization(self._schema, [intersected(p, other[p.name]) for p in self._partitions])
+
+    def _with(self, changed: AnyPartition) -> "Generalization":
+        return Generalization(self._schema, [changed if p.name == changed.name else p for p in self._partitions])
+
+    # Keeping it
+
+    def to_dict(self) -> dict[str, Any]:
+        """The artifact as plain data, ready for JSON."""
+        return {
+            "modicum": "generalization",
+            "version": storage.VERSION,
+            "schema": [a.model_dump(mode="json", exclude_defaults=True) for a in self._schema],
+            "attributes": [storage.dump_partition(p) for p in self._partitions],
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "Generalization":
+        """The artifact from plain data; everything is checked."""
+        if content.get("modicum") != "generalization":
+            raise ArtifactError("The artifact's field 'modicum' does not say 'generalization'.")
+        storage.check_version(content)
+        unknown = set(content) - {"modicum", "version", "schema", "attributes"}
+        if unknown:
+            raise ArtifactError(f"The artifact has an unknown field {sorted(unknown)[0]!r}.")
+        schema = storage.parse_artifact_schema(content)
+        entries = content.get("attributes")
+        if not isinstance(entries, list):
+            raise ArtifactError("The artifact's field 'attributes' must be a list.")
+        partitions = [storage.parse_partition(entry, schema) for entry in entries]
+        names = [p.name for p in partitions]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ArtifactError(f"The artifact describes the attribute {repeated!r} twice.")
+        return cls(schema, partitions)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as JSON, one line per bucket; an existing file is replaced only by a complete one."""
+        storage.write_json(self.to_dict(), path)
+
+
+def _plainest(partition: AnyPartition) -> AnyPartition:
+    """One bucket for everything collects nothing: that is a dropped attribute."""
+    if not isinstance(partition, Dropped | FullDetail) and len(partition.labels) == 1:
+        return Dropped(attribute=partition.attribute, value=partition.representatives[0])
+    return partition
+
+
+def _eager_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Output) -> Any:
+    if output == "values":
+        return representative_column(partition, frame)
+    series = column(frame, partition.name)
+    if isinstance(partition, FullDetail):
+        codes = partition.encode(series)
+        return codes if output == "codes" else series.to_native()
+    codes = partition.encode(series)
+    if output == "codes":
+        return codes
+    return pd.Categorical.from_codes(codes, categories=pd.Index(partition.labels), ordered=True)
+
+
+def load(path: str | os.PathLike[str]) -> Generalization:
+    """Read any artifact that modicum has saved.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, modicum as md
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     g.save(os.path.join(folder, "g.json"))
+    ...     md.load(os.path.join(folder, "g.json")) == g
+    True
+    """
+    content = storage.read_json(path)
+    if content["modicum"] != "generalization":
+        raise ArtifactError(f"The file {os.fspath(path)!r} holds an unknown kind of artifact: {content['modicum']!r}.")
+    return Generalization.from_dict(content)

@@ -1,0 +1,121 @@
+"""What a generalization asks for, in words: one table for people, the same as plain data."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modicum.generalization.bins import AnyPartition, FullDetail
+from modicum.table.frames import as_frame, is_array
+from modicum.table.groups import group_sizes
+
+if TYPE_CHECKING:
+    from modicum.generalization.core import Generalization
+
+_ACTIONS = {"dropped": "not collected", "coarsened": "coarsened", "kept": "kept"}
+
+
+@dataclass(frozen=True)
+class BucketLine:
+    """One bucket: its label, and the share of records in it where records were given."""
+
+    label: str
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class AttributeLine:
+    """One attribute: whether it is personal, what becomes of it, its buckets."""
+
+    name: str
+    personal: bool
+    action: str
+    n_buckets: int
+    buckets: tuple[BucketLine, ...]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a generalization asks of a person; `str()` gives a table, `to_dict()` plain data.
+
+    `smallest_group` is the number of records that share the rarest combination of buckets, and `groups` how many
+    combinations occur; both need records. A tree leaf of 100 records is not a group of 100.
+    """
+
+    attributes: tuple[AttributeLine, ...]
+    n_buckets: int
+    records: int | None = None
+    groups: int | None = None
+    smallest_group: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        width = max([len(line.name) for line in self.attributes], default=0)
+        rows = [f"{line.name:<{width}}  {line.action:<13}  {buckets_text(line)}".rstrip() for line in self.attributes]
+        return "\n".join([*rows, "", summary_text(self)])
+
+
+def buckets_text(line: AttributeLine) -> str:
+    """An attribute's buckets on one line, each with its share of the records where known."""
+    if line.action == "not collected":
+        return ""
+    if not line.buckets:
+        return "plain number, full detail"
+    if line.action == "kept" and line.n_buckets > 8:
+        return f"{line.n_buckets} values, one bucket each"
+    return " · ".join(b.label if b.share is None else f"{b.label} ({percent(b.share)})" for b in line.buckets)
+
+
+def percent(share: float) -> str:
+    """A share of records for people.
+
+    Examples
+    --------
+    >>> from modicum.generalization.describe import percent
+    >>> percent(0.4321), percent(0.0), percent(0.0001)
+    ('43%', '0%', '< 1%')
+    """
+    return "< 1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def summary_text(description: Description) -> str:
+    """The last line: how much is asked in all, and how small the smallest group is."""
+    dropped = sum(line.action == "not collected" for line in description.attributes)
+    total = len(description.attributes)
+    text = f"{dropped} of {total} attributes not collected; {description.n_buckets} buckets in all."
+    if description.records is None:
+        return text
+    smallest = description.smallest_group or 0
+    shown = "fewer than 10 records" if smallest < 10 else f"{smallest:,} records"
+    return (
+        f"{text} {description.records:,} records fall into {description.groups:,} different combinations; "
+        f"the rarest holds {shown}."
+    )
+
+
+def describe(g: "Generalization", X: Any = None) -> Description:
+    """The description of `g`, with shares and group sizes where records are given."""
+    personal = set(g.schema.personal)
+    if X is None:
+        lines = tuple(_line(p, p.name in personal, None) for p in g.partitions)
+        return Description(lines, g.n_buckets)
+    frame = as_frame(X, g.schema.features if is_array(X) else None)
+    codes = g.codes(frame)
+    lines = tuple(_line(p, p.name in personal, codes[:, j]) for j, p in enumerate(g.partitions))
+    sizes = group_sizes(codes)
+    return Description(lines, g.n_buckets, len(frame), len(sizes), int(sizes.min()) if len(sizes) else 0)
+
+
+def _line(partition: AnyPartition, personal: bool, codes: Any) -> AttributeLine:
+    labels = partition.labels
+    if codes is None or isinstance(partition, FullDetail):
+        buckets = tuple(BucketLine(label) for label in labels[: partition.n_buckets])
+    else:
+        shares = np.bincount(codes, minlength=len(labels)) / max(1, len(codes))
+        shown = [i for i in range(len(labels)) if i < partition.n_buckets or shares[i] > 0]
+        buckets = tuple(BucketLine(labels[i], round(float(shares[i]), 6)) for i in shown)
+    action = _ACTIONS[partition.action]
+    return AttributeLine(partition.name, personal, action, partition.n_buckets, buckets)

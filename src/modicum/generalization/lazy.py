@@ -1,0 +1,137 @@
+"""The same buckets inside an engine: one narwhals expression per attribute, evaluated where the data is.
+
+Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames, Spark and Ibis tables.
+"""
+
+import datetime as dt
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from modicum.errors import DataError
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, Scalar
+from modicum.table.values import seconds
+
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def lazy_columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], output: str) -> list[nw.Expr]:
+    """One expression per partition: its labels, its codes or its representative values."""
+    types = frame.collect_schema()
+    for partition in partitions:
+        if partition.name not in types and not isinstance(partition, Dropped):
+            raise DataError(f"The column {partition.name!r} is not in the data.")
+    return [_column(p, types.get(p.name), output).alias(p.name) for p in partitions]
+
+
+def refuse_in_engine(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any]) -> None:
+    """Raise where a record has a value that its attribute refuses; costs a pass over the data only if one does."""
+    strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
+    if not strict:
+        return
+    codes = lazy_columns(strict, frame, "codes")
+    counts = frame.select(*codes).select(*((nw.col(p.name) < 0).cast(nw.Int64).sum() for p in strict)).collect()
+    for partition in strict:
+        refused = int(counts[partition.name][0] or 0)
+        if refused:
+            raise DataError(
+                f"The column {partition.name!r} has {refused:,} missing or unseen values, which this artifact refuses."
+            )
+
+
+def _column(partition: AnyPartition, dtype: Any, output: str) -> nw.Expr:
+    if isinstance(partition, FullDetail):
+        return _full_detail(partition, output)
+    results: Sequence[Scalar]
+    if output == "codes":
+        results = list(range(max(1, len(partition.labels))))
+    elif output == "labels":
+        results = list(partition.labels)
+    else:
+        results = [_typed(value, partition) for value in partition.representatives]
+    if isinstance(partition, Dropped):
+        return nw.lit(results[0])
+    if isinstance(partition, Intervals):
+        return _interval_column(partition, results)
+    return _group_column(partition, dtype, results)
+
+
+def _full_detail(partition: FullDetail, output: str) -> nw.Expr:
+    if output == "codes":
+        raise DataError(
+            f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for it; "
+            "ask for labels or values."
+        )
+    return nw.col(partition.name)
+
+
+def _typed(value: Scalar, partition: AnyPartition) -> Any:
+    """A representative in the type that the column has in the data."""
+    attribute = partition.attribute
+    if value is None:
+        return None
+    if attribute.kind == "date":
+        return _EPOCH + dt.timedelta(seconds=seconds(value))
+    if attribute.kind == "number":
+        return float(value)
+    return value
+
+
+def _interval_column(partition: Intervals, results: Sequence[Any]) -> nw.Expr:
+    column = nw.col(partition.name)
+    if partition.attribute.kind == "date":
+        column = column.cast(nw.Datetime("us"))
+        edges: list[Any] = [_EPOCH + dt.timedelta(seconds=edge) for edge in partition.edges]
+        absent = column.is_null()
+    else:
+        column = column.cast(nw.Float64)
+        edges = partition.edges.tolist()
+        absent = column.is_null() | column.is_nan()
+    above = [(column > edge).cast(nw.Int64) for edge in edges]
+    code = nw.sum_horizontal(*above) if above else nw.lit(0)
+    code = nw.when(absent).then(nw.lit(partition.missing_code)).otherwise(code)
+    return _looked_up(code, results)
+
+
+def _looked_up(code: nw.Expr, results: Sequence[Any]) -> nw.Expr:
+    if list(results) == list(range(len(results))):
+        return code
+    known = [(i, value) for i, value in enumerate(results) if value is not None]
+    return code.replace_strict([i for i, _ in known], [value for _, value in known], default=None)
+
+
+def _group_column(partition: Groups, dtype: Any, results: Sequence[Any]) -> nw.Expr:
+    column, absent, spell = _comparable(partition.name, dtype)
+    old, new = [], []
+    for value, bucket in partition.code_of.items():
+        for spelled in spell(value):
+            old.append(spelled)
+            new.append(bucket)
+    code = column.replace_strict(old, new, default=partition.unseen_code) if old else nw.lit(partition.unseen_code)
+    code = nw.when(absent).then(nw.lit(partition.missing_code)).otherwise(code)
+    return _looked_up(code, results)
+
+
+def _comparable(name: str, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
+    """The column to compare, when it is missing, and how a canonical text is spelled in the column's type."""
+    column = nw.col(name)
+    if dtype is not None and dtype.is_numeric():
+        number = column.cast(nw.Float64)
+        return number, number.is_null() | number.is_nan(), _as_numbers
+    if dtype == nw.Boolean:
+        return column.cast(nw.String), column.is_null(), lambda value: [value]
+    return column.cast(nw.String), column.is_null(), _as_spellings
+
+
+def _as_numbers(value: str) -> list[float]:
+    try:
+        return [float(value)]
+    except ValueError:
+        return []
+
+
+def _as_spellings(value: str) -> list[str]:
+    """An engine does not normalise text, so both normal forms are recognised."""
+    return list(dict.fromkeys([value, unicodedata.normalize("NFD", value)]))

@@ -1,0 +1,133 @@
+"""Artifacts as files: JSON with a version, one line per bucket, checked on load, written whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from modicum.errors import ArtifactError
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.table.files import replacing
+from modicum.table.schema import Schema, first_complaint, parse_schema
+
+VERSION = 1
+_LARGEST = 256 * 2**20  # bytes; a larger file is no artifact
+
+
+def write_json(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a document so that a reader sees the old file or the new one, never a half."""
+    with replacing(path) as temporary:
+        Path(temporary).write_text(lines(document) + "\n", encoding="utf-8")
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a document of ours, or say in one sentence why it is none."""
+    where = repr(os.fspath(path))
+    try:
+        if os.path.getsize(path) > _LARGEST:
+            raise ArtifactError(f"The file {where} is too large to be an artifact.")
+        content = json.loads(Path(path).read_bytes().decode("utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise ArtifactError(f"The file {where} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        at = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise ArtifactError(f"The file {where} is not valid JSON{at}; it is damaged or was edited.") from error
+    if not isinstance(content, dict) or "modicum" not in content:
+        raise ArtifactError(f"The file {where} is no modicum artifact: the field 'modicum' is missing.")
+    check_version(content)
+    return content
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ArtifactError(f"The file holds {name}, which is not valid JSON.")
+
+
+def check_version(content: dict[str, Any]) -> None:
+    """Refuse what a newer release wrote, because it may mean something else."""
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ArtifactError("The artifact's field 'version' must be a whole number from 1.")
+    if version > VERSION:
+        raise ArtifactError(
+            f"The artifact's field 'version' is {version}; this modicum reads up to {VERSION}. Install a newer one."
+        )
+
+
+def lines(value: Any, indent: int = 0) -> str:
+    """JSON in which whatever holds no further record stands on one line, so that a diff names the bucket changed.
+
+    Examples
+    --------
+    >>> from modicum.generalization.storage import lines
+    >>> print(lines({"name": "age", "buckets": [{"up_to": 19.5}, {"value": 40}]}))
+    {
+      "name": "age",
+      "buckets": [
+        {"up_to": 19.5},
+        {"value": 40}
+      ]
+    }
+    """
+    entries = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
+    if not any(isinstance(entry, dict) or _holds_records(entry) for entry in entries):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    pad = "  " * (indent + 1)
+    if isinstance(value, dict):
+        inner = [f"{json.dumps(k, ensure_ascii=False)}: {lines(v, indent + 1)}" for k, v in value.items()]
+        open_, close = "{", "}"
+    else:
+        inner = [lines(entry, indent + 1) for entry in value]
+        open_, close = "[", "]"
+    return open_ + "\n" + ",\n".join(pad + entry for entry in inner) + "\n" + "  " * indent + close
+
+
+def _holds_records(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value)
+
+
+def dump_partition(partition: AnyPartition) -> dict[str, Any]:
+    """A partition as plain data, its buckets last, each with what it holds first."""
+    content = partition.model_dump(mode="json", exclude_defaults=True)
+    kind: dict[str, Any] = {}
+    if isinstance(partition, Dropped):
+        kind = {"collected": False}
+    elif isinstance(partition, FullDetail):
+        kind = {"full_detail": True}
+    buckets = {"buckets": [_bucket(b) for b in content.pop("buckets")]} if "buckets" in content else {}
+    return {"name": partition.name, **kind, **content, **buckets}
+
+
+def _bucket(content: dict[str, Any]) -> dict[str, Any]:
+    edge = content.get("up_to")
+    if isinstance(edge, float) and edge.is_integer() and abs(edge) < 2**53:
+        content["up_to"] = int(edge)
+    return {key: content[key] for key in ("up_to", "values", "label", "value", "takes") if key in content}
+
+
+def parse_partition(content: Any, schema: Schema) -> AnyPartition:
+    """A partition from plain data; every rule of `bins` is checked."""
+    if not isinstance(content, dict) or not isinstance(content.get("name"), str):
+        raise ArtifactError("Every entry of the artifact's field 'attributes' needs a 'name'.")
+    attribute = schema[content["name"]]
+    kind: type[AnyPartition] = Groups if attribute.is_category else Intervals
+    if content.get("collected") is False:
+        kind = Dropped
+    elif content.get("full_detail") is True:
+        kind = FullDetail
+    fields = {key: value for key, value in content.items() if key != "name"}
+    try:
+        return kind.model_validate({"attribute": attribute, **fields})
+    except ValidationError as error:
+        raise ArtifactError(
+            f"The attribute {attribute.name!r} is not valid: {first_complaint(error, fields)}."
+        ) from error
+
+
+def parse_artifact_schema(content: dict[str, Any]) -> Schema:
+    """The schema inside an artifact."""
+    try:
+        return parse_schema({"attributes": content["schema"]})
+    except KeyError:
+        raise ArtifactError("The artifact's field 'schema' is missing.") from None

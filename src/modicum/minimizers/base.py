@@ -1,0 +1,205 @@
+"""What every minimizer shares: reading X and y, roles, and the transformer's half of the scikit-learn contract."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import Generalization
+from modicum.generalization.bins import AnyPartition
+from modicum.generalization.build import drop, keep
+from modicum.table.codes import CodeArray, Coder, Weights
+from modicum.table.frames import as_frame, is_array
+from modicum.table.schema import Schema
+
+MAX_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class CodedData:
+    """The training data as a minimizer sees it: coded features, label codes, records per row."""
+
+    coder: Coder
+    codes: CodeArray
+    label: npt.NDArray[np.int64] | None
+    weights: Weights | None
+
+    @property
+    def schema(self) -> Schema:
+        return self.coder.schema
+
+    @property
+    def n_classes(self) -> int:
+        return 0 if self.label is None else int(self.label.max()) + 1
+
+
+class Minimizer(TransformerMixin, BaseEstimator):
+    """The common parent of all minimizers: `fit` learns `generalization_`, `transform` applies it.
+
+    A subclass implements `_partitions(data)`, one partition per feature.
+    """
+
+    _needs_label = True
+
+    schema: Schema | None
+    personal: Iterable[str] | None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn a generalization.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            The features; a column of X that the schema calls label, person or identifier is left out.
+        y : array-like
+            The label to predict.
+        sample_weight : array-like of int, optional
+            How many records each row stands for.
+        """
+        self._check_parameters()
+        data = self._coded(X, y, sample_weight)
+        partitions = self._partitions(data)
+        self.generalization_ = Generalization(data.schema, self._obey(data, partitions))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
+        check_is_fitted(self)
+        if not is_array(X):
+            return self.generalization_.transform(X)
+        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+        return self.generalization_.transform(X, output="codes")
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The names of the attributes still collected."""
+        check_is_fitted(self)
+        return np.array(self.generalization_.needed, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.target_tags.required = self._needs_label
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Raise a `ParameterError` for a parameter that makes no sense."""
+
+    def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
+        raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
+
+    def _obey(self, data: CodedData, partitions: Sequence[AnyPartition]) -> list[AnyPartition]:
+        """What the schema locks is kept, what it forbids is dropped, whatever the method found."""
+        rules = [(c, data.schema[c.attribute.name], p) for c, p in zip(data.coder.codings, partitions, strict=True)]
+        return [keep(c) if a.locked else drop(c) if a.forbidden else p for c, a, p in rules]
+
+    def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
+        if is_array(X):
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
+        else:
+            validate_data(self, X, skip_check_array=True)
+        frame = as_frame(X)
+        schema = self._resolved_schema(frame)
+        label = self._label_codes(y, len(frame))
+        weights = _record_counts(sample_weight, len(frame))
+        if weights is not None and (weights == 0).any():
+            rows = np.flatnonzero(weights > 0)
+            frame, weights = frame[rows.tolist()], weights[rows]
+            label = None if label is None else np.unique(label[rows], return_inverse=True)[1]
+        coder = Coder.fit(frame, schema, weights)
+        return CodedData(coder, coder.encode(frame), label, weights)
+
+    def _resolved_schema(self, frame: Any) -> Schema:
+        schema = Schema.infer(frame) if self.schema is None else self.schema
+        schema = schema.with_roles(personal=self.personal)
+        if not schema.features:
+            raise DataError("The data has no attribute to minimize besides the label and identifiers.")
+        return schema
+
+    def _label_codes(self, y: Any, n: int) -> npt.NDArray[np.int64] | None:
+        if y is None:
+            if self._needs_label:
+                raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            return None
+        return label_codes(y, n, bins=getattr(self, "label_bins", None))
+
+
+def label_codes(y: Any, n: int, bins: int | None = None) -> npt.NDArray[np.int64]:
+    """The label as class numbers; a number with many values only by `bins` groups of about equal size."""
+    name = repr(getattr(y, "name", None) or "y")
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or len(values) != n:
+        raise DataError(f"The label {name} has shape {values.shape}; it needs one value for each of the {n} rows.")
+    absent = int(np.sum(pd.isna(values)))
+    if absent:
+        raise DataError(f"The label {name} has {absent:,} missing values (NaN); leave those rows out.")
+    if values.dtype.kind == "f":
+        check_array(values, ensure_2d=False, input_name="y")
+    codes, distinct = pd.factorize(values, sort=values.dtype.kind != "O")
+    if len(distinct) < 2:
+        raise DataError(f"The label {name} is constant: there is nothing to predict (1 class).")
+    if bins is not None:
+        return _binned(values, bins, name)
+    if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES:
+        raise DataError(
+            f"The label {name} is a number with {len(distinct):,} different values. Give label_bins= to predict a "
+            f"range, or use the model-guided minimizer for a regression model."
+        )
+    if values.dtype.kind == "O":
+        order = np.argsort(np.argsort([str(value) for value in distinct], kind="stable"), kind="stable")
+        codes = order[codes]
+    return np.asarray(codes, dtype=np.int64)
+
+
+def _binned(values: npt.NDArray[Any], bins: int, name: str) -> npt.NDArray[np.int64]:
+    if values.dtype.kind not in "iuf":
+        raise DataError(f"The label {name} is no number, so label_bins= cannot be used.")
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="lower"))
+    codes = np.searchsorted(edges, values, side="left")
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+
+def _record_counts(sample_weight: Any, n: int) -> Weights | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n,):
+        raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
+    if weights.dtype.kind not in "iufb" or np.any(weights != np.floor(weights)) or np.any(weights < 0):
+        raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
+    return weights.astype(np.int64)
+
+
+def check_number(owner: object, name: str, low: float, high: float | None = None, whole: bool = True) -> None:
+    """One message form for every numeric parameter (STYLE: scikit-learn's)."""
+    value = getattr(owner, name)
+    right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    if right and low <= value and (high is None or value <= high):
+        return
+    kind = "an int" if whole else "a number"
+    limit = f"≥ {low}" if high is None else f"from {low} to {high}"
+    raise ParameterError(
+        f"The {name!r} parameter of {type(owner).__name__} must be {kind} {limit}. Got {value!r} instead."
+    )
+
+
+def personal_weights(schema: Schema, weights: Mapping[str, float] | None) -> dict[str, float]:
+    """Each personal attribute's share of the privacy term; equal where none is given."""
+    given = dict(weights or {})
+    unknown = [name for name in given if name not in schema.personal]
+    if unknown:
+        raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not a personal attribute.")
+    values = {name: float(given.get(name, 1.0)) for name in schema.personal}
+    if min(values.values()) < 0 or sum(values.values()) == 0:
+        raise ParameterError("The 'weights' parameter must hold numbers ≥ 0, at least one of them above 0.")
+    total = sum(values.values())
+    return {name: value / total for name, value in values.items()}

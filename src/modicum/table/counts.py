@@ -1,0 +1,204 @@
+"""Counting: how often each value of each attribute occurs together with each label and each personal value.
+
+A tree needs nothing else of its data. `CountSource` is that need as an interface: the histograms of a node's children.
+`RowCounts` answers it from rows in memory; an engine answers it by running the same kernel where its rows are, and only
+counts travel.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Histogram = npt.NDArray[Any]  # (split values, target values), integers
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each attribute's values stand in a histogram.
+
+    Rows are the values of the attributes that may be split (`splits`, columns of the coded table), one block after
+    another. Columns are the values of the targets: the personal attributes and, last, the label.
+    """
+
+    splits: tuple[int, ...]
+    split_sizes: tuple[int, ...]
+    targets: tuple[int, ...]
+    target_sizes: tuple[int, ...]
+
+    @cached_property
+    def split_starts(self) -> Ints:
+        return _starts(self.split_sizes)
+
+    @cached_property
+    def target_starts(self) -> Ints:
+        return _starts(self.target_sizes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.split_sizes), sum(self.target_sizes)
+
+    @property
+    def label_start(self) -> int:
+        """The first of the label's columns, which reach to the end."""
+        return int(self.target_starts[-1])
+
+
+def _starts(sizes: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class NodeCounts:
+    """A node's number (0 is the root; the i-th split makes 2i+1 and 2i+2) and its histogram."""
+
+    node: int
+    histogram: Histogram
+
+
+@dataclass(frozen=True)
+class NodeSplit:
+    """A node to be split: by which attribute (position in `Layout.splits`), and which of its values go left."""
+
+    node: int
+    left_node: int
+    right_node: int
+    attribute: int
+    goes_left: npt.NDArray[np.bool_]
+
+
+class CountSource(Protocol):
+    """What a tree asks of its data.
+
+    `batch` is how many splits the source likes to answer at once: 1 in memory, more where a pass over the data is
+    dear. The tree is the same whatever it is.
+    """
+
+    layout: Layout
+    batch: int
+
+    def root(self) -> NodeCounts:
+        """The histogram of all records."""
+
+    def expand(self, splits: Sequence[NodeSplit]) -> list[tuple[NodeCounts, NodeCounts]]:
+        """The histograms of both children of each split."""
+
+
+class RowCounts:
+    """Counts from rows in memory: rows are moved so that a node's lie together, and siblings are subtracted.
+
+    Parameters
+    ----------
+    codes : array of shape (n, columns), C-ordered
+        The coded table with the label as its last column.
+    layout : Layout
+        Which columns are split and which are counted.
+    weights : array of int, optional
+        How many records each row stands for.
+    keep_bytes : int
+        How much memory the histograms of open leaves may take; beyond it a leaf is recounted when it is split.
+    """
+
+    batch = 1
+
+    def __init__(
+        self,
+        codes: npt.NDArray[np.uint16],
+        layout: Layout,
+        weights: Ints | None = None,
+        keep_bytes: int = 256 * 2**20,
+    ) -> None:
+        self.layout = layout
+        self._codes = codes
+        self._weights = np.empty(0, dtype=np.int64) if weights is None else weights
+        self._rows = np.arange(len(codes), dtype=np.int32)
+        self._spare = np.empty(len(codes), dtype=np.int32)
+        self._spans: dict[int, tuple[int, int]] = {0: (0, len(codes))}
+        self._kept: dict[int, Histogram] = {}
+        self._budget = keep_bytes
+        total = len(codes) if weights is None else int(weights.sum())
+        self._dtype = np.int32 if total < 2**31 else np.int64
+
+    def root(self) -> NodeCounts:
+        return self._remember(0, self._count(0))
+
+    def expand(self, splits: Sequence[NodeSplit]) -> list[tuple[NodeCounts, NodeCounts]]:
+        return [self._expand(split) for split in splits]
+
+    def _expand(self, split: NodeSplit) -> tuple[NodeCounts, NodeCounts]:
+        low, high = self._spans.pop(split.node)
+        column = self.layout.splits[split.attribute]
+        middle = int(partition_rows(self._codes, self._rows, self._spare, low, high, column, split.goes_left))
+        self._spans[split.left_node], self._spans[split.right_node] = (low, middle), (middle, high)
+        parent = self._kept.pop(split.node, None)
+        left_is_small = middle - low <= high - middle
+        small, large = (split.left_node, split.right_node) if left_is_small else (split.right_node, split.left_node)
+        small_counts = self._count(small)
+        large_counts = self._count(large) if parent is None else np.subtract(parent, small_counts, out=parent)
+        found = {small: self._remember(small, small_counts), large: self._remember(large, large_counts)}
+        return found[split.left_node], found[split.right_node]
+
+    def _count(self, node: int) -> Histogram:
+        low, high = self._spans[node]
+        histogram = np.zeros(self.layout.shape, dtype=self._dtype)
+        count_rows(
+            self._codes,
+            self._rows[low:high],
+            self._weights,
+            np.asarray(self.layout.splits, dtype=np.int64),
+            self.layout.split_starts,
+            np.asarray(self.layout.targets, dtype=np.int64),
+            self.layout.target_starts,
+            histogram,
+        )
+        return histogram
+
+    def _remember(self, node: int, histogram: Histogram) -> NodeCounts:
+        """Keep a histogram for the subtraction to come where counting again would cost more than it."""
+        low, high = self._spans[node]
+        recount = (high - low) * len(self.layout.splits) * len(self.layout.targets)
+        used = sum(kept.nbytes for kept in self._kept.values())
+        if recount > histogram.size and used + histogram.nbytes <= self._budget:
+            self._kept[node] = histogram
+        return NodeCounts(node, histogram)
+
+
+@numba.njit(cache=True, nogil=True)
+def count_rows(  # type: ignore[no-untyped-def]
+    codes, rows, weights, splits, split_starts, targets, target_starts, histogram
+) -> None:
+    """Add the rows' (split value, target value) pairs to the histogram; no weights means one record a row."""
+    n_splits, n_targets = len(splits), len(targets)
+    columns = np.empty(n_targets, np.int64)
+    weighted = len(weights) > 0
+    amount = 1
+    for r in rows:
+        for t in range(n_targets):
+            columns[t] = target_starts[t] + codes[r, targets[t]]
+        if weighted:
+            amount = weights[r]
+        for s in range(n_splits):
+            row = split_starts[s] + codes[r, splits[s]]
+            for t in range(n_targets):
+                histogram[row, columns[t]] += amount
+
+
+@numba.njit(cache=True, nogil=True)
+def partition_rows(codes, rows, spare, low, high, column, goes_left):  # type: ignore[no-untyped-def]
+    """Order rows[low:high] so that those that go left come first, both sides in their old order; where they meet."""
+    middle, kept = low, 0
+    for i in range(low, high):
+        r = rows[i]
+        if goes_left[codes[r, column]]:
+            rows[middle] = r
+            middle += 1
+        else:
+            spare[kept] = r
+            kept += 1
+    rows[middle:high] = spare[:kept]
+    return middle

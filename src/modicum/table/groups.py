@@ -1,0 +1,45 @@
+"""Rows that are equal: the one place where records are grouped by their codes."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """A number per row such that two rows share it exactly when all their codes are equal.
+
+    The numbers run from 0 without gaps, in the order of the codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.groups import group_rows
+    >>> group_rows(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
+    [1, 0, 1]
+    """
+    n, d = codes.shape
+    key = np.zeros(n, dtype=np.int64)
+    size = 1
+    for j in range(d):
+        _, column = np.unique(codes[:, j], return_inverse=True)
+        width = int(column.max()) + 1 if n else 1
+        if size * width >= 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            size = int(key.max()) + 1
+        key = key * width + column
+        size *= width
+    return np.unique(key, return_inverse=True)[1]
+
+
+def group_sizes(codes: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """How many records each group of equal rows holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.groups import group_sizes
+    >>> group_sizes(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
+    [1, 2]
+    """
+    return np.bincount(group_rows(codes), weights=weights).astype(np.int64)

@@ -1,0 +1,72 @@
+"""Best-first growth: always split the leaf whose best split lowers the criterion most.
+
+Best-first trees are nested: the first k-1 splits of a large tree are the tree with k leaves.
+"""
+
+import heapq
+from collections.abc import Callable, Sequence
+
+from modicum.table.counts import CountSource, Ints, NodeCounts, NodeSplit
+from modicum.trees.splitting import Criterion, FoundSplit, find_split
+from modicum.trees.tree import Tree
+
+_Heap = list[tuple[float, int, FoundSplit]]
+_Children = dict[int, tuple[NodeCounts, NodeCounts]]
+
+
+def grow(
+    source: CountSource,
+    criterion: Criterion,
+    *,
+    max_leaves: int,
+    value_counts: Sequence[Ints],
+    on_split: Callable[[int], None] | None = None,
+) -> Tree:
+    """Grow a tree from counts; it never sees a row.
+
+    Parameters
+    ----------
+    source : CountSource
+        Answers the histograms of nodes.
+    criterion : Criterion
+        What a split must lower.
+    max_leaves : int
+        Where to stop, if no split helps before.
+    value_counts : sequence of arrays
+        For each split attribute, how often each value occurs in all: tells where a value absent at a node goes.
+    on_split : callable, optional
+        Called with the number of leaves after each split, for a progress bar.
+    """
+    tree = Tree(source.layout, criterion.has_order, criterion.missing, value_counts)
+    heap: _Heap = []
+    ahead: _Children = {}
+    if max_leaves > 1:
+        _consider(source.root(), source, criterion, heap)
+    while heap and tree.n_leaves < max_leaves:
+        is_last = tree.n_leaves + 1 == max_leaves
+        node = heap[0][1]
+        if not is_last and node not in ahead:
+            ahead.update(_expand(source, heap, ahead))
+        _, node, found = heapq.heappop(heap)
+        tree.split(node, found)
+        if on_split is not None:
+            on_split(tree.n_leaves)
+        for child in () if is_last else ahead.pop(node):
+            _consider(child, source, criterion, heap)
+    return tree
+
+
+def _consider(counts: NodeCounts, source: CountSource, criterion: Criterion, heap: _Heap) -> None:
+    found = find_split(counts.histogram, source.layout, criterion)
+    if found is not None:
+        heapq.heappush(heap, (-found.gain, counts.node, found))
+
+
+def _expand(source: CountSource, heap: _Heap, ahead: _Children) -> _Children:
+    """Count the children of the most promising leaves, as many at once as the source likes."""
+    leaves = [entry for entry in heapq.nsmallest(source.batch + len(ahead), heap) if entry[1] not in ahead]
+    splits = [
+        NodeSplit(node, 2 * node + 1, 2 * node + 2, found.attribute, found.sides == 1)
+        for _, node, found in leaves[: source.batch]
+    ]
+    return {split.node: pair for split, pair in zip(splits, source.expand(splits), strict=True)}

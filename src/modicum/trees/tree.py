@@ -1,0 +1,139 @@
+"""A grown tree: where each code goes, and which codes of an attribute no split tells apart.
+
+**Where an absent value goes.** A value that no record at a node has could go either way. So that buckets do not split
+needlessly, it follows its bucket: the values from which no earlier split separates it. If those that are present all go
+to one side, it goes there; if they part, it goes with the more frequent of them; if none is present, to the side with
+more records. For an attribute with an order the cut may lie anywhere between the two neighbours present at the node: it
+is put where the attribute is cut already, else in the middle.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.table.counts import Ints, Layout
+from modicum.trees.splitting import FoundSplit
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split: its node (the children of v are 2v+1 and 2v+2), the column it asks for, and which codes go left."""
+
+    node: int
+    attribute: int
+    goes_left: Flags
+    gain: float
+
+
+@dataclass
+class Tree:
+    """Splits in the order in which they were made; the first k-1 of them are the tree with k leaves."""
+
+    layout: Layout
+    has_order: Flags
+    missing: Ints
+    value_counts: Sequence[Ints]
+    splits: list[Split] = field(default_factory=list)
+    _classes: list[Ints] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        self._classes = [np.zeros(size, dtype=np.int64) for size in self.layout.split_sizes]
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.splits) + 1
+
+    def split(self, node: int, found: FoundSplit) -> None:
+        """Add a split, its absent values put where they belong."""
+        a = found.attribute
+        reaches = self._reaches(node, a)
+        ordered = bool(self.has_order[a])
+        goes_left = _cut(found, self._classes[a], int(self.missing[a])) if ordered else found.sides == 1
+        goes_left = _follow(goes_left, found, self._classes[a], self._settled(found), self.value_counts[a])
+        self.splits.append(Split(node, a, goes_left, found.gain))
+        self._classes[a] = _separated(self._classes[a], reaches, goes_left)
+
+    def _settled(self, found: FoundSplit) -> Flags:
+        """The values whose side is known: the present ones, and all but missing where there is an order."""
+        present = found.sides >= 0
+        a = found.attribute
+        if not self.has_order[a]:
+            return present
+        settled = np.ones(len(present), dtype=bool)
+        if self.missing[a] >= 0:
+            settled[self.missing[a]] = present[self.missing[a]]
+        return settled
+
+    def _reaches(self, node: int, attribute: int) -> Flags:
+        """Which codes of the attribute can arrive at the node."""
+        made = {split.node: split for split in self.splits}
+        reaches = np.ones(self.layout.split_sizes[attribute], dtype=bool)
+        while node > 0:
+            parent, is_left = (node - 1) // 2, node % 2 == 1
+            if made[parent].attribute == attribute:
+                reaches &= made[parent].goes_left if is_left else ~made[parent].goes_left
+            node = parent
+        return reaches
+
+    def buckets(self, n_leaves: int | None = None) -> list[Ints]:
+        """For each split attribute, a number per code: equal where no split that either code can reach parts them."""
+        if n_leaves is None or n_leaves >= self.n_leaves:
+            return [classes.copy() for classes in self._classes]
+        part = Tree(self.layout, self.has_order, self.missing, self.value_counts)
+        for split in self.splits[: max(0, n_leaves - 1)]:
+            a = split.attribute
+            part._classes[a] = _separated(part._classes[a], part._reaches(split.node, a), split.goes_left)
+            part.splits.append(split)
+        return part._classes
+
+    def apply(self, codes: npt.NDArray[np.uint16], n_leaves: int | None = None) -> Ints:
+        """Each record's leaf, numbered from 0: the i-th split sends its right side to leaf i+1."""
+        leaf = np.zeros(len(codes), dtype=np.int64)
+        number = {0: 0}
+        for i, split in enumerate(self.splits[: None if n_leaves is None else max(0, n_leaves - 1)]):
+            here = np.flatnonzero(leaf == number[split.node])
+            stays = split.goes_left[codes[here, self.layout.splits[split.attribute]]]
+            leaf[here[~stays]] = i + 1
+            number[2 * split.node + 1], number[2 * split.node + 2] = number[split.node], i + 1
+        return leaf
+
+
+def _cut(found: FoundSplit, classes: Ints, missing: int) -> Flags:
+    """Sides of an ordered attribute: the cut lies between the present neighbours, where an old one is if it can."""
+    values = np.arange(len(classes))
+    is_value = values != missing
+    left = values[(found.sides == 1) & is_value]
+    right = values[(found.sides == 0) & is_value]
+    if len(left) and len(right):
+        gap = np.arange(left.max(), right.min())
+        old = gap[classes[gap] != classes[gap + 1]]
+        choices = old if len(old) else gap
+        last_left = int(choices[len(choices) // 2]) if len(old) else int(gap[(len(gap) - 1) // 2])
+    else:
+        last_left = len(classes) if len(left) else -1
+    goes_left = values <= last_left
+    if missing >= 0:
+        goes_left[missing] = found.sides[missing] == 1
+    return goes_left
+
+
+def _follow(goes_left: Flags, found: FoundSplit, classes: Ints, settled: Flags, counts: Ints) -> Flags:
+    """Send each value that is not settled where its bucket goes."""
+    if settled.all():
+        return goes_left
+    size = int(classes.max()) + 1
+    left = np.bincount(classes[settled & goes_left], weights=counts[settled & goes_left] + 0.5, minlength=size)
+    right = np.bincount(classes[settled & ~goes_left], weights=counts[settled & ~goes_left] + 0.5, minlength=size)
+    default = found.n_left >= found.n_right
+    leads_left = np.where(left == right, default, left > right)
+    return np.where(settled, goes_left, leads_left[classes])
+
+
+def _separated(classes: Ints, reaches: Flags, goes_left: Flags) -> Ints:
+    """The classes after a split: values that reach it and go different ways part."""
+    finer = 2 * classes + np.where(reaches, goes_left, False)
+    return np.unique(finer, return_inverse=True)[1]
