@@ -25,6 +25,7 @@ def minimize(
     max_leaves: Annotated[int, typer.Option(help="Leaves of the tree: more leaves, more detail.")] = 20,
     privacy: Annotated[float, typer.Option(help="0 looks at the prediction only, 1 collects nothing.")] = 0.5,
     min_leaf: Annotated[int, typer.Option(help="The fewest records in a leaf of the tree.")] = 100,
+    label_bins: Annotated[int | None, typer.Option(help="For a numeric label: how many ranges to predict.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split into parts to learn from and to report on.")] = 0,
     missing: MissingOption = None,
     as_json: JsonOption = False,
@@ -38,7 +39,9 @@ def minimize(
     roles = {"personal": personal, "identifiers": identifier, "person": person, "categories": category}
     X, y, found = read_task(file, label, schema, missing, roles)
     parts = split_rows(y, persons=X[found.person] if found.person else None, random_state=seed)
-    method = PrivacyTree(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf, schema=found)
+    method = PrivacyTree(
+        max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf, label_bins=label_bins, schema=found
+    )
     with notes.status("Learning what is needed …"):
         g = method.fit(X.iloc[parts.train], y.iloc[parts.train]).generalization_
     description = g.describe(X.iloc[parts.test])

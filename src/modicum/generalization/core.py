@@ -140,6 +140,8 @@ class Generalization:
             )
         chosen = [p for p in self._partitions if output == "values" or not isinstance(p, Dropped)]
         if is_lazy(X):
+            if not chosen:
+                raise ArtifactError("This generalization collects nothing, and an engine has no table without columns.")
             lazy = nw.from_native(X)
             refuse_in_engine(chosen, lazy)
             return nw.to_native(lazy.select(*lazy_columns(chosen, lazy, output)))

@@ -26,6 +26,13 @@ def lazy_columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], o
     return [_column(p, types.get(p.name), output).alias(p.name) for p in partitions]
 
 
+def _representatives(partition: Dropped | Intervals | Groups, dtype: Any) -> nw.Expr:
+    """Representatives in the type of the column, where the data has it."""
+    values = [_typed(value, partition) for value in partition.representatives]
+    column = _bucketed(partition, dtype, values)
+    return column if dtype is None else column.cast(dtype)
+
+
 def refuse_in_engine(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any]) -> None:
     """Raise where a record has a value that its attribute refuses; costs a pass over the data only if one does."""
     strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
@@ -44,13 +51,13 @@ def refuse_in_engine(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any
 def _column(partition: AnyPartition, dtype: Any, output: str) -> nw.Expr:
     if isinstance(partition, FullDetail):
         return _full_detail(partition, output)
-    results: Sequence[Scalar]
-    if output == "codes":
-        results = list(range(max(1, len(partition.labels))))
-    elif output == "labels":
-        results = list(partition.labels)
-    else:
-        results = [_typed(value, partition) for value in partition.representatives]
+    if output == "values":
+        return _representatives(partition, dtype)
+    labels = partition.labels
+    return _bucketed(partition, dtype, list(labels) if output == "labels" else list(range(len(labels))))
+
+
+def _bucketed(partition: Dropped | Intervals | Groups, dtype: Any, results: Sequence[Any]) -> nw.Expr:
     if isinstance(partition, Dropped):
         return nw.lit(results[0])
     if isinstance(partition, Intervals):
@@ -74,9 +81,9 @@ def _typed(value: Scalar, partition: AnyPartition) -> Any:
         return None
     if attribute.kind == "date":
         return _EPOCH + dt.timedelta(seconds=seconds(value))
-    if attribute.kind == "number":
+    if attribute.kind == "number" or attribute.storage in ("integer", "float"):
         return float(value)
-    return value
+    return value == "true" if attribute.storage == "boolean" else value
 
 
 def _interval_column(partition: Intervals, results: Sequence[Any]) -> nw.Expr:

@@ -46,7 +46,7 @@ def _like(values: npt.NDArray[Any], series: nw.Series[Any]) -> Any:
     native = series.to_native()
     if not isinstance(native, pd.Series):
         plain = [None if v is None or v != v else v for v in values.tolist()]
-        return nw.new_series(series.name, plain, dtype=series.dtype, backend=series.implementation).to_native()
+        return nw.new_series(series.name, plain, backend=series.implementation).cast(series.dtype).to_native()
     missing = pd.isna(values)
     if missing.any() and native.dtype.kind in "iub":
         return values

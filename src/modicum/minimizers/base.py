@@ -87,6 +87,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.target_tags.required = self._needs_label
+        tags.transformer_tags.preserves_dtype = []
         return tags
 
     def _check_parameters(self) -> None:
@@ -151,8 +152,8 @@ def label_codes(y: Any, n: int, bins: int | None = None) -> npt.NDArray[np.int64
         return _binned(values, bins, name)
     if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES:
         raise DataError(
-            f"The label {name} is a number with {len(distinct):,} different values. Give label_bins= to predict a "
-            f"range, or use the model-guided minimizer for a regression model."
+            f"The label {name} is a number with {len(distinct):,} different values. Give label_bins "
+            f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
         )
     if values.dtype.kind == "O":
         order = np.argsort(np.argsort([str(value) for value in distinct], kind="stable"), kind="stable")
@@ -176,6 +177,8 @@ def _record_counts(sample_weight: Any, n: int) -> Weights | None:
         raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
     if weights.dtype.kind not in "iufb" or np.any(weights != np.floor(weights)) or np.any(weights < 0):
         raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
+    if not weights.any():
+        raise DataError("Every sample_weight is zero, so that no record counts.")
     return weights.astype(np.int64)
 
 

@@ -142,15 +142,19 @@ class Coder:
 
 
 def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> Coding:
-    fit = _fit_category if attribute.is_category else _fit_number
-    coding = fit(attribute, series, weights)
-    if coding.counts.sum() == 0:
-        raise DataError(f"The column {attribute.name!r} holds no value at all; leave it out.")
-    return coding
-
-
-def _fit_number(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> NumberCoding:
+    absent = DataError(f"The column {attribute.name!r} holds no value at all; leave it out.")
+    if attribute.is_category:
+        coding = _fit_category(attribute, series, weights)
+        if coding.counts.sum() == 0:
+            raise absent
+        return coding
     values = numbers(series, attribute)
+    if np.isnan(values).all():
+        raise absent
+    return _fit_number(attribute, values, weights)
+
+
+def _fit_number(attribute: Attribute, values: Floats, weights: Weights | None) -> NumberCoding:
     if np.isinf(values).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
     present = ~np.isnan(values)
@@ -161,8 +165,7 @@ def _fit_number(attribute: Attribute, series: nw.Series[Any], weights: Weights |
     middle = [start + weighted_median(counts[start : end + 1]) for start, end in zip(starts, last, strict=True)]
     missing = int((~present).sum() if weights is None else weights[~present].sum())
     edges = shortest_between(distinct[last[:-1]], distinct[starts[1:]])
-    totals = np.add.reduceat(counts, starts) if len(starts) else counts
-    return NumberCoding(attribute, edges, distinct[middle] if middle else distinct, totals, missing)
+    return NumberCoding(attribute, edges, distinct[middle], np.add.reduceat(counts, starts), missing)
 
 
 def _group_starts(counts: Weights) -> npt.NDArray[np.bool_]:

@@ -93,16 +93,16 @@ def shortest_between(low: Floats, high: Floats) -> Floats:
     open_ = ~spans_zero
     if not open_.any():
         return result
-    top = int(np.ceil(np.log10(np.max(np.abs([low[open_], high[open_]])))))
-    for power in range(top, -23, -1):
-        # Dividing by 10**n (exact up to n = 22) rounds once, so the float found is the one its short text denotes.
-        scaled = middle / 10.0**power if power >= 0 else middle * 10.0**-power
-        whole = np.round(scaled)
-        for shift in (0.0, -1.0, 1.0):
-            candidate = (whole + shift) * 10.0**power if power >= 0 else (whole + shift) / 10.0**-power
-            found = open_ & (candidate > low) & (candidate < high)
-            result[found] = candidate[found]
-            open_ = open_ & ~found
-        if not open_.any():
-            break
+    top = min(308, int(np.ceil(np.log10(np.max(np.abs([low[open_], high[open_]]))))))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for power in range(top, -309, -1):
+            # Dividing by 10**n (exact up to n = 22) rounds once, so the float found is the one its short text denotes.
+            whole = np.round(middle / 10.0**power if power >= 0 else middle * 10.0**-power)
+            for shift in (0.0, -1.0, 1.0):
+                candidate = (whole + shift) * 10.0**power if power >= 0 else (whole + shift) / 10.0**-power
+                found = open_ & (candidate > low) & (candidate < high)
+                result[found] = candidate[found]
+                open_ = open_ & ~found
+            if not open_.any():
+                break
     return result

@@ -1,0 +1,5 @@
+"""`python -m modicum`."""
+
+from modicum.cli.main import run
+
+run()

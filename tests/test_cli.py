@@ -1,0 +1,214 @@
+"""The commands as a person runs them: results, exit codes, no half-written files."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import shared_file
+
+import modicum as md
+
+
+def modicum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "modicum", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=cwd, timeout=300)
+
+
+@pytest.fixture
+def table(people, tmp_path) -> Path:
+    X, y = people
+    path = tmp_path / "people.csv"
+    X.assign(id=np.arange(len(X)), bought=y).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def artifact(table, tmp_path) -> Path:
+    path = tmp_path / "g.json"
+    result = modicum("minimize", table, "--label", "bought", "--identifier", "id", "--min-leaf", 20, "-o", path)
+    assert result.returncode == 0, result.stderr
+    return path
+
+
+def test_demo(tmp_path):
+    result = modicum("demo", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    g = md.load(tmp_path / "demo-output" / "generalization.json")
+    assert len(g.needed) < 12
+    assert "not collected" in result.stdout
+    assert "attributes not collected" in result.stdout
+
+
+def test_minimize_then_apply_gives_what_python_gives(table, artifact, tmp_path):
+    g = md.load(artifact)
+    X = pd.read_csv(table)
+    for name in ("out.csv", "out.parquet"):
+        out = tmp_path / name
+        result = modicum("apply", artifact, table, "-o", out, "--keep-columns", "id,bought")
+        assert result.returncode == 0, result.stderr
+        found = duckdb.sql(f"SELECT * FROM '{out}'").df() if name.endswith("parquet") else pd.read_csv(out)
+        assert list(found.columns) == ["id", "bought", *g.needed]
+        expected = g.transform(X).astype(str)
+        pd.testing.assert_frame_equal(found[g.needed].astype(str), expected)
+
+
+def test_same_seed_same_bytes(table, tmp_path):
+    for name in ("a.json", "b.json"):
+        assert (
+            modicum("minimize", table, "--label", "bought", "--identifier", "id", "-o", tmp_path / name).returncode == 0
+        )
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_json_for_programs(table, artifact, tmp_path):
+    result = modicum("describe", artifact, table, "--json")
+    content = json.loads(result.stdout)
+    assert content["records"] == 600
+    assert content["smallest_group"] >= 1
+    result = modicum("minimize", table, "--label", "bought", "--identifier", "id", "--json", "-o", tmp_path / "h.json")
+    assert json.loads(result.stdout)["suggestions"]
+
+
+def test_apply_reads_a_parquet_file_and_a_csv_alike(table, artifact, tmp_path):
+    duckdb.sql(f"SELECT * FROM read_csv('{table}')").write_parquet(str(tmp_path / "people.parquet"))
+    assert modicum("apply", artifact, tmp_path / "people.parquet", "-o", tmp_path / "a.csv").returncode == 0
+    assert modicum("apply", artifact, table, "-o", tmp_path / "b.csv").returncode == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_apply_to_codes_and_values(table, artifact, tmp_path):
+    g, X = md.load(artifact), pd.read_csv(table)
+    assert modicum("apply", artifact, table, "-o", tmp_path / "c.csv", "--as", "codes").returncode == 0
+    codes = pd.read_csv(tmp_path / "c.csv")
+    assert np.array_equal(codes.to_numpy(), g.transform(X, output="codes").to_numpy())
+    assert modicum("apply", artifact, table, "-o", tmp_path / "v.csv", "--as", "values").returncode == 0
+    values = pd.read_csv(tmp_path / "v.csv")
+    assert list(values.columns) == g.names
+    assert np.array_equal(g.codes(values), g.codes(X))
+
+
+def test_a_column_passed_through_may_not_undo_the_minimization(table, artifact, tmp_path):
+    name = md.load(artifact).needed[0]
+    result = modicum("apply", artifact, table, "-o", tmp_path / "o.csv", "--keep-columns", name)
+    assert result.returncode == 2
+    assert "full detail" in result.stderr
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_rows_without_a_label_are_left_out_and_said(table, tmp_path):
+    X = pd.read_csv(table)
+    X.loc[:9, "bought"] = None
+    X.to_csv(table, index=False)
+    result = modicum("minimize", table, "--label", "bought", "--identifier", "id", "-o", tmp_path / "g.json")
+    assert result.returncode == 0
+    assert "10 rows without a value of 'bought' are left out." in result.stderr
+
+
+def test_a_schema_file_gives_kinds_and_roles(table, tmp_path):
+    schema = md.Schema.infer(pd.read_csv(table), identifiers=["id"], personal=["sex"])
+    schema = schema.replace("income", forbidden=True).replace("sex", locked=True)
+    schema.to_yaml(tmp_path / "s.yaml")
+    out = tmp_path / "g.json"
+    result = modicum("minimize", table, "--label", "bought", "--schema", tmp_path / "s.yaml", "-o", out)
+    assert result.returncode == 0, result.stderr
+    g = md.load(out)
+    assert g.schema.personal == ["sex"]
+    assert "income" not in g.needed
+    assert g["sex"].action == "kept"
+
+
+def test_real_data_it_was_not_written_for(tmp_path):
+    bank = shared_file("bank/bank-full.csv.gz")
+    out = tmp_path / "g.json"
+    result = modicum("minimize", bank, "--label", "y", "-o", out)
+    assert result.returncode == 0, result.stderr
+    assert modicum("apply", out, bank, "-o", tmp_path / "z.parquet", "--keep-columns", "y").returncode == 0
+    rows = duckdb.sql(f"SELECT count(*) FROM '{tmp_path / 'z.parquet'}'").fetchall()
+    assert rows == [(45_211,)]
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+ROWS = "".join(f"{i % 50},{'xyz'[i % 3]},{i % 2}\n" for i in range(300))
+
+BAD_FILES = {
+    "an empty file": ("", "is empty"),
+    "a header only": ("a,b,y\n", "no row"),
+    "one column": ("y\n" + "0\n1\n" * 20, "only the column 'y'"),
+    "no label": ("a,b,z\n" + ROWS, "label 'y' is not in the file"),
+    "a constant label": ("a,b,y\n" + "1,x,1\n" * 300, "label 'y' is constant"),
+    "a label never given": ("a,b,y\n" + "1,x,\n" * 300, "no row with a value of the label 'y'"),
+    "a repeated column": ("a,a,y\n" + ROWS, "'a' appears more than once"),
+    "a column without values": (
+        "a,b,y\n" + "".join(f"{i},,{i % 2}\n" for i in range(300)),
+        "'b' holds no value at all",
+    ),
+    "too many categories": (
+        "a,b,y\n" + "".join(f"{i},v{i},{i % 2}\n" for i in range(100_000)),
+        "'b' has .* categories",
+    ),
+    "infinite values": ("a,b,y\n" + ROWS + "inf,x,1\n" * 9, "'a' contains infinity"),
+    "bytes that are no UTF-8": (b"a,b,y\n1,\xff\xfe,0\n2,x,1\n" * 200, "UTF-8|cannot be read"),
+    "a numeric label": ("a,y\n" + "".join(f"{i},{i / 7}\n" for i in range(300)), "label 'y' is a number with 210"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_input_gets_one_sentence_and_leaves_no_file(tmp_path, case):
+    content, complaint = BAD_FILES[case]
+    file = write(tmp_path / "bad.csv", content)
+    result = modicum("minimize", file, "--label", "y", "-o", tmp_path / "g.json")
+    assert result.returncode == 2, result.stdout + result.stderr
+    message = result.stderr.strip().splitlines()[-1]
+    assert re.search(complaint, message), message
+    assert "Traceback" not in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.csv"]
+
+
+@pytest.mark.parametrize(
+    "name", ["'; DROP TABLE people; --", "</script><script>alert(1)</script>", 'a"b', "a,b", "über é"]
+)
+def test_hostile_names_and_categories_pass_through_unharmed(tmp_path, name):
+    X = pd.DataFrame({name: ["x", name, "z"] * 100, "n": range(300), "y": [0, 1, 0] * 100})
+    X.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "g.json"
+    assert modicum("minimize", tmp_path / "t.csv", "--label", "y", "--min-leaf", 5, "-o", out).returncode == 0
+    g = md.load(out)
+    assert name in g.needed
+    assert modicum("apply", out, tmp_path / "t.csv", "-o", tmp_path / "o.csv", "--keep-columns", "y").returncode == 0
+    assert pd.read_csv(tmp_path / "o.csv")[name].tolist() == g.transform(X)[name].tolist()
+
+
+def test_apply_to_the_wrong_file(table, artifact, tmp_path):
+    X = pd.read_csv(table)
+    needed = md.load(artifact).needed
+    X.drop(columns=needed[0]).to_csv(tmp_path / "less.csv", index=False)
+    result = modicum("apply", artifact, tmp_path / "less.csv", "-o", tmp_path / "o.csv")
+    assert result.returncode == 2
+    assert f"{needed[0]!r} is not in the data" in result.stderr
+    X.astype({"age": object}).assign(age="secret text").to_csv(tmp_path / "text.csv", index=False)
+    result = modicum("apply", artifact, tmp_path / "text.csv", "-o", tmp_path / "o.csv")
+    assert result.returncode == 2
+    assert "'age' holds text that cannot be read as a number" in result.stderr
+    assert "secret" not in result.stderr
+    result = modicum("apply", artifact, table, "-o", tmp_path / "o.xlsx")
+    assert result.returncode == 2
+    assert "neither CSV nor Parquet" in result.stderr
+    assert not list(tmp_path.glob("o.*"))
+    assert not list(tmp_path.glob(".modicum*"))
+
+
+def test_help_and_version():
+    assert modicum("--version").stdout.strip() == md.__version__
+    assert "How little personal data" in modicum("--help").stdout
+    for command in ("demo", "minimize", "apply", "describe"):
+        assert modicum(command, "--help").returncode == 0

@@ -1,0 +1,124 @@
+"""What must hold for every table: strictness, totality, round trips, the tree's promise, one meaning everywhere."""
+
+import json
+
+import duckdb
+import numpy as np
+import pandas as pd
+from conftest import as_polars, tables
+from hypothesis import given
+from hypothesis import strategies as st
+
+import modicum as md
+from modicum.generalization.bins import FullDetail
+
+METHODS = st.sampled_from(
+    [
+        lambda schema: md.PrivacyTree(max_leaves=9, min_leaf=2, privacy=0.2, schema=schema),
+        lambda schema: md.PrivacyTree(max_leaves=9, min_leaf=1, privacy=0.0, schema=schema),
+        lambda schema: md.Uniform(buckets=3, schema=schema),
+        lambda schema: md.FeatureSelection(keep=2, score="mutual_information", schema=schema),
+    ]
+)
+
+
+def unlike(X: pd.DataFrame, schema: md.Schema) -> pd.DataFrame:
+    """Records that the fit never saw: numbers beyond and between, new categories, missing everywhere."""
+    rows = {}
+    for a in schema:
+        if a.kind == "date":
+            rows[a.name] = pd.Series([pd.Timestamp("1901-01-01 12:00"), pd.Timestamp("2199-01-01"), pd.NaT])
+        elif a.kind == "number":
+            rows[a.name] = pd.Series([-np.inf, np.nan, np.inf])
+        else:
+            rows[a.name] = pd.Series(["never seen", None, "e\u0301"], dtype=object)
+    extra = pd.DataFrame(rows)
+    numbers = [a.name for a in schema if a.kind == "number"]
+    between = X.copy()
+    between[numbers] = between[numbers] + 0.25
+    return pd.concat([X, between, extra], ignore_index=True).astype(X.dtypes)
+
+
+@given(tables(), METHODS)
+def test_every_record_has_exactly_one_bucket(table, method):
+    X, y, schema = table
+    g = method(schema).fit(X, y).generalization_
+    everything = unlike(X, schema)
+    codes = g.codes(everything)
+    for j, partition in enumerate(g.partitions):
+        if not isinstance(partition, FullDetail):
+            assert codes[:, j].min() >= 0
+            assert codes[:, j].max() < len(partition.labels)
+            assert len(set(partition.labels)) == len(partition.labels)
+        # Strict: one value, one bucket, whatever the rest of the record.
+        shuffled = everything.sample(frac=1, random_state=0)
+        assert np.array_equal(g.codes(shuffled)[:, j], codes[shuffled.index, j])
+    labels = g.transform(everything)
+    assert list(labels.columns) == g.needed
+    assert not labels[[p.name for p in g.partitions if p.name in g.needed and p.labels]].isna().any().any()
+
+
+@given(tables(), METHODS)
+def test_json_round_trip(table, method):
+    X, y, schema = table
+    g = method(schema).fit(X, y).generalization_
+    again = md.Generalization.from_dict(json.loads(json.dumps(g.to_dict())))
+    assert again == g
+    assert np.array_equal(again.codes(unlike(X, schema)), g.codes(unlike(X, schema)))
+
+
+@given(tables(max_rows=120), st.sampled_from([0.0, 0.2, 0.6]), st.integers(1, 4))
+def test_the_tree_cannot_tell_a_record_from_its_generalization(table, privacy, min_leaf):
+    X, y, schema = table
+    pat = md.PrivacyTree(max_leaves=16, min_leaf=min_leaf, privacy=privacy, schema=schema).fit(X, y)
+    everything = unlike(X, schema)
+    for size, g in zip((3, 16), pat.path([3, 16]), strict=True):
+        values = g.transform(everything, output="values")
+        leaf = pat.tree_.apply(pat.coder_.encode(everything), size)
+        again = pat.tree_.apply(pat.coder_.encode(values), size)
+        assert np.array_equal(leaf, again)
+
+
+@given(tables(), METHODS)
+def test_a_representative_lies_in_its_bucket(table, method):
+    X, y, schema = table
+    g = method(schema).fit(X, y).generalization_
+    values = g.transform(X, output="values")
+    assert list(values.columns) == g.names
+    assert np.array_equal(g.codes(values), g.codes(X))
+
+
+@given(tables(), METHODS)
+def test_pandas_polars_numpy_and_duckdb_agree(table, method):
+    X, y, schema = table
+    g = method(schema).fit(X, y).generalization_
+    everything = unlike(X, schema)
+    buckets = [p.name for p in g.partitions if p.labels and p.name in g.needed]
+    expected = g.transform(everything)[buckets].astype(object)
+    assert np.array_equal(g.codes(everything.to_numpy(dtype=object)), g.codes(everything))
+    frame = as_polars(everything)
+    _same(g.transform(frame).select(buckets).to_dict(as_series=False), expected)
+    if buckets:
+        _same(g.transform(frame.lazy()).collect().select(buckets).to_dict(as_series=False), expected)
+        relation = g.transform(duckdb.from_arrow(frame.to_arrow()))
+        _same(dict(zip(relation.columns, zip(*relation.fetchall(), strict=True), strict=True)), expected)
+
+
+def _same(found: dict, expected: pd.DataFrame) -> None:
+    for name in expected.columns:
+        assert list(found[name]) == expected[name].tolist(), name
+
+
+@given(tables(), st.integers(0, 5))
+def test_the_intersection_tells_what_both_tell(table, seed):
+    X, _, schema = table
+    a = md.Uniform(buckets=2, schema=schema, random_state=seed).fit(X).generalization_
+    b = md.Uniform(buckets=3, schema=schema, random_state=seed + 1).fit(X).generalization_
+    both = a.intersect(b)
+    everything = unlike(X, schema)
+    pairs = np.concatenate([a.codes(everything), b.codes(everything)], axis=1)
+    joint = both.codes(everything)
+    d = len(a.names)
+    for j in range(d):
+        together = pd.factorize(pd.Series(list(zip(pairs[:, j], pairs[:, d + j], strict=True))))[0]
+        assert np.array_equal(together, pd.factorize(joint[:, j])[0])
