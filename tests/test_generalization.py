@@ -167,7 +167,7 @@ def test_describe_without_and_with_records(g):
     described = g.describe(pd.DataFrame({**RECORDS, "dose": [1.0, 1.0, 1.0]}))
     assert described.smallest_group == 1
     assert described.groups == 3
-    assert described.to_dict()["attributes"][0]["buckets"][0] == {"label": "≤ 19", "share": 0.333333}
+    assert described.to_dict()["attributes"][0]["buckets"][0] == {"label": "≤ 19", "takes": (), "share": 0.333333}
     assert "fewer than 10 records" in str(described)
 
 

@@ -39,9 +39,7 @@ def minimize(
     roles = {"personal": personal, "identifiers": identifier, "person": person, "categories": category}
     X, y, found = read_task(file, label, schema, missing, roles)
     parts = split_rows(y, persons=X[found.person] if found.person else None, random_state=seed)
-    method = PrivacyTree(
-        max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf, label_bins=label_bins, schema=found
-    )
+    method = PrivacyTree(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf, label_bins=label_bins, schema=found)
     with notes.status("Learning what is needed …"):
         g = method.fit(X.iloc[parts.train], y.iloc[parts.train]).generalization_
     description = g.describe(X.iloc[parts.test])

@@ -34,6 +34,9 @@ def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> N
     if not suggestions:
         return
     console.print(Text("Worth a look before you decide:", style="bold"))
+    together: dict[str, list[str]] = {}
     for suggestion in suggestions:
-        console.print(Text(f"  {suggestion}"))
+        together.setdefault(suggestion.reason, []).append(suggestion.attribute)
+    for reason, attributes in together.items():
+        console.print(Text(f"  {', '.join(attributes)}: {reason}"))
     console.print()

@@ -161,15 +161,16 @@ class Intervals(Partition):
             raise ValueError("ranges belong to a number or date, not to a category")
         if any(bucket.up_to is None for bucket in self.buckets[:-1]) or self.buckets[-1].up_to is not None:
             raise ValueError("every bucket but the last must say 'up_to', and the last must not")
-        if np.any(np.diff(self.edges) <= 0):
+        edges = self.edges
+        if np.any(np.diff(edges) <= 0):
             raise ValueError("the values of 'up_to' must rise from one bucket to the next")
         _check_takes(self.buckets, "missing", self.missing)
         for i, bucket in enumerate(self.buckets):
-            if bucket.value is not None and np.searchsorted(self.edges, self.as_number(bucket.value)) != i:
+            if bucket.value is not None and np.searchsorted(edges, self.as_number(bucket.value)) != i:
                 raise ValueError(f"the representative value of bucket {i + 1} lies outside its range")
         return self
 
-    @cached_property
+    @property
     def edges(self) -> Floats:
         """The upper ends of all buckets but the last."""
         return np.array([self.as_number(bucket.up_to) for bucket in self.buckets[:-1]], dtype=np.float64)

@@ -14,7 +14,6 @@ from modicum.generalization.algebra import intersected, merged, refined
 from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
-from modicum.generalization.encoder import bucket_encoder
 from modicum.generalization.lazy import lazy_columns, refuse_in_engine
 from modicum.generalization.representatives import representative_column
 from modicum.table.frames import as_frame, column, is_array, is_lazy, same_kind
@@ -44,7 +43,7 @@ class Generalization:
     >>> g.n_buckets
     4
     >>> g.transform(X)["age"].tolist()
-    ['≤ 40', '≤ 40', '≥ 41']
+    ['≤ 50', '≤ 50', '≥ 51']
     >>> g.drop("job").needed
     ['age']
     """
@@ -167,6 +166,8 @@ class Generalization:
         >>> bool(model.score(g.transform(X), y) > 0.75)
         True
         """
+        from modicum.generalization.encoder import bucket_encoder  # deferred: scikit-learn takes a second to import
+
         return bucket_encoder([p for p in self._partitions if not isinstance(p, Dropped)])
 
     # Looking at it

@@ -17,9 +17,10 @@ _ACTIONS = {"dropped": "not collected", "coarsened": "coarsened", "kept": "kept"
 
 @dataclass(frozen=True)
 class BucketLine:
-    """One bucket: its label, and the share of records in it where records were given."""
+    """One bucket: its label, what else it takes (unseen or missing values), its share of the records where known."""
 
     label: str
+    takes: tuple[str, ...] = ()
     share: float | None = None
 
 
@@ -66,7 +67,12 @@ def buckets_text(line: AttributeLine) -> str:
         return "plain number, full detail"
     if line.action == "kept" and line.n_buckets > 8:
         return f"{line.n_buckets} values, one bucket each"
-    return " · ".join(b.label if b.share is None else f"{b.label} ({percent(b.share)})" for b in line.buckets)
+    return " · ".join(_bucket_text(bucket) for bucket in line.buckets)
+
+
+def _bucket_text(bucket: BucketLine) -> str:
+    label = " or ".join([bucket.label, *bucket.takes])
+    return label if bucket.share is None else f"{label} ({percent(bucket.share)})"
 
 
 def percent(share: float) -> str:
@@ -111,11 +117,12 @@ def describe(g: "Generalization", X: Any = None) -> Description:
 
 def _line(partition: AnyPartition, personal: bool, codes: Any) -> AttributeLine:
     labels = partition.labels
+    takes = [bucket.takes for bucket in getattr(partition, "buckets", ())] + [()] * len(labels)
     if codes is None or isinstance(partition, FullDetail):
-        buckets = tuple(BucketLine(label) for label in labels[: partition.n_buckets])
+        buckets = tuple(BucketLine(labels[i], takes[i]) for i in range(min(len(labels), partition.n_buckets)))
     else:
         shares = np.bincount(codes, minlength=len(labels)) / max(1, len(codes))
         shown = [i for i in range(len(labels)) if i < partition.n_buckets or shares[i] > 0]
-        buckets = tuple(BucketLine(labels[i], round(float(shares[i]), 6)) for i in shown)
+        buckets = tuple(BucketLine(labels[i], takes[i], round(float(shares[i]), 6)) for i in shown)
     action = _ACTIONS[partition.action]
     return AttributeLine(partition.name, personal, action, partition.n_buckets, buckets)

@@ -104,9 +104,10 @@ class Minimizer(TransformerMixin, BaseEstimator):
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
         if is_array(X):
             X = validate_data(self, X, dtype=None, ensure_all_finite=False)
+            frame = as_frame(X)
         else:
+            frame = as_frame(X)
             validate_data(self, X, skip_check_array=True)
-        frame = as_frame(X)
         schema = self._resolved_schema(frame)
         label = self._label_codes(y, len(frame))
         weights = _record_counts(sample_weight, len(frame))

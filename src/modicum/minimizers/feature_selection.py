@@ -10,6 +10,7 @@ from modicum.errors import ParameterError
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
 from modicum.minimizers.base import CodedData, Minimizer, check_number
+from modicum.table.codes import Coding, NumberCoding
 from modicum.table.schema import Schema
 
 Score = Literal["anova", "mutual_information", "chi2", "stepwise"]
@@ -26,7 +27,8 @@ class FeatureSelection(Minimizer):
     keep : int
         How many attributes to keep; what the schema locks is among them.
     score : "anova", "mutual_information", "chi2" or "stepwise"
-        `anova`: F of the class indicators between and within the attribute's values, summed over classes;
+        `anova`: F of a one-way analysis of variance between and within the classes, of a number (an ordered category
+        by its rank) or, for a category, the largest among the indicators of its values;
         `mutual_information`: I(attribute; label) in nats; `chi2`: the χ² statistic of the contingency table;
         `stepwise`: one attribute is removed at a time, each time the one whose removal costs a linear model on
         P(label | value) least, so that an attribute that repeats another goes first.
@@ -79,7 +81,8 @@ class FeatureSelection(Minimizer):
         if self.score == "stepwise":
             scores = _removal_order(data, tables)
         else:
-            scores = np.array([_SCORES[self.score](table) for table in tables])
+            score = _SCORES[self.score]
+            scores = np.array([score(t, _sizes(c)) for t, c in zip(tables, data.coder.codings, strict=True)])
         self.scores_ = dict(zip(data.coder.names, scores.tolist(), strict=True))
         chosen = set(self._chosen(data, scores))
         return [keep(c) if j in chosen else drop(c) for j, c in enumerate(data.coder.codings)]
@@ -99,8 +102,16 @@ def _table(data: CodedData, column: int) -> Floats:
     return np.bincount(pairs, weights=data.weights, minlength=size).reshape(-1, data.n_classes).astype(np.float64)
 
 
-def anova(table: Floats) -> float:
-    """F of the class indicators over the values: (SS between / (V-1)) / (SS within / (n-V)).
+def _sizes(coding: Coding) -> Floats | None:
+    """The number that each value stands for: itself, or its rank; None for a category without order."""
+    if isinstance(coding, NumberCoding):
+        return coding.typical
+    return np.arange(coding.n_values, dtype=np.float64) if coding.attribute.has_order else None
+
+
+def anova(table: Floats, sizes: Floats | None = None) -> float:
+    """F = (SS between classes / (c-1)) / (SS within / (n-c)): of the numbers `sizes`, missing left out; for a category
+    the largest F among the indicators of its values.
 
     Examples
     --------
@@ -108,18 +119,26 @@ def anova(table: Floats) -> float:
     >>> from modicum.minimizers.feature_selection import anova
     >>> round(anova(np.array([[30.0, 10.0], [10.0, 30.0]])), 3)
     26.0
+    >>> round(anova(np.array([[30.0, 10.0], [10.0, 30.0]]), np.array([1.0, 2.0])), 3)
+    26.0
     """
-    table = table[table.sum(1) > 0]
-    of_value, of_class, n = table.sum(1), table.sum(0), table.sum()
-    values = len(table)
-    if values < 2 or n <= values:
+    table = table if sizes is None else table[: len(sizes)]
+    table = table[:, table.sum(0) > 0]
+    of_value, of_class, n, classes = table.sum(1), table.sum(0), table.sum(), table.shape[1]
+    if classes < 2 or n <= classes:
         return 0.0
-    between = float((table**2 / of_value[:, None]).sum() - (of_class**2).sum() / n)
-    within = float(n - (table**2 / of_value[:, None]).sum())
-    return float("inf") if within <= 0 else (between / (values - 1)) / (within / (n - values))
+    if sizes is None:  # each value's indicator, centred: its sum in each class, and its sum of squares
+        sums, squares = table - np.outer(of_value, of_class) / n, of_value - of_value**2 / n
+    else:
+        centred = sizes - (sizes @ of_value) / n
+        sums, squares = (centred @ table)[None, :], np.array([centred**2 @ of_value])
+    between = (sums**2 / of_class).sum(1)
+    within = np.maximum(squares - between, 1e-12 * squares + 1e-300)
+    ratio = (between / (classes - 1)) / (within / (n - classes))
+    return float(ratio.max())
 
 
-def mutual_information(table: Floats) -> float:
+def mutual_information(table: Floats, sizes: Floats | None = None) -> float:
     """I(value; class) in nats.
 
     Examples
@@ -135,7 +154,7 @@ def mutual_information(table: Floats) -> float:
     return float((joint[filled] * np.log(joint[filled] / expected[filled])).sum())
 
 
-def chi2(table: Floats) -> float:
+def chi2(table: Floats, sizes: Floats | None = None) -> float:
     """The χ² statistic of independence.
 
     Examples
@@ -150,7 +169,7 @@ def chi2(table: Floats) -> float:
     return float(((table - expected) ** 2 / expected).sum())
 
 
-_SCORES: dict[str, Callable[[Floats], float]] = {
+_SCORES: dict[str, Callable[[Floats, Floats | None], float]] = {
     "anova": anova,
     "mutual_information": mutual_information,
     "chi2": chi2,
@@ -185,8 +204,10 @@ def _moments(data: CodedData, tables: Sequence[Floats]) -> tuple[Floats, Floats]
 
 
 def _removal_costs(gram: Floats, target: Floats) -> Floats:
-    """b_j² / (G⁻¹)_jj: the rise in squared error when attribute j leaves the linear model."""
-    inverse = np.linalg.pinv(gram, hermitian=True)
-    coefficients = inverse @ target
-    diagonal = np.maximum(np.diag(inverse), 1e-300)
-    return coefficients**2 / diagonal
+    """b_j² / (G⁻¹)_jj: the rise in squared error when attribute j leaves the linear model.
+
+    The small ridge makes the cost of one of two equal attributes nearly zero, as it is.
+    """
+    ridge = 1e-8 * max(float(np.trace(gram)), 1e-300)
+    inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+    return (inverse @ target) ** 2 / np.diag(inverse)

@@ -129,13 +129,13 @@ def _relation(
         return connection.read_parquet(name)
     _check_header(connection, name)
     return connection.read_csv(
-        name, header=True, sample_size=-1, na_values=["", *missing], all_varchar=not typed, null_padding=False
+        name, header=True, sample_size=-1 if typed else 20_480, na_values=["", *missing], all_varchar=not typed
     )
 
 
 def _check_header(connection: "duckdb.DuckDBPyConnection", name: str) -> None:
     """DuckDB would rename a repeated column; a person should hear of it."""
-    rows: Any = connection.read_csv(name, header=False, all_varchar=True, sample_size=-1).limit(1).fetchall()
+    rows: Any = connection.read_csv(name, header=False, all_varchar=True).limit(1).fetchall()
     header = [str(cell) for cell in (rows[0] if rows else ()) if cell is not None]
     repeated = next((cell for cell in header if header.count(cell) > 1), None)
     if repeated is not None:

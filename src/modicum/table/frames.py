@@ -11,7 +11,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import check_array
 
 from modicum.errors import DataError, quoted
 from modicum.table.schema import Attribute
@@ -27,6 +26,8 @@ def is_array(X: Any) -> bool:
 
 def is_lazy(X: Any) -> bool:
     """Whether X is a table that an engine evaluates: a DuckDB relation, a polars LazyFrame, a Spark or Ibis table."""
+    if isinstance(X, pd.DataFrame | np.ndarray | list):
+        return False
     return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
 
 
@@ -52,7 +53,9 @@ def as_frame(X: Any, names: Sequence[str] | None = None) -> nw.DataFrame[Any]:
 
 
 def _array_frame(X: Any, names: Sequence[str] | None) -> pd.DataFrame:
-    values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=1)
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise DataError(f"An array must have rows and columns (2D). Got {values.ndim} dimensions.")
     if names is not None and len(names) != values.shape[1]:
         raise DataError(f"X has {values.shape[1]} features, but {len(names)} features are expected as input.")
     return pd.DataFrame(values, columns=list(names) if names is not None else [f"x{j}" for j in range(values.shape[1])])

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import check_random_state
 
 from modicum.errors import DataError, ParameterError
 
@@ -43,6 +42,8 @@ def split_rows(
     >>> len(parts.train), len(parts.validation), len(parts.test)
     (60, 10, 30)
     """
+    from sklearn.utils import check_random_state  # deferred: importing scikit-learn takes a second
+
     labels = np.asarray(pd.factorize(np.asarray(y))[0])
     n = len(labels)
     if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):

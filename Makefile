@@ -1,0 +1,55 @@
+# Everything runs in .venv, made on first use from pyproject.toml and constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help demo test check test-slow test-services bench clean
+
+help:
+	@echo "make demo           minimize the embedded data and show the result"
+	@echo "make test           the tests (a few minutes)"
+	@echo "make check          ruff, ruff format, mypy"
+	@echo "make test-slow      long tests: many random tables, a million rows"
+	@echo "make test-services  tests that need Chromium, PostgreSQL or Java"
+	@echo "make bench          the figures under benchmarks/results"
+	@echo "make clean          remove what the above made"
+
+demo: .venv/core
+	$(BIN)/modicum demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-slow: .venv/dev
+	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/test_properties.py
+
+# No test needs a service yet: pytest's "no tests collected" (5) is then the right result.
+test-services: .venv/dev
+	$(BIN)/python -m pytest -m services || test $$? -eq 5
+
+bench: .venv/dev
+	$(BIN)/python benchmarks/pat.py
+
+clean:
+	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "modicum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/core: .venv/made pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/dev: .venv/made pyproject.toml constraints.txt
+	$(PIP) --editable '.[dev]'
+	@touch $@ .venv/core

@@ -1,0 +1,61 @@
+"""What every benchmark shares: timing, the machine, and the file its figures go to."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "narwhals", "numba", "duckdb")
+
+os.environ.setdefault("MODICUM_DATA", str(ROOT.parent / "shared" / "data"))
+
+
+def seconds(run: Callable[[], Any], repeat: int = 5) -> float:
+    """The median time of a call, after one that does not count (compilation, caches)."""
+    run()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what the figures were measured."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
+        "commit": subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True
+        ).stdout.strip(),
+    }
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def write(name: str, figures: Any) -> None:
+    """The figures with their machine, as benchmarks/results/NAME.json."""
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps({"machine": machine(), "figures": figures}, indent=1)
+    (RESULTS / f"{name}.json").write_text(text + "\n")
+
+
+def judged(value: float, target: float) -> str:
+    """'ok' or 'MISSED' beside a target."""
+    return f"(target ≤ {target:g}: {'ok' if value <= target else 'MISSED'})"
