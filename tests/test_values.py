@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modicum.table.values import canonical, iso, seconds, shortest_between
+from modicum.table.values import canonical, iso, plainest_date_between, seconds, shortest_between
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,18 @@ def test_the_edge_is_short(low, high, edge):
 def test_a_date_is_its_seconds(moment):
     moment = moment.replace(microsecond=0)
     assert seconds(iso(seconds(moment))) == seconds(moment)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "edge"),
+    [
+        ("2019-03-04", "2021-07-08", "2020-01-01"),
+        ("2020-03-04", "2020-07-08", "2020-05-01"),
+        ("2020-03-04", "2020-03-08", "2020-03-06"),
+        ("2020-03-04", "2020-03-05", "2020-03-04T12:00:00"),
+        ("1960-03-04", "1960-03-05", "1960-03-04T12:00:00"),
+        ("2020-03-04T10:00:00.000001", "2020-03-04T10:00:00.000002", "2020-03-04T10:00:00.000001"),
+    ],
+)
+def test_the_edge_between_two_dates_is_plain(low, high, edge):
+    assert iso(plainest_date_between(np.array([seconds(low)]), np.array([seconds(high)]))[0]) == edge

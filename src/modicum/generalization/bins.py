@@ -287,9 +287,9 @@ class Groups(Partition):
 
     def encode(self, series: nw.Series[Any]) -> Codes:
         codes, words = texts(series)
-        lookup = np.array([self.code_of.get(word, self.unseen_code) for word in words] + [self.missing_code], np.int64)
-        result = lookup[codes]
-        if min(self.unseen_code, self.missing_code) < 0:
+        known, unseen, missing = self.code_of, self.unseen_code, self.missing_code
+        result = np.array([known.get(word, unseen) for word in words] + [missing], dtype=np.int64)[codes]
+        if min(unseen, missing) < 0:
             self._refuse((result < 0) & (codes < 0), "missing")
             self._refuse((result < 0) & (codes >= 0), "unseen")
         return result

@@ -65,8 +65,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         data = self._coded(X, y, sample_weight)
-        partitions = self._partitions(data)
-        self.generalization_ = Generalization(data.schema, self._obey(data, partitions))
+        self.generalization_ = obeying(data.coder, self._partitions(data))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -95,11 +94,6 @@ class Minimizer(TransformerMixin, BaseEstimator):
 
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
         raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
-
-    def _obey(self, data: CodedData, partitions: Sequence[AnyPartition]) -> list[AnyPartition]:
-        """What the schema locks is kept, what it forbids is dropped, whatever the method found."""
-        rules = [(c, data.schema[c.attribute.name], p) for c, p in zip(data.coder.codings, partitions, strict=True)]
-        return [keep(c) if a.locked else drop(c) if a.forbidden else p for c, a, p in rules]
 
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
         if is_array(X):
@@ -131,6 +125,13 @@ class Minimizer(TransformerMixin, BaseEstimator):
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
             return None
         return label_codes(y, n, bins=getattr(self, "label_bins", None))
+
+
+def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
+    """The partitions a method found; what the schema locks is kept, what it forbids is dropped, whatever it found."""
+    pairs = zip(coder.codings, partitions, strict=True)
+    ruled = [keep(c) if c.attribute.locked else drop(c) if c.attribute.forbidden else p for c, p in pairs]
+    return Generalization(coder.schema, ruled)
 
 
 def label_codes(y: Any, n: int, bins: int | None = None) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ from modicum.errors import ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, check_number, personal_weights
+from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying, personal_weights
 from modicum.table.counts import Ints, Layout, RowCounts
 from modicum.table.schema import Schema
 from modicum.trees import Criterion, grow
@@ -89,10 +89,7 @@ class PrivacyTree(Minimizer):
         beyond = [size for size in sizes if size > self.max_leaves or size < 1]
         if beyond:
             raise ParameterError(f"The path reaches from 1 to {self.max_leaves} leaves (max_leaves). Got {beyond[0]}.")
-        return [self._generalization(size) for size in sizes]
-
-    def _generalization(self, n_leaves: int) -> Generalization:
-        return Generalization(self._data.schema, self._obey(self._data, self._from_tree(self._data, n_leaves)))
+        return [obeying(self.coder_, self._from_tree(size)) for size in sizes]
 
     def _check_parameters(self) -> None:
         check_number(self, "max_leaves", 1)
@@ -112,13 +109,11 @@ class PrivacyTree(Minimizer):
             value_counts=[_all_counts(data, column) for column in layout.splits],
         )
         self.coder_ = data.coder
-        self._data = CodedData(data.coder, np.empty((0, 0), np.uint16), None, None)
-        return self._from_tree(data, self.max_leaves)
+        return self._from_tree(self.max_leaves)
 
-    def _from_tree(self, data: CodedData, n_leaves: int) -> list[AnyPartition]:
+    def _from_tree(self, n_leaves: int) -> list[AnyPartition]:
         found: dict[int, Any] = dict(zip(self.tree_.layout.splits, self.tree_.buckets(n_leaves), strict=True))
-        codings = data.coder.codings
-        return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(codings)]
+        return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(self.coder_.codings)]
 
 
 def _layout(data: CodedData) -> Layout:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, column, is_array, numbers, texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Floats, shortest_between
+from modicum.table.values import Floats, plainest_date_between, shortest_between
 
 MAX_CODES = 256
 MAX_CATEGORIES = 10_000
@@ -164,7 +164,8 @@ def _fit_number(attribute: Attribute, values: Floats, weights: Weights | None) -
     last = np.append(starts[1:], len(distinct)) - 1
     middle = [start + weighted_median(counts[start : end + 1]) for start, end in zip(starts, last, strict=True)]
     missing = int((~present).sum() if weights is None else weights[~present].sum())
-    edges = shortest_between(distinct[last[:-1]], distinct[starts[1:]])
+    between = plainest_date_between if attribute.kind == "date" else shortest_between
+    edges = between(distinct[last[:-1]], distinct[starts[1:]])
     return NumberCoding(attribute, edges, distinct[middle], np.add.reduceat(counts, starts), missing)
 
 

@@ -5,7 +5,8 @@ Everything that must mean the same in Python, SQL and JavaScript starts here:
 - a category is compared as *canonical text*: integral numbers without a point, booleans `true` and `false`, Unicode in
   normal form C, nothing trimmed;
 - a date is a number: seconds since 1970-01-01 UTC, so that dates and numbers share one notion of an interval;
-- a boundary between two neighbouring values is the shortest decimal strictly between them.
+- a boundary between two neighbouring values is the shortest decimal strictly between them, for dates the start of the
+  longest unit (year, month, day, hour, …).
 """
 
 import datetime as dt
@@ -106,3 +107,29 @@ def shortest_between(low: Floats, high: Floats) -> Floats:
             if not open_.any():
                 break
     return result
+
+
+def plainest_date_between(low: Floats, high: Floats) -> Floats:
+    """For each pair low < high of dates (in seconds), the start of a year strictly between them, near their middle.
+
+    Else of a month, a day, an hour and so on; `low` itself where they are a microsecond apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.values import iso, plainest_date_between, seconds
+    >>> low, high = np.array([seconds("2019-03-04")]), np.array([seconds("2021-07-08")])
+    >>> [iso(edge) for edge in plainest_date_between(low, high)]
+    ['2020-01-01']
+    """
+    first, last = (np.round(ends * 1e6).astype("datetime64[us]") for ends in (low, high))
+    middle = first + (last - first) // 2
+    result, open_ = first.copy(), np.ones(len(first), dtype=bool)
+    for unit in ("Y", "M", "D", "h", "m", "s", "ms", "us"):
+        start = middle.astype(f"datetime64[{unit}]")
+        for candidate in (start, start + 1):
+            exact = candidate.astype("datetime64[us]")
+            found = open_ & (exact > first) & (exact < last)
+            result[found] = exact[found]
+            open_ &= ~found
+    return result.astype(np.int64) / 1e6
