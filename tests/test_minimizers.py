@@ -186,8 +186,8 @@ def test_a_million_rows_with_categories_and_missing_values():
     y = (X["age"].fillna(50) + 20 * (X["sex"] == "f") + random.normal(0, 10, n) > 65).astype(int)
     pat = md.PrivacyTree(max_leaves=50, privacy=0.3).fit(X, y)
     g = pat.generalization_
-    assert "job" not in g.needed
-    assert g["age"].n_buckets > 1
+    assert {"age", "sex"} <= set(g.needed)
+    assert np.bincount(pat.tree_.apply(pat.coder_.encode(X))).min() >= 100
     Z = g.transform(X)
     assert len(Z) == n
     assert not Z.isna().any().any()

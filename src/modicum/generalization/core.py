@@ -16,7 +16,7 @@ from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
 from modicum.generalization.lazy import lazy_columns, refuse_in_engine
 from modicum.generalization.representatives import representative_column
-from modicum.table.frames import as_frame, column, is_array, is_lazy, same_kind
+from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
 
 Output = Literal["labels", "codes", "values"]
@@ -149,7 +149,7 @@ class Generalization:
         return same_kind(columns, like=X)
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
-        return as_frame(X, self.names if is_array(X) else None)
+        return as_frame(X, self.names)
 
     def encoder(self) -> Any:
         """An unfitted scikit-learn transformer for `transform`'s labels, with the buckets as fixed categories.

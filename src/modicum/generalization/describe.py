@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum.generalization.bins import AnyPartition, FullDetail
-from modicum.table.frames import as_frame, is_array
+from modicum.table.frames import as_frame
 from modicum.table.groups import group_sizes
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def describe(g: "Generalization", X: Any = None) -> Description:
     if X is None:
         lines = tuple(_line(p, p.name in personal, None) for p in g.partitions)
         return Description(lines, g.n_buckets)
-    frame = as_frame(X, g.schema.features if is_array(X) else None)
+    frame = as_frame(X, g.names)
     codes = g.codes(frame)
     lines = tuple(_line(p, p.name in personal, codes[:, j]) for j, p in enumerate(g.partitions))
     sizes = group_sizes(codes)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.table.frames import as_frame, column, is_array, numbers, texts
+from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Floats, plainest_date_between, shortest_between
 
@@ -116,7 +116,7 @@ class Coder:
     @classmethod
     def fit(cls, X: Any, schema: Schema, weights: Weights | None = None) -> "Coder":
         """Learn the codes of the schema's features; `weights` are how many records each row stands for."""
-        frame = as_frame(X, schema.features if is_array(X) else None)
+        frame = as_frame(X, schema.features)
         if len(frame) == 0:
             raise DataError("The data has no rows.")
         schema.check(frame)
@@ -134,7 +134,7 @@ class Coder:
 
     def encode(self, X: Any) -> CodeArray:
         """The codes of X, one row per record; a value never seen at fit takes the usual code."""
-        frame = as_frame(X, self.names if is_array(X) else None)
+        frame = as_frame(X, self.names)
         codes = np.empty((len(frame), len(self.codings)), dtype=np.uint16)
         for j, coding in enumerate(self.codings):
             codes[:, j] = coding.encode(column(frame, coding.attribute.name))

@@ -32,7 +32,7 @@ def is_lazy(X: Any) -> bool:
 
 
 def as_frame(X: Any, names: Sequence[str] | None = None) -> nw.DataFrame[Any]:
-    """X as an eager narwhals frame; an array gets the given names, or x0, x1, …
+    """X as an eager narwhals frame; only an array takes the given names, or x0, x1, …
 
     Examples
     --------
