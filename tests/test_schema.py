@@ -45,6 +45,7 @@ def test_suggestions_give_reasons_and_decide_nothing():
             "district": ["north", "south"] * (n // 2),
             "age": range(n),
             "mode": [1, 2, 3, 4] * (n // 4),
+            "years": [str(i % 40) if i % 40 else "more" for i in range(n)],
         }
     )
     schema = md.Schema.infer(X)
@@ -56,6 +57,7 @@ def test_suggestions_give_reasons_and_decide_nothing():
         ("district", "proxy"),
         ("age", "quasi-identifier"),
         ("mode", "kind"),
+        ("years", "kind"),
     }
     assert all(s.reason for s in schema.suggestions)
     assert schema["mode"].kind == "number"

@@ -13,7 +13,7 @@ _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
 def show_description(description: Description, console: Console) -> None:
     """Attributes, what becomes of them, and their buckets with shares."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("attribute", no_wrap=True)
+    table.add_column("attribute", max_width=28, overflow="fold")
     table.add_column("personal")
     table.add_column("decision", no_wrap=True)
     table.add_column("what is collected (share of records)", overflow="fold")

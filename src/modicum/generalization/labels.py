@@ -35,7 +35,7 @@ def interval_label(low: float | None, high: float | None, attribute: Attribute) 
     '> 1.5'
     """
     if low is None and high is None:
-        return "any"
+        return "any value"
     if attribute.storage in ("integer", "date"):
         named = _whole_label(low, high, attribute)
         if named is not None:

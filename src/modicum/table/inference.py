@@ -110,6 +110,9 @@ def _about(series: nw.Series[Any], attribute: Attribute) -> Iterator[Suggestion]
     if attribute.kind == "number" and attribute.storage == "integer" and _looks_like_code(series, distinct, n):
         reason = "whole numbers that look like codes; if they are not amounts, declare it a category"
         yield Suggestion(attribute=name, topic="kind", reason=reason)
+    if attribute.kind == "category" and attribute.storage == "text" and _mostly_numbers(series):
+        reason = "mostly numbers, but some values are text; if it is an amount, turn those into numbers or missing"
+        yield Suggestion(attribute=name, topic="kind", reason=reason)
 
 
 def _words(name: str) -> set[str]:
@@ -127,6 +130,12 @@ def _looks_like_code(series: nw.Series[Any], distinct: int, n: int) -> bool:
     gaps = np.diff(values)
     jumpy = distinct <= 1000 and values[0] >= 100 and gaps.max() >= 20 * np.median(gaps)
     return bool(few or jumpy)
+
+
+def _mostly_numbers(series: nw.Series[Any]) -> bool:
+    words = texts(series)[1]
+    readable = int(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").notna().sum())
+    return len(words) > 10 and readable >= 0.8 * len(words)
 
 
 def _proxies(frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]) -> Iterator[Suggestion]:
