@@ -215,7 +215,7 @@ def test_refusing_unseen_and_missing_values():
     content = {
         "modicum": "generalization",
         "version": 1,
-        "schema": [{"name": "job", "kind": "category"}],
+        "schema": {"attributes": [{"name": "job", "kind": "category"}]},
         "attributes": [
             {"name": "job", "unseen": "refuse", "missing": "refuse", "buckets": [{"values": ["a"]}, {"values": ["b"]}]}
         ],
@@ -277,7 +277,8 @@ def _bucket(index, **changes):
         (_edit(version=2), "'version' is 2; this modicum reads up to 1"),
         (_edit(version="x"), "'version' must be a whole number"),
         (_edit(modicum="release"), "unknown kind of artifact: 'release'"),
-        (_edit(schema=[]), "no attribute 'age'"),
+        (_edit(schema={"attributes": []}), "no attribute 'age'"),
+        (_edit(schema=[]), "mapping with the key 'attributes'"),
         (_edit(extra=1), "unknown field 'extra'"),
         (_edit(attributes=[]), "says nothing about the attribute 'age'"),
         (_bucket(0, up_to=99), "'age' is not valid: .*must rise"),
@@ -325,4 +326,4 @@ def test_a_long_group_has_a_short_label():
     partition = groups(word, [[f"category number {i}" for i in range(40)], ["(other)"]])
     assert partition.labels[0].endswith("more")
     assert len(partition.labels[0]) <= 60
-    assert partition.labels[1:3] == ("(other)", "(other) (2)")
+    assert partition.labels[1:3] == ("(other) (2)", "(other)")

@@ -11,7 +11,8 @@ from modicum.errors import DataError
 from modicum.generalization import Generalization, load
 from modicum.generalization.bins import Dropped
 from modicum.generalization.lazy import lazy_columns, refuse_in_engine
-from modicum.table.files import connected, copy_table, file_format, replacing, scan_table
+from modicum.table.files import connected, file_format, reading, scan_table, unreadable, write_table
+from modicum.table.replacing import replacing
 
 
 def apply(
@@ -31,16 +32,27 @@ def apply(
     g = load(artifact)
     file_format(output)
     with connected() as connection, replacing(output) as temporary:
-        everything = scan_table(connection, file, g.schema, missing=missing or ())
+        everything = scan_table(connection, file, g.schema, missing=missing or (), only=g.needed)
         kept = names(keep_columns, everything.columns) or []
         _refuse_detail(g, kept)
         lazy = nw.from_native(everything)
         chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        refuse_in_engine(chosen, lazy)
-        result = lazy.select(*(nw.col(name) for name in kept), *lazy_columns(chosen, lazy, form))
-        copy_table(result.to_native(), temporary, everything, g.schema)
+        result = lazy.select(*(nw.col(name) for name in kept), *lazy_columns(chosen, lazy, form)).to_native()
+
+        def stream() -> None:
+            refuse_in_engine(chosen, lazy)
+            write_table(result, temporary)
+
+        try:
+            reading(file, stream)
+        except DataError:
+            culprit = unreadable(everything, [p.attribute for p in chosen])
+            if culprit is None:
+                raise
+            message = f"The column {culprit.name!r} holds text that cannot be read as a {culprit.kind}."
+            raise DataError(message) from None
     out.print(f"Written to {output}.", markup=False)
 
 

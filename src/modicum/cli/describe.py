@@ -20,7 +20,7 @@ def describe(
 ) -> None:
     """Say in words what a generalization collects; with a FILE, also the share of each bucket."""
     g = load(artifact)
-    description = g.describe(None if file is None else read_table(file, missing=missing or ()))
+    description = g.describe(None if file is None else read_table(file, missing=missing or (), schema=g.schema))
     if as_json:
         typer.echo(json.dumps(description.to_dict()))
     else:

@@ -7,6 +7,7 @@ import typer
 
 import modicum
 from modicum.cli import apply, demo, describe, minimize
+from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
 app = typer.Typer(
@@ -41,7 +42,7 @@ def run() -> None:
     try:
         app()
     except ModicumError as error:
-        sys.stderr.write(f"modicum: {error}\n")
+        sys.stderr.write(f"modicum: {printable(str(error))}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("modicum: stopped.\n")

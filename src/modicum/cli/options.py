@@ -40,7 +40,8 @@ def read_task(
     file: Path, label: str, schema_file: Path | None, missing: Sequence[str] | None, roles: dict[str, Any]
 ) -> tuple[pd.DataFrame, pd.Series, Schema]:
     """A file as features and label, with its schema; rows without a label are left out, and that is said."""
-    table = read_table(file, missing=missing or ())
+    given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
+    table = read_table(file, missing=missing or (), schema=given_schema)
     columns = list(table.columns)
     if label not in columns:
         raise DataError(f"The label {label!r} is not in the file; it has {quoted(columns, limit=8)}.")
@@ -52,10 +53,11 @@ def read_task(
         table = table[table[label].notna()]
     if not len(table):
         raise DataError(f"The file has no row with a value of the label {label!r}.")
-    schema = Schema.infer(table) if schema_file is None else Schema.from_yaml(schema_file)
+    schema = Schema.infer(table) if given_schema is None else given_schema
+    schema = schema.with_missing(missing or ())
     for name in names(roles.pop("categories", None), columns) or []:
         schema = schema.replace(name, kind="category")
+    person = names([roles.pop("person")], columns) if roles.get("person") else roles.pop("person", None)
     given = {role: names(value, columns) for role, value in roles.items()}
-    person = given.pop("person", None)
     schema = schema.with_roles(label=label, person=person[0] if person else None, **given)
     return table.drop(columns=[label]), table[label], schema

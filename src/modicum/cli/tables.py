@@ -10,6 +10,11 @@ from modicum.table.schema import Suggestion
 _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
 
 
+def printable(text: str) -> Text:
+    """Text as it is, with what would steer the terminal shown as a question mark."""
+    return Text("".join(character if character.isprintable() else "?" for character in text))
+
+
 def show_description(description: Description, console: Console) -> None:
     """Attributes, what becomes of them, and their buckets with shares."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -19,10 +24,10 @@ def show_description(description: Description, console: Console) -> None:
     table.add_column("what is collected (share of records)", overflow="fold")
     for line in description.attributes:
         table.add_row(
-            Text(line.name),
+            printable(line.name),
             "yes" if line.personal else "",
             Text(line.action, style=_COLOURS[line.action]),
-            Text(buckets_text(line)),
+            printable(buckets_text(line)),
         )
     console.print(table)
     console.print()
@@ -38,5 +43,5 @@ def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> N
     for suggestion in suggestions:
         together.setdefault(suggestion.reason, []).append(suggestion.attribute)
     for reason, attributes in together.items():
-        console.print(Text(f"  {', '.join(attributes)}: {reason}"))
+        console.print(printable(f"  {', '.join(attributes)}: {reason}"))
     console.print()

@@ -14,11 +14,13 @@ from modicum.generalization.bins import (
     groups,
     intervals,
 )
-from modicum.table.values import canonical, seconds
+from modicum.table.values import canonical
 
 
 def merged(partition: AnyPartition, labels: Sequence[str], label: str | None) -> AnyPartition:
     """The partition with the named buckets made one; naming `(other)` or `(missing)` lets that bucket take those."""
+    if label is not None and not label:
+        raise ArtifactError("A bucket's label cannot be empty text.")
     if not isinstance(partition, Intervals | Groups):
         raise ArtifactError(f"The attribute {partition.name!r} has no buckets to merge; it is {partition.action}.")
     unknown = [name for name in labels if name not in partition.labels]
@@ -76,14 +78,19 @@ def refined(partition: AnyPartition, at: float | str | Sequence[str]) -> AnyPart
     if isinstance(partition, Intervals):
         return _refined_intervals(partition, at)
     if isinstance(partition, Groups):
-        return _refined_groups(partition, [at] if isinstance(at, str) else list(at))  # type: ignore[arg-type]
+        if isinstance(at, int | float):
+            raise ArtifactError(f"The attribute {partition.name!r} is a category; name the values to split off.")
+        return _refined_groups(partition, [at] if isinstance(at, str) else list(at))
     raise ArtifactError(f"The attribute {partition.name!r} has no buckets to split; it is {partition.action}.")
 
 
 def _refined_intervals(partition: Intervals, at: float | str | Sequence[str]) -> AnyPartition:
     if not isinstance(at, str | int | float):
         raise ArtifactError(f"The attribute {partition.name!r} is split at one value.")
-    edge = seconds(at) if partition.attribute.kind == "date" else float(at)
+    try:
+        edge = partition.as_number(at)
+    except ValueError as error:
+        raise ArtifactError(f"The attribute {partition.name!r} cannot be split there: {error}.") from None
     position = int((partition.edges < edge).sum())
     old = partition.buckets[position]
     value = None if old.value is None else partition.as_number(old.value)
@@ -111,7 +118,7 @@ def _refined_groups(partition: Groups, values: Sequence[str]) -> AnyPartition:
 
 
 def intersected(a: AnyPartition, b: AnyPartition) -> AnyPartition:
-    """The coarsest partition that is finer than both: what an adversary knows who saw both (papers/0 §5, A6)."""
+    """A partition as fine as both together: what an adversary knows who saw both (papers/0 §5, A6)."""
     if a.attribute.kind != b.attribute.kind:
         raise ArtifactError(
             f"The attribute {a.name!r} is a {a.attribute.kind} in one and a {b.attribute.kind} in the other."
@@ -140,10 +147,15 @@ def _intersected_intervals(a: Intervals, b: Intervals) -> Intervals:
 
 def _intersected_groups(a: Groups, b: Groups) -> Groups:
     cells: dict[tuple[int, int], list[str]] = {}
-    for value in dict.fromkeys([*a.code_of, *b.code_of]):
+    named = dict.fromkeys([*a.code_of, *b.code_of])
+    if a.attribute.kind == "ordered" and a.attribute.domain:
+        named = dict.fromkeys(str(value) for value in a.attribute.domain if value in named) | named
+    for value in named:
         pair = (a.code_of.get(value, a.unseen_code), b.code_of.get(value, b.unseen_code))
         if min(pair) >= 0:
             cells.setdefault(pair, []).append(value)
+    if a.attribute.kind == "ordered":
+        cells = dict(sorted(cells.items()))
     pairs = list(cells)
     found = groups(a.attribute, list(cells.values()), usual=a.value)
     updates: dict[str, object] = {}

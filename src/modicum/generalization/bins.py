@@ -61,7 +61,9 @@ class Group(Bucket):
     @field_validator("values", mode="before")
     @classmethod
     def _canonical(cls, values: Any) -> Any:
-        return tuple(canonical(v) for v in values) if isinstance(values, list | tuple) else values
+        if not isinstance(values, list | tuple) or not all(isinstance(v, str | int | float) for v in values):
+            raise ValueError("it must be a list of texts or numbers")
+        return tuple(canonical(v) for v in values)
 
 
 class Partition(BaseModel):
@@ -71,6 +73,12 @@ class Partition(BaseModel):
 
     attribute: Attribute = Field(exclude=True)
     value: Scalar = None
+
+    @model_validator(mode="after")
+    def _usual_value(self) -> "Partition":
+        if self.value is not None and not self.attribute.is_category:
+            self.as_number(self.value)
+        return self
 
     @property
     def name(self) -> str:
@@ -101,8 +109,14 @@ class Partition(BaseModel):
         return np.zeros(len(series), dtype=np.int64)
 
     def as_number(self, value: Scalar) -> float:
-        """A representative or an edge as float64."""
-        return seconds(value) if self.attribute.kind == "date" and isinstance(value, str) else float(value or 0)
+        """A representative or an edge as float64: an ISO date, or a number."""
+        if self.attribute.kind == "date":
+            if not isinstance(value, str):
+                raise ValueError("a date is written as text, like 2020-12-31")
+            return seconds(iso(seconds(value)))
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise ValueError("a number is expected where there is text or nothing")
+        return float(value)
 
     def _refuse(self, refused: npt.NDArray[np.bool_], what: str) -> None:
         if refused.any():
@@ -140,13 +154,17 @@ class FullDetail(Partition):
     def action(self) -> Action:
         return "kept"
 
+    @property
+    def missing_code(self) -> int:
+        return -1 if self.missing == "refuse" else int(np.iinfo(np.int64).max)
+
     def encode(self, series: nw.Series[Any]) -> Codes:
         values = numbers(series, self.attribute) + 0.0  # -0.0 becomes 0.0
         if self.missing == "refuse":
             self._refuse(np.isnan(values), "missing")
         bits = np.where(np.isnan(values), np.inf, values).view(np.int64)
         keys = np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
-        return np.where(np.isnan(values), np.iinfo(np.int64).max, keys)
+        return np.where(np.isnan(values), self.missing_code, keys)
 
 
 class Intervals(Partition):
@@ -165,6 +183,7 @@ class Intervals(Partition):
         if np.any(np.diff(edges) <= 0):
             raise ValueError("the values of 'up_to' must rise from one bucket to the next")
         _check_takes(self.buckets, "missing", self.missing)
+        _check_labels(self.buckets)
         for i, bucket in enumerate(self.buckets):
             if bucket.value is not None and np.searchsorted(edges, self.as_number(bucket.value)) != i:
                 raise ValueError(f"the representative value of bucket {i + 1} lies outside its range")
@@ -191,7 +210,7 @@ class Intervals(Partition):
     def labels(self) -> tuple[str, ...]:
         ends = [None, *self.edges, None]
         names = [b.label or interval_label(ends[i], ends[i + 1], self.attribute) for i, b in enumerate(self.buckets)]
-        return unique([*names, *([MISSING] if self.missing_code == len(names) else [])])
+        return _with_special(names, [MISSING] * (self.missing_code == len(names)))
 
     @property
     def representatives(self) -> tuple[Scalar, ...]:
@@ -203,7 +222,7 @@ class Intervals(Partition):
 
     def _inside(self, low: float, high: float) -> Scalar:
         """A value for a bucket that names none: the usual one, or what lies nearest to it in the bucket."""
-        usual = self.as_number(self.value)
+        usual = 0.0 if self.value is None else self.as_number(self.value)
         nearest = usual if low < usual <= high else high if usual > high else shortest_above(low, high)
         return iso(nearest) if self.attribute.kind == "date" else nearest
 
@@ -236,6 +255,7 @@ class Groups(Partition):
             raise ValueError(f"the category {repeated!r} is in more than one bucket")
         _check_takes(self.buckets, "unseen", self.unseen)
         _check_takes(self.buckets, "missing", self.missing)
+        _check_labels(self.buckets)
         for i, bucket in enumerate(self.buckets):
             if bucket.value is not None and canonical(bucket.value) not in bucket.values:
                 raise ValueError(f"the representative value of bucket {i + 1} is not one of its values")
@@ -271,8 +291,7 @@ class Groups(Partition):
     def labels(self) -> tuple[str, ...]:
         k = len(self.buckets)
         names = [bucket.label or group_label(bucket.values, self.attribute) for bucket in self.buckets]
-        special = [OTHER] * (self.unseen_code == k) + [MISSING] * (self.missing_code >= k)
-        return unique(names + special)
+        return _with_special(names, [OTHER] * (self.unseen_code == k) + [MISSING] * (self.missing_code >= k))
 
     @property
     def representatives(self) -> tuple[Scalar, ...]:
@@ -300,6 +319,21 @@ def shortest_above(low: float, high: float) -> float:
     if np.floor(low) + 1 <= high:
         return float(np.floor(low) + 1)
     return high if np.isfinite(high) else float(np.nextafter(low, np.inf))
+
+
+def _with_special(names: list[str], special: list[str]) -> tuple[str, ...]:
+    """All labels, each once; `(other)` and `(missing)` keep their names even where a category bears them."""
+    all_of_them = unique([*special, *names])
+    return (*all_of_them[len(special) :], *all_of_them[: len(special)])
+
+
+def _check_labels(buckets: Sequence[Bucket]) -> None:
+    given = [bucket.label for bucket in buckets if bucket.label is not None]
+    repeated = (
+        next((label for label in given if given.count(label) > 1), None) if len(set(given)) < len(given) else None
+    )
+    if repeated is not None:
+        raise ValueError(f"two buckets are called {repeated!r}")
 
 
 def _repeats(values: list[str]) -> bool:

@@ -28,7 +28,7 @@ def keep(coding: Coding) -> AnyPartition:
     """The attribute is collected in full detail."""
     if isinstance(coding, NumberCoding):
         return FullDetail(attribute=coding.attribute, value=_usual(coding))
-    return partition(coding, np.arange(coding.n_values + 1))
+    return groups(ordered_attribute(coding), [[value] for value in coding.values], usual=_usual(coding))
 
 
 def partition(coding: Coding, bucket_of: npt.ArrayLike) -> AnyPartition:
@@ -86,4 +86,4 @@ def plain(value: float, attribute: Attribute) -> Scalar:
     """A float as the artifact writes it: a whole number, a decimal or an ISO date."""
     if attribute.kind == "date":
         return iso(float(value))
-    return int(value) if attribute.storage == "integer" else float(value)
+    return int(value) if attribute.storage == "integer" and float(value).is_integer() else float(value)

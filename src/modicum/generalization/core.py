@@ -58,7 +58,7 @@ class Generalization:
             raise ArtifactError(f"The generalization speaks of {extra[0]!r}, which the schema does not let it collect.")
         self._partitions = tuple(_plainest(by_name[name]) for name in schema.features)
         known = {p.name: p.attribute for p in self._partitions}
-        self._schema = Schema(attributes=tuple(known.get(a.name, a) for a in schema))
+        self._schema = Schema(attributes=tuple(known.get(a.name, a) for a in schema), missing=schema.missing)
 
     @property
     def schema(self) -> Schema:
@@ -100,7 +100,7 @@ class Generalization:
         return isinstance(other, Generalization) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self._schema, self._partitions))
+        return hash((self._schema, self.n_buckets, tuple(self.needed)))
 
     def __repr__(self) -> str:
         return f"<Generalization: {len(self.needed)} of {len(self.names)} attributes, {self.n_buckets} buckets>"
@@ -196,7 +196,7 @@ class Generalization:
         return self._with(refined(self[name], at))
 
     def intersect(self, other: "Generalization") -> "Generalization":
-        """The coarsest generalization finer than both: what someone knows who saw both (papers/0 §5, adversary A6)."""
+        """A generalization as fine as both together: what someone knows who saw both (papers/0 §5, adversary A6)."""
         if self.names != other.names:
             only = sorted(set(self.names) ^ set(other.names)) or self.names
             raise ArtifactError(f"The two generalizations differ in their attributes, for example {only[0]!r}.")
@@ -212,7 +212,7 @@ class Generalization:
         return {
             "modicum": "generalization",
             "version": storage.VERSION,
-            "schema": [a.model_dump(mode="json", exclude_defaults=True) for a in self._schema],
+            "schema": self._schema.to_dict(),
             "attributes": [storage.dump_partition(p) for p in self._partitions],
         }
 

@@ -73,13 +73,13 @@ def group_label(values: Sequence[str], attribute: Attribute) -> str:
     >>> from modicum.generalization.labels import group_label
     >>> group_label(["nurse", "doctor"], Attribute(name="job", kind="category"))
     'nurse | doctor'
-    >>> group_label(["1", "2", "3"], Attribute(name="school", kind="ordered"))
+    >>> group_label(["1", "2", "3"], Attribute(name="school", kind="ordered", domain=["1", "2", "3", "4"]))
     '1–3'
     """
     ancestor = _ancestor(set(values), attribute) if len(values) > 1 else None
     if ancestor is not None:
         return ancestor
-    if attribute.kind == "ordered" and len(values) > 2:
+    if attribute.kind == "ordered" and len(values) > 2 and _neighbours(values, attribute):
         low, high = values[0], values[-1]
         return _range(low, high) if low.isdigit() and high.isdigit() else f"{low} to {high}"
     label = " | ".join(values)
@@ -89,6 +89,13 @@ def group_label(values: Sequence[str], attribute: Attribute) -> str:
     while len(" | ".join([*shown, values[len(shown)]])) <= _LONGEST - 12:
         shown.append(values[len(shown)])
     return f"{' | '.join(shown)} | … {len(values) - len(shown)} more"
+
+
+def _neighbours(values: Sequence[str], attribute: Attribute) -> bool:
+    """Whether the values follow each other in the attribute's order."""
+    order = attribute.domain or ()
+    start = order.index(values[0]) if values[0] in order else len(order)
+    return tuple(values) == tuple(order[start : start + len(values)])
 
 
 def _ancestor(values: set[str], attribute: Attribute) -> str | None:

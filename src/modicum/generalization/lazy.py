@@ -4,6 +4,7 @@ Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames
 """
 
 import datetime as dt
+import math
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from modicum.errors import DataError
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, Scalar
-from modicum.table.values import seconds
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.representatives import representatives
+from modicum.table.values import canonical
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
@@ -27,10 +29,9 @@ def lazy_columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], o
 
 
 def _representatives(partition: Dropped | Intervals | Groups, dtype: Any) -> nw.Expr:
-    """Representatives in the type of the column, where the data has it."""
-    values = [_typed(value, partition) for value in partition.representatives]
+    values, fitting = representatives(partition, dtype)
     column = _bucketed(partition, dtype, values)
-    return column if dtype is None else column.cast(dtype)
+    return column if fitting is None else column.cast(fitting)
 
 
 def refuse_in_engine(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any]) -> None:
@@ -38,14 +39,22 @@ def refuse_in_engine(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any
     strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
     if not strict:
         return
-    codes = lazy_columns(strict, frame, "codes")
-    counts = frame.select(*codes).select(*((nw.col(p.name) < 0).cast(nw.Int64).sum() for p in strict)).collect()
+    types = frame.collect_schema()
+    refused_ = [_refused(p, types[p.name]).cast(nw.Int64).sum().alias(p.name) for p in strict]
+    counts = frame.select(*refused_).collect()
     for partition in strict:
         refused = int(counts[partition.name][0] or 0)
         if refused:
             raise DataError(
                 f"The column {partition.name!r} has {refused:,} missing or unseen values, which this artifact refuses."
             )
+
+
+def _refused(partition: AnyPartition, dtype: Any) -> nw.Expr:
+    if isinstance(partition, FullDetail):
+        column = nw.col(partition.name)
+        return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
+    return _column(partition, dtype, "codes") < 0
 
 
 def _column(partition: AnyPartition, dtype: Any, output: str) -> nw.Expr:
@@ -61,7 +70,7 @@ def _bucketed(partition: Dropped | Intervals | Groups, dtype: Any, results: Sequ
     if isinstance(partition, Dropped):
         return nw.lit(results[0])
     if isinstance(partition, Intervals):
-        return _interval_column(partition, results)
+        return _interval_column(partition, dtype, results)
     return _group_column(partition, dtype, results)
 
 
@@ -74,23 +83,13 @@ def _full_detail(partition: FullDetail, output: str) -> nw.Expr:
     return nw.col(partition.name)
 
 
-def _typed(value: Scalar, partition: AnyPartition) -> Any:
-    """A representative in the type that the column has in the data."""
-    attribute = partition.attribute
-    if value is None:
-        return None
-    if attribute.kind == "date":
-        return _EPOCH + dt.timedelta(seconds=seconds(value))
-    if attribute.kind == "number" or attribute.storage in ("integer", "float"):
-        return float(value)
-    return value == "true" if attribute.storage == "boolean" else value
-
-
-def _interval_column(partition: Intervals, results: Sequence[Any]) -> nw.Expr:
+def _interval_column(partition: Intervals, dtype: Any, results: Sequence[Any]) -> nw.Expr:
     column = nw.col(partition.name)
     if partition.attribute.kind == "date":
-        column = column.cast(nw.Datetime("us"))
-        edges: list[Any] = [_EPOCH + dt.timedelta(seconds=edge) for edge in partition.edges]
+        zoned = getattr(dtype, "time_zone", None) is not None
+        column = column if zoned else column.cast(nw.Datetime("us"))
+        start = _EPOCH.replace(tzinfo=dt.UTC) if zoned else _EPOCH
+        edges: list[Any] = [start + dt.timedelta(seconds=edge) for edge in partition.edges]
         absent = column.is_null()
     else:
         column = column.cast(nw.Float64)
@@ -124,6 +123,10 @@ def _group_column(partition: Groups, dtype: Any, results: Sequence[Any]) -> nw.E
 def _comparable(name: str, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
     """The column to compare, when it is missing, and how a canonical text is spelled in the column's type."""
     column = nw.col(name)
+    if isinstance(dtype, nw.Date | nw.Datetime | nw.Time | nw.Decimal):
+        raise DataError(f"The column {name!r} is a category here but a {dtype} in the engine; cast it to text first.")
+    if dtype is not None and dtype.is_integer():
+        return column.cast(nw.Int64), column.is_null(), _as_integers
     if dtype is not None and dtype.is_numeric():
         number = column.cast(nw.Float64)
         return number, number.is_null() | number.is_nan(), _as_numbers
@@ -132,13 +135,21 @@ def _comparable(name: str, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
     return column.cast(nw.String), column.is_null(), _as_spellings
 
 
+def _as_integers(value: str) -> list[int]:
+    """Only what is written as an integer is: not `01`, not `1e3`."""
+    whole = value.removeprefix("-")
+    is_plain = whole.isascii() and whole.isdigit() and len(whole) < 20 and str(int(value)) == value
+    return [int(value)] if is_plain and -(2**63) <= int(value) < 2**63 else []
+
+
 def _as_numbers(value: str) -> list[float]:
     try:
-        return [float(value)]
+        number = float(value)
     except ValueError:
         return []
+    return [number] if math.isfinite(number) and canonical(number) == value else []
 
 
 def _as_spellings(value: str) -> list[str]:
-    """An engine does not normalise text, so both normal forms are recognised."""
+    """An engine does not normalise text, so both normal forms are recognised; a mixture of the two is not."""
     return list(dict.fromkeys([value, unicodedata.normalize("NFD", value)]))

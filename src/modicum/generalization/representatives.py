@@ -1,53 +1,97 @@
-"""One value of the original domain per bucket, in the original types."""
+"""One value of the original domain per bucket, in the type that the data has.
 
-from typing import Any
+`representatives` is shared by frames and engines, so that both give the same values: numbers for a number column, text
+for a text column, whichever way the same attribute is stored. A number is rounded to no type that cannot hold it.
+"""
+
+import datetime as dt
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.table.frames import column
-from modicum.table.schema import Attribute
-from modicum.table.values import seconds
+from modicum.table.values import canonical, seconds
+
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def representatives(partition: AnyPartition, dtype: Any) -> tuple[list[Any], Any]:
+    """For each code a plain Python value, and the column's dtype where all of them fit it (else None).
+
+    `dtype` is the narwhals dtype of the column in the data; None where the data does not have it: then the attribute's
+    storage says how values are written.
+    """
+    attribute, values = partition.attribute, partition.representatives
+    if attribute.kind == "date":
+        found: list[Any] = [None if v is None else _EPOCH + dt.timedelta(seconds=seconds(v)) for v in values]
+        return found, dtype if isinstance(dtype, nw.Datetime | nw.Date) else None
+    if dtype is None:
+        is_number, is_truth = attribute.storage in ("integer", "float"), attribute.storage == "boolean"
+    else:
+        is_number, is_truth = dtype.is_numeric(), dtype == nw.Boolean
+    if is_number or attribute.kind == "number":
+        return _as_numbers(partition, dtype)
+    texts = [None if v is None else canonical(v) for v in values]
+    if is_truth:
+        return [None if v is None else v == "true" for v in texts], dtype
+    return texts, None
+
+
+def _as_numbers(partition: AnyPartition, dtype: Any) -> tuple[list[Any], Any]:
+    try:
+        numbers = [None if v is None else float(v) for v in partition.representatives]
+    except ValueError:  # a category of numbers and other texts
+        return [None if v is None else canonical(v) for v in partition.representatives], None
+    whole = all(v is None or v.is_integer() for v in numbers)
+    wants_whole = partition.attribute.storage == "integer" if dtype is None else dtype.is_integer()
+    if wants_whole and whole:
+        return [None if v is None else int(v) for v in numbers], dtype
+    return numbers, dtype if dtype is not None and dtype.is_float() else None
 
 
 def representative_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Any:
-    """The column of representatives, in the dtype the column has in `frame`, else by its storage."""
+    """The column of representatives for the records of an eager frame."""
     if isinstance(partition, FullDetail):
+        partition.encode(column(frame, partition.name))  # refuses what it must
         return column(frame, partition.name).to_native()
     if isinstance(partition, Dropped):
         codes = np.zeros(len(frame), dtype=np.int64)
     else:
         codes = partition.encode(column(frame, partition.name))
-    values = typed_values(partition.representatives, partition.attribute)[codes]
-    if partition.name not in frame.columns:
-        return values
-    return _like(values, frame[partition.name])
+    present = partition.name in frame.columns
+    series = frame[partition.name] if present else None
+    if isinstance(frame.to_native(), pd.DataFrame):
+        return _in_pandas(partition, codes, None if series is None else series.to_native(), frame.to_native().index)
+    values, dtype = representatives(partition, None if series is None else series.dtype)
+    lookup = nw.new_series(partition.name, values, backend=frame.implementation)
+    return (lookup if dtype is None else lookup.cast(dtype))[codes].to_native()
 
 
-def typed_values(values: tuple[Scalar, ...], attribute: Attribute) -> npt.NDArray[Any]:
-    """Representatives as an array of the attribute's storage type; missing as NaN, NaT or None."""
-    if attribute.kind == "date":
-        micros = [np.datetime64("NaT") if v is None else np.datetime64(round(seconds(v) * 1e6), "us") for v in values]
-        return np.array(micros, dtype="datetime64[us]")
-    if attribute.kind == "number" or attribute.storage in ("integer", "float"):
-        numbers = np.array([np.nan if v is None else float(v) for v in values])
-        whole = attribute.storage == "integer" and not np.isnan(numbers).any()
-        return numbers.astype(np.int64) if whole else numbers
-    if attribute.storage == "boolean":
-        flags = [None if v is None else v == "true" for v in values]
-        return np.array(flags, dtype=object if None in flags else bool)
-    return np.array(values, dtype=object)
+def _in_pandas(partition: AnyPartition, codes: Any, series: pd.Series | None, index: pd.Index) -> pd.Series:
+    native = None if series is None else series.dtype
+    if isinstance(native, pd.CategoricalDtype):
+        return _in_categories(partition, codes, native, index)
+    known = None if series is None else nw.from_native(series.iloc[:0], series_only=True).dtype
+    values, dtype = representatives(partition, known)
+    if partition.attribute.kind == "date":
+        dates = pd.Series(pd.to_datetime(pd.Series(values)).astype("datetime64[us]").to_numpy()[codes], index=index)
+        zone = getattr(native, "tz", None)
+        return dates if zone is None else dates.dt.tz_localize("UTC").dt.tz_convert(zone)
+    chosen = pd.Series(np.array(values, dtype=object)[codes], index=index).infer_objects()
+    if native is None or (dtype is None and not pd.api.types.is_string_dtype(native)):
+        return chosen
+    holds_missing = getattr(native, "kind", "O") not in "iub" or bool(chosen.notna().all())
+    return chosen.astype(cast(Any, native)) if holds_missing else chosen
 
 
-def _like(values: npt.NDArray[Any], series: nw.Series[Any]) -> Any:
-    native = series.to_native()
-    if not isinstance(native, pd.Series):
-        plain = [None if v is None or v != v else v for v in values.tolist()]
-        return nw.new_series(series.name, plain, backend=series.implementation).cast(series.dtype).to_native()
-    missing = pd.isna(values)
-    if missing.any() and native.dtype.kind in "iub":
-        return values
-    return pd.Series(values, index=native.index).astype(native.dtype)
+def _in_categories(partition: AnyPartition, codes: Any, dtype: pd.CategoricalDtype, index: pd.Index) -> pd.Series:
+    """Representatives as the categories that the column has; as text where it lacks one."""
+    own = {canonical(category): i for i, category in enumerate(dtype.categories)}
+    texts = [None if v is None else canonical(v) for v in partition.representatives]
+    if any(text is not None and text not in own for text in texts):
+        return pd.Series(np.array(texts, dtype=object)[codes], index=index)
+    position = np.array([-1 if text is None else own[text] for text in texts])
+    return pd.Series(pd.Categorical.from_codes(position[codes], dtype=dtype), index=index)

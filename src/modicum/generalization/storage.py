@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from modicum.errors import ArtifactError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
-from modicum.table.files import replacing
+from modicum.table.replacing import replacing
 from modicum.table.schema import Schema, first_complaint, parse_schema
 
 VERSION = 1
@@ -31,9 +31,11 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
         content = json.loads(Path(path).read_bytes().decode("utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         raise ArtifactError(f"The file {where} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except ArtifactError:
+        raise
+    except (ValueError, RecursionError) as error:
         at = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise ArtifactError(f"The file {where} is not valid JSON{at}; it is damaged or was edited.") from error
+        raise ArtifactError(f"The file {where} is not valid JSON{at}; it is damaged or was edited.") from None
     if not isinstance(content, dict) or "modicum" not in content:
         raise ArtifactError(f"The file {where} is no modicum artifact: the field 'modicum' is missing.")
     check_version(content)
@@ -128,6 +130,6 @@ def parse_partition(content: Any, schema: Schema) -> AnyPartition:
 def parse_artifact_schema(content: dict[str, Any]) -> Schema:
     """The schema inside an artifact."""
     try:
-        return parse_schema({"attributes": content["schema"]})
+        return parse_schema(content["schema"])
     except KeyError:
         raise ArtifactError("The artifact's field 'schema' is missing.") from None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -19,17 +20,19 @@ from modicum.table.codes import CodeArray, Coder, Weights
 from modicum.table.frames import as_frame, is_array
 from modicum.table.schema import Schema
 
-MAX_CLASSES = 20
+MAX_CLASSES = 20  # of a numeric label
+MAX_CATEGORIES_OF_LABEL = 256
 
 
 @dataclass(frozen=True)
 class CodedData:
-    """The training data as a minimizer sees it: coded features, label codes, records per row."""
+    """The training data as a minimizer sees it: coded features, label codes, records per row, and the frame itself."""
 
     coder: Coder
     codes: CodeArray
     label: npt.NDArray[np.int64] | None
     weights: Weights | None
+    frame: nw.DataFrame[Any]
 
     @property
     def schema(self) -> Schema:
@@ -74,7 +77,8 @@ class Minimizer(TransformerMixin, BaseEstimator):
         if not is_array(X):
             return self.generalization_.transform(X)
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
-        return self.generalization_.transform(X, output="codes")
+        frame = as_frame(X, self._columns).to_native()
+        return self.generalization_.transform(frame, output="codes").to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the attributes still collected."""
@@ -98,19 +102,21 @@ class Minimizer(TransformerMixin, BaseEstimator):
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
         if is_array(X):
             X = validate_data(self, X, dtype=None, ensure_all_finite=False)
-            frame = as_frame(X)
+            named = None if self.schema is None else self.schema.features
+            frame = as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
         else:
             frame = as_frame(X)
             validate_data(self, X, skip_check_array=True)
+        self._columns = list(frame.columns)
         schema = self._resolved_schema(frame)
-        label = self._label_codes(y, len(frame))
         weights = _record_counts(sample_weight, len(frame))
+        label = self._label_codes(y, len(frame), weights)
         if weights is not None and (weights == 0).any():
             rows = np.flatnonzero(weights > 0)
             frame, weights = frame[rows.tolist()], weights[rows]
             label = None if label is None else np.unique(label[rows], return_inverse=True)[1]
         coder = Coder.fit(frame, schema, weights)
-        return CodedData(coder, coder.encode(frame), label, weights)
+        return CodedData(coder, coder.encode(frame), label, weights, frame)
 
     def _resolved_schema(self, frame: Any) -> Schema:
         schema = Schema.infer(frame) if self.schema is None else self.schema
@@ -119,12 +125,15 @@ class Minimizer(TransformerMixin, BaseEstimator):
             raise DataError("The data has no attribute to minimize besides the label and identifiers.")
         return schema
 
-    def _label_codes(self, y: Any, n: int) -> npt.NDArray[np.int64] | None:
+    def _label_codes(self, y: Any, n: int, weights: Weights | None) -> npt.NDArray[np.int64] | None:
         if y is None:
             if self._needs_label:
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
             return None
-        return label_codes(y, n, bins=getattr(self, "label_bins", None))
+        bins = getattr(self, "label_bins", None)
+        if bins is not None:
+            check_number(self, "label_bins", 2)
+        return label_codes(y, n, bins, weights)
 
 
 def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
@@ -134,7 +143,7 @@ def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
     return Generalization(coder.schema, ruled)
 
 
-def label_codes(y: Any, n: int, bins: int | None = None) -> npt.NDArray[np.int64]:
+def label_codes(y: Any, n: int, bins: int | None = None, weights: Weights | None = None) -> npt.NDArray[np.int64]:
     """The label as class numbers; a number with many values only by `bins` groups of about equal size."""
     name = repr(getattr(y, "name", None) or "y")
     values = np.asarray(y)
@@ -142,6 +151,8 @@ def label_codes(y: Any, n: int, bins: int | None = None) -> npt.NDArray[np.int64
         values = values[:, 0]
     if values.ndim != 1 or len(values) != n:
         raise DataError(f"The label {name} has shape {values.shape}; it needs one value for each of the {n} rows.")
+    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer", "floating"):
+        values = values.astype(np.float64)
     absent = int(np.sum(pd.isna(values)))
     if absent:
         raise DataError(f"The label {name} has {absent:,} missing values (NaN); leave those rows out.")
@@ -151,24 +162,33 @@ def label_codes(y: Any, n: int, bins: int | None = None) -> npt.NDArray[np.int64
     if len(distinct) < 2:
         raise DataError(f"The label {name} is constant: there is nothing to predict (1 class).")
     if bins is not None:
-        return _binned(values, bins, name)
+        return _binned(values, bins, weights, name)
     if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES:
         raise DataError(
             f"The label {name} is a number with {len(distinct):,} different values. Give label_bins "
             f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
         )
+    if len(distinct) > MAX_CATEGORIES_OF_LABEL:
+        raise DataError(f"The label {name} has {len(distinct):,} classes, more than {MAX_CATEGORIES_OF_LABEL}.")
     if values.dtype.kind == "O":
         order = np.argsort(np.argsort([str(value) for value in distinct], kind="stable"), kind="stable")
         codes = order[codes]
     return np.asarray(codes, dtype=np.int64)
 
 
-def _binned(values: npt.NDArray[Any], bins: int, name: str) -> npt.NDArray[np.int64]:
+def _binned(values: npt.NDArray[Any], bins: int, weights: Weights | None, name: str) -> npt.NDArray[np.int64]:
     if values.dtype.kind not in "iuf":
-        raise DataError(f"The label {name} is no number, so label_bins= cannot be used.")
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)[1:-1], method="lower"))
-    codes = np.searchsorted(edges, values, side="left")
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+        raise DataError(f"The label {name} is no number, so label_bins cannot be used.")
+    distinct, inverse = np.unique(values, return_inverse=True)
+    reached = np.cumsum(np.bincount(inverse, weights=weights))
+    wanted = np.ceil(reached[-1] * np.arange(1, bins) / bins)
+    edges = np.unique(distinct[np.searchsorted(reached, wanted)])
+    codes = np.unique(np.searchsorted(edges, values, side="left"), return_inverse=True)[1].astype(np.int64)
+    if codes.max() == 0:
+        raise DataError(
+            f"The label {name} has one value too often to be cut into {bins} ranges; use fewer or more bins."
+        )
+    return codes
 
 
 def _record_counts(sample_weight: Any, n: int) -> Weights | None:
@@ -177,7 +197,8 @@ def _record_counts(sample_weight: Any, n: int) -> Weights | None:
     weights = np.asarray(sample_weight)
     if weights.shape != (n,):
         raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
-    if weights.dtype.kind not in "iufb" or np.any(weights != np.floor(weights)) or np.any(weights < 0):
+    is_number = weights.dtype.kind in "iufb"
+    if not is_number or not np.isfinite(weights).all() or np.any(weights != np.floor(weights)) or np.any(weights < 0):
         raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
     if not weights.any():
         raise DataError("Every sample_weight is zero, so that no record counts.")
@@ -204,7 +225,7 @@ def personal_weights(schema: Schema, weights: Mapping[str, float] | None) -> dic
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not a personal attribute.")
     values = {name: float(given.get(name, 1.0)) for name in schema.personal}
-    if min(values.values()) < 0 or sum(values.values()) == 0:
+    if not np.isfinite(list(values.values())).all() or min(values.values()) < 0 or sum(values.values()) == 0:
         raise ParameterError("The 'weights' parameter must hold numbers ≥ 0, at least one of them above 0.")
     total = sum(values.values())
     return {name: value / total for name, value in values.items()}

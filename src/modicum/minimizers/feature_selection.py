@@ -192,7 +192,7 @@ def _moments(data: CodedData, tables: Sequence[Floats]) -> tuple[Floats, Floats]
     weights = np.ones(len(data.codes)) if data.weights is None else data.weights.astype(np.float64)
     d, classes = len(tables), data.n_classes
     gram, target = np.zeros((d, d)), np.zeros(d)
-    for c in range(1, classes):
+    for c in range(classes):
         profiles = [table[:, c] / np.maximum(table.sum(1), 1) for table in tables]
         columns = np.stack([profile[data.codes[:, j]] for j, profile in enumerate(profiles)], axis=1)
         indicator = (cast(npt.NDArray[np.int64], data.label) == c).astype(np.float64)

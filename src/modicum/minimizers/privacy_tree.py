@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from modicum.errors import ParameterError
+from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
@@ -14,6 +14,8 @@ from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying,
 from modicum.table.counts import Ints, Layout, RowCounts
 from modicum.table.schema import Schema
 from modicum.trees import Criterion, grow
+
+_MOST_CELLS = 2**27  # of one histogram: half a gigabyte
 
 
 class PrivacyTree(Minimizer):
@@ -86,20 +88,20 @@ class PrivacyTree(Minimizer):
     def path(self, sizes: Sequence[int]) -> list[Generalization]:
         """The generalizations of the nested trees with these numbers of leaves, all from the one growth of `fit`."""
         check_is_fitted(self)
-        beyond = [size for size in sizes if size > self.max_leaves or size < 1]
+        beyond = [size for size in sizes if not 1 <= size <= self._grown_to]
         if beyond:
-            raise ParameterError(f"The path reaches from 1 to {self.max_leaves} leaves (max_leaves). Got {beyond[0]}.")
+            raise ParameterError(f"The path reaches from 1 to {self._grown_to} leaves (max_leaves). Got {beyond[0]}.")
         return [obeying(self.coder_, self._from_tree(size)) for size in sizes]
 
     def _check_parameters(self) -> None:
         check_number(self, "max_leaves", 1)
         check_number(self, "min_leaf", 1)
         check_number(self, "privacy", 0, 1, whole=False)
-        if self.label_bins is not None:
-            check_number(self, "label_bins", 2)
 
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
         layout = _layout(data)
+        self._check_size(data, layout)
+        self._grown_to = self.max_leaves
         weights = personal_weights(data.schema, self.weights)
         source = RowCounts(_with_label(data), layout, data.weights)
         self.tree_ = grow(
@@ -110,6 +112,21 @@ class PrivacyTree(Minimizer):
         )
         self.coder_ = data.coder
         return self._from_tree(self.max_leaves)
+
+    def _check_size(self, data: CodedData, layout: Layout) -> None:
+        records = len(data.codes) if data.weights is None else int(data.weights.sum())
+        if self.max_leaves > 1 and records < 2 * self.min_leaf:
+            raise DataError(
+                f"PrivacyTree cannot split {records:,} records (samples) into leaves of at least {self.min_leaf}; "
+                "lower min_leaf or give it more data."
+            )
+        cells = layout.shape[0] * layout.shape[1]
+        if cells > _MOST_CELLS:
+            widest = max(data.coder.names, key=lambda name: data.coder.sizes[data.coder.names.index(name)])
+            raise DataError(
+                f"Counting {layout.shape[0]:,} values against {layout.shape[1]:,} personal ones takes too much memory; "
+                f"group the values of {widest!r} first, or do not count it as personal."
+            )
 
     def _from_tree(self, n_leaves: int) -> list[AnyPartition]:
         found: dict[int, Any] = dict(zip(self.tree_.layout.splits, self.tree_.buckets(n_leaves), strict=True))

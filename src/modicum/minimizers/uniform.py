@@ -9,14 +9,16 @@ from sklearn.utils import check_random_state
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
 from modicum.minimizers.base import CodedData, Minimizer, check_number
-from modicum.table.codes import CategoryCoding, Coding, NumberCoding
+from modicum.table.codes import CategoryCoding, NumberCoding, Weights, group_numbers
+from modicum.table.frames import numbers
 from modicum.table.schema import Schema
+from modicum.table.values import Floats
 
 
 class Uniform(Minimizer):
     """Every attribute into at most `buckets` buckets, without looking at the label (papers/0 §6).
 
-    A number x, scaled to [0, 1], goes to bucket ⌊k·x⌋: ranges of equal width, cut between neighbouring codes. A
+    A number x, scaled to [0, 1], goes to bucket ⌊k·x⌋: ranges of equal width, cut between neighbouring values. A
     category's values are dealt at random into k groups of nearly equal size (the paper draws each value's group alone,
     which can leave groups empty and merge values even where k is as large as their number). An ordered category is
     cut into k runs of nearly equal length. Missing values, where there are any, have a bucket of their own.
@@ -61,25 +63,30 @@ class Uniform(Minimizer):
 
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
-        return [partition(coding, self._buckets_of(coding, random)) for coding in data.coder.codings]
-
-    def _buckets_of(self, coding: Coding, random: np.random.RandomState) -> npt.NDArray[np.int64]:
-        k = self.buckets
-        if isinstance(coding, NumberCoding):
-            own = _equal_width(coding.typical, k)
-        elif coding.attribute.has_order:
-            own = np.arange(coding.n_values) * k // coding.n_values
-        else:
-            own = _dealt(coding, k, random)
-        return np.append(own, -1) if coding.missing else own
+        return [
+            _category(coding, self.buckets, random)
+            if isinstance(coding, CategoryCoding)
+            else _number(coding, self.buckets, data)
+            for coding in data.coder.codings
+        ]
 
 
-def _equal_width(values: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]:
-    low, high = values[0], values[-1]
-    if high == low:
-        return np.zeros(len(values), dtype=np.int64)
-    return np.minimum(k - 1, np.floor(k * ((values - low) / (high - low)))).astype(np.int64)
+def _category(coding: CategoryCoding, k: int, random: np.random.RandomState) -> AnyPartition:
+    if coding.attribute.has_order:
+        own = np.arange(coding.n_values) * min(k, coding.n_values) // coding.n_values
+    else:
+        own = random.permutation(coding.n_values) % k
+    return partition(coding, np.append(own, -1))
 
 
-def _dealt(coding: CategoryCoding, k: int, random: np.random.RandomState) -> npt.NDArray[np.int64]:
-    return random.permutation(coding.n_values) % k
+def _number(coding: NumberCoding, k: int, data: CodedData) -> AnyPartition:
+    """Cut by the values themselves: a code may hold many of them."""
+
+    def starts_of(distinct: Floats, counts: Weights) -> npt.NDArray[np.bool_]:
+        width = distinct[-1] - distinct[0]
+        scaled = (distinct - distinct[0]) / (width if width > 0 else 1)
+        return np.diff(np.minimum(k - 1, np.floor(k * scaled)), prepend=-1) > 0
+
+    values = numbers(data.frame[coding.attribute.name], coding.attribute)
+    ranges = group_numbers(coding.attribute, values, data.weights, starts_of)
+    return partition(ranges, np.append(np.arange(ranges.n_values), -1))

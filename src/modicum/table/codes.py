@@ -6,13 +6,14 @@ make the same ones. Missing is a code of its own, the last, where it occurs at f
 code occurred and one typical value, from which an artifact's representatives are made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, column, numbers, texts
@@ -21,6 +22,7 @@ from modicum.table.values import Floats, plainest_date_between, shortest_between
 
 MAX_CODES = 256
 MAX_CATEGORIES = 10_000
+FEW = 10  # records that are too few to show
 
 CodeArray = npt.NDArray[np.uint16]
 Weights = npt.NDArray[np.int64]
@@ -151,25 +153,53 @@ def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | No
     values = numbers(series, attribute)
     if np.isnan(values).all():
         raise absent
-    return _fit_number(attribute, values, weights)
+    return group_numbers(attribute, values, weights, quantile_starts)
 
 
-def _fit_number(attribute: Attribute, values: Floats, weights: Weights | None) -> NumberCoding:
+def group_numbers(
+    attribute: Attribute,
+    values: Floats,
+    weights: Weights | None,
+    starts_of: Callable[[Floats, Weights], npt.NDArray[np.bool_]],
+) -> NumberCoding:
+    """A number coded by groups of neighbours; `starts_of(distinct, counts)` says where a group begins."""
     if np.isinf(values).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
     present = ~np.isnan(values)
     distinct, inverse = np.unique(values[present], return_inverse=True)
     counts = _counts(inverse, len(distinct), None if weights is None else weights[present])
-    starts = np.flatnonzero(_group_starts(counts))
+    starts = np.flatnonzero(starts_of(distinct, counts))
     last = np.append(starts[1:], len(distinct)) - 1
     middle = [start + weighted_median(counts[start : end + 1]) for start, end in zip(starts, last, strict=True)]
     missing = int((~present).sum() if weights is None else weights[~present].sum())
-    between = plainest_date_between if attribute.kind == "date" else shortest_between
-    edges = between(distinct[last[:-1]], distinct[starts[1:]])
-    return NumberCoding(attribute, edges, distinct[middle], np.add.reduceat(counts, starts), missing)
+    edges = _between(attribute, distinct[last[:-1]], distinct[starts[1:]])
+    typical = _typical(attribute, distinct, counts, np.array(middle), edges)
+    return NumberCoding(attribute, edges, typical, np.add.reduceat(counts, starts), missing)
 
 
-def _group_starts(counts: Weights) -> npt.NDArray[np.bool_]:
+def _between(attribute: Attribute, low: Floats, high: Floats) -> Floats:
+    return plainest_date_between(low, high) if attribute.kind == "date" else shortest_between(low, high)
+
+
+def _typical(
+    attribute: Attribute, distinct: Floats, counts: Weights, middle: npt.NDArray[np.int64], edges: Floats
+) -> Floats:
+    """Each code's median; where few records have just that value, a plain number beside it, so that none is told."""
+    medians = distinct[middle]
+    if len(distinct) == 1:
+        return medians
+    # Room on both sides: to the neighbouring values, to the code's own edges, and never beyond the outermost values.
+    low = np.maximum(distinct[np.maximum(middle - 1, 0)], np.append(-np.inf, edges))
+    high = np.minimum(distinct[np.minimum(middle + 1, len(distinct) - 1)], np.append(edges, np.inf))
+    beside = _between(attribute, low, high)
+    unit = {"integer": 1, "date": 86_400}.get(attribute.storage)
+    usable = (counts[middle] < FEW) & (beside > low) & (beside < high)
+    if unit is not None:
+        usable &= beside % unit == 0
+    return np.where(usable, beside, medians)
+
+
+def quantile_starts(distinct: Floats, counts: Weights) -> npt.NDArray[np.bool_]:
     """Where a new code begins: at every distinct value, or at every 1/256 of the records."""
     if len(counts) <= MAX_CODES:
         return np.ones(len(counts), dtype=bool)
@@ -194,15 +224,16 @@ def _fit_category(attribute: Attribute, series: nw.Series[Any], weights: Weights
 
 
 def _in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:
-    try:
-        return sorted(words, key=lambda word: (float(word), word))
-    except ValueError:
-        if attribute.kind == "ordered":
-            raise DataError(
-                f"The column {attribute.name!r} is ordered, but its order is not known; "
-                "give its values in order as its domain."
-            ) from None
-        return sorted(words)
+    """Numbers by size, other texts by name; an ordered attribute of texts must say its order itself."""
+    sizes = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    if np.isfinite(sizes).all():
+        return [words[i] for i in sorted(range(len(words)), key=lambda i: (sizes[i], words[i]))]
+    if attribute.kind == "ordered":
+        raise DataError(
+            f"The column {attribute.name!r} is ordered, but its order is not known; give its values in order as its "
+            "domain."
+        )
+    return sorted(words)
 
 
 def _counts(codes: npt.NDArray[np.int64], size: int, weights: Weights | None) -> Weights:

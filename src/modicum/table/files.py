@@ -1,15 +1,16 @@
-"""Files: tables read by DuckDB, results written beside their place and then renamed.
+"""Tables in files, read and written by DuckDB.
 
-A CSV file has no types, so the file's own types are found by reading all of it (`read_table`), or taken from a schema
-(`scan_table`), which an artifact carries: then the same text means the same value in every file.
+A CSV file has no types. `read_table` finds those that fit every row: whole numbers, decimals, `true` and `false`, ISO
+dates; everything else is text, as it stands. `scan_table` takes the types from a schema, which an artifact carries: the
+same text then means the same value in every file.
 """
 
+import glob
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -21,36 +22,10 @@ if TYPE_CHECKING:
 
 _CSV = (".csv", ".tsv", ".txt", ".data")
 _PARQUET = (".parquet", ".pq")
+_TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_ISO = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?)?"
 
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """A temporary file beside `path` that takes its place when the block ends well, and vanishes when it does not.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from modicum.table.files import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = pathlib.Path(folder) / "a.txt"
-    ...     with replacing(target) as temporary:
-    ...         _ = pathlib.Path(temporary).write_text("done")
-    ...     target.read_text()
-    'done'
-    """
-    target = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=".modicum-", suffix=target.suffix, dir=target.parent)
-    except OSError as error:
-        raise DataError(f"The file {os.fspath(path)!r} cannot be written: {error.strerror}.") from error
-    os.close(handle)
-    os.chmod(temporary, 0o644)
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
+Result = TypeVar("Result")
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -63,10 +38,19 @@ def file_format(path: str | os.PathLike[str]) -> str:
     raise DataError(f"The file {os.fspath(path)!r} is neither CSV nor Parquet by its ending (.csv, .tsv, .parquet).")
 
 
-def read_table(path: str | os.PathLike[str], *, missing: Sequence[str] = ()) -> pd.DataFrame:
-    """A whole CSV or Parquet file; types are those that fit every row; `missing` texts count as missing."""
+def read_table(
+    path: str | os.PathLike[str], *, missing: Sequence[str] = (), schema: Schema | None = None
+) -> pd.DataFrame:
+    """A whole CSV or Parquet file, typed by the schema where one is given; texts in `missing` count as missing."""
     with connected() as connection:
-        return _complaining(path, lambda: _relation(connection, path, missing).df())
+        if schema is not None:
+            relation = scan_table(connection, path, schema, missing=missing)
+            return reading(path, relation.df)
+        table = reading(path, lambda: _relation(connection, path, missing, typed=True).df())
+    if file_format(path) == "csv":
+        for name in table.columns:
+            table[name] = _found_type(table[name])
+    return table
 
 
 def scan_table(
@@ -75,85 +59,119 @@ def scan_table(
     schema: Schema,
     *,
     missing: Sequence[str] = (),
+    only: Collection[str] | None = None,
 ) -> "duckdb.DuckDBPyRelation":
-    """A file as a lazy DuckDB relation; the columns of a CSV that the schema knows get the types it gives them."""
-    relation = _complaining(path, lambda: _relation(connection, path, missing, typed=False))
+    """A file as a lazy relation; the columns of a CSV that the schema knows, or `only` these, get its types."""
+    markers = [*schema.missing, *missing]
+    relation = reading(path, lambda: _relation(connection, path, markers, typed=False))
     if file_format(path) == "parquet":
         return relation
-    known = {attribute.name: attribute for attribute in schema if attribute.collectable}
+    known = {a.name: a for a in schema if only is None or a.name in only}
     parts = [f"{_typed(known[n]) if n in known else _name(n)} AS {_name(n)}" for n in relation.columns]
     return relation.project(", ".join(parts))
 
 
-def copy_table(result: "duckdb.DuckDBPyRelation", path: str, source: "duckdb.DuckDBPyRelation", schema: Schema) -> None:
-    """Write a relation derived from `source` to a CSV or Parquet file, streaming."""
+def write_table(result: "duckdb.DuckDBPyRelation", path: str | os.PathLike[str]) -> None:
+    """Write a relation to a CSV or Parquet file, streaming."""
+    name = os.fspath(path)
+    if file_format(path) == "parquet":
+        result.write_parquet(name)
+    else:
+        result.write_csv(name, header=True, sep="\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
+
+
+def unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribute]) -> Attribute | None:
+    """The first of the attributes whose column holds text where a number or date should be."""
     import duckdb
 
-    try:
-        if file_format(path) == "parquet":
-            result.write_parquet(path)
-        else:
-            result.write_csv(path, header=True)
-    except duckdb.ConversionException:
-        kinds = {a.name: a.kind for a in schema if not a.is_category}
-        for name in (name for name in source.columns if name in kinds):
+    for attribute in attributes:
+        if attribute.name in source.columns and not attribute.is_category:
             try:
-                source.project(_name(name)).aggregate(f"count({_name(name)})").fetchall()
+                source.project(_name(attribute.name)).aggregate(f"count({_name(attribute.name)})").fetchall()
             except duckdb.ConversionException:
-                raise DataError(f"The column {name!r} holds text that cannot be read as a {kinds[name]}.") from None
-        raise DataError("The file holds a value that does not fit the type the artifact gives its column.") from None
+                return attribute
+    return None
 
 
 @contextmanager
 def connected() -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A DuckDB connection of its own, in memory, without a progress bar."""
+    """A DuckDB connection of its own, in memory, in UTC, without a progress bar."""
     import duckdb
 
     connection = duckdb.connect()
     try:
         connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET TimeZone = 'UTC'")
         yield connection
     finally:
         connection.close()
 
 
-def _relation(
-    connection: "duckdb.DuckDBPyConnection", path: str | os.PathLike[str], missing: Sequence[str], typed: bool = True
-) -> "duckdb.DuckDBPyRelation":
-    name = os.fspath(path)
-    if not os.path.isfile(path):
-        raise DataError(f"The file {name!r} does not exist.")
-    if os.path.getsize(path) == 0:
-        raise DataError(f"The file {name!r} is empty.")
-    if file_format(path) == "parquet":
-        return connection.read_parquet(name)
-    _check_header(connection, name)
-    return connection.read_csv(
-        name, header=True, sample_size=-1 if typed else 20_480, na_values=["", *missing], all_varchar=not typed
-    )
-
-
-def _check_header(connection: "duckdb.DuckDBPyConnection", name: str) -> None:
-    """DuckDB would rename a repeated column; a person should hear of it."""
-    rows: Any = connection.read_csv(name, header=False, all_varchar=True).limit(1).fetchall()
-    header = [str(cell) for cell in (rows[0] if rows else ()) if cell is not None]
-    repeated = next((cell for cell in header if header.count(cell) > 1), None)
-    if repeated is not None:
-        raise DataError(f"The column {repeated!r} appears more than once; give each column its own name.")
-
-
-def _complaining(path: str | os.PathLike[str], read: Any) -> Any:
-    """DuckDB's own messages may quote the data, so they are not passed on."""
+def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
+    """Run what reads the file; DuckDB's own messages may quote the data, so they are not passed on."""
     import duckdb
 
     name = repr(os.fspath(path))
     try:
         return read()
     except duckdb.Error as error:
-        if "utf-8" in str(error).lower() or "unicode" in str(error).lower():
+        if re.search("invalid unicode|not utf-8 encoded|invalid utf", str(error), flags=re.IGNORECASE):
             raise DataError(f"The file {name} is not UTF-8 text; convert it to UTF-8 first.") from None
-        kind = file_format(path).replace("csv", "CSV").replace("parquet", "Parquet")
-        raise DataError(f"The file {name} cannot be read as {kind} ({type(error).__name__}).") from None
+        line = re.search(r"Error on Line: (\d+)", str(error))
+        where = f", line {line.group(1)}: its fields do not match the header" if line else f" ({type(error).__name__})"
+        kind = {"csv": "CSV", "parquet": "Parquet"}[file_format(path)]
+        raise DataError(f"The file {name} cannot be read as {kind}{where}.") from None
+
+
+def _relation(
+    connection: "duckdb.DuckDBPyConnection", path: str | os.PathLike[str], missing: Sequence[str], typed: bool
+) -> "duckdb.DuckDBPyRelation":
+    name = os.fspath(path)
+    if not os.path.isfile(path):
+        raise DataError(f"The file {name!r} does not exist.")
+    if os.path.getsize(path) == 0:
+        raise DataError(f"The file {name!r} is empty.")
+    pattern = glob.escape(name)
+    if file_format(path) == "parquet":
+        return connection.read_parquet(pattern, hive_partitioning=False)
+    _check_header(connection, pattern)
+    return connection.read_csv(
+        pattern,
+        header=True,
+        na_values=["", *missing],
+        sample_size=-1 if typed else 20_480,
+        all_varchar=not typed,
+        hive_partitioning=False,
+        auto_type_candidates=["BIGINT", "DOUBLE", "VARCHAR"],
+    )
+
+
+def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None:
+    """DuckDB would rename a repeated column; a person should hear of it."""
+    rows: Any = (
+        connection.read_csv(pattern, header=False, all_varchar=True, hive_partitioning=False).limit(1).fetchall()
+    )
+    seen: set[str] = set()
+    for cell in (str(cell) for cell in (rows[0] if rows else ()) if cell is not None):
+        if cell.casefold() in seen:
+            raise DataError(
+                f"The column {cell!r} appears more than once in the first line (case does not count); give each column "
+                "its own name, or add a header if there is none."
+            )
+        seen.add(cell.casefold())
+
+
+def _found_type(column: pd.Series) -> pd.Series:
+    """Text that is all `true`/`false` as booleans, all ISO dates as dates, anything else as it is."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    words = set(column.dropna().unique().tolist())
+    if words and words <= set(_TRUTHS):
+        return column.map(_TRUTHS).astype(object if column.isna().any() else bool)
+    if words and all(isinstance(word, str) and re.fullmatch(_ISO, word) for word in words):
+        dates = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+        return column if bool((dates.isna() & column.notna()).any()) else dates
+    return column
 
 
 def _name(name: str) -> str:
@@ -169,9 +187,15 @@ def _typed(attribute: Attribute) -> str:
         return f"CAST({column} AS TIMESTAMP)"
     as_text = f"nfc_normalize({column})"
     if attribute.storage == "boolean":
-        return f"coalesce(CAST(TRY_CAST({column} AS BOOLEAN) AS VARCHAR), {as_text})"
+        return f"CASE {column} {' '.join(_truth(word) for word in _TRUTHS)} ELSE {as_text} END"
     if attribute.storage in ("integer", "float"):
+        digits = f"CASE WHEN regexp_full_match({column}, '[+-]?[0-9]+') THEN TRY_CAST({column} AS HUGEINT) END"
         number = f"TRY_CAST({column} AS DOUBLE)"
         whole = f"CASE WHEN {number} = floor({number}) AND abs({number}) < 9e15 THEN CAST({number} AS BIGINT) END"
-        return f"coalesce(CAST({whole} AS VARCHAR), CAST({number} AS VARCHAR), {as_text})"
+        texts = ", ".join(f"CAST({value} AS VARCHAR)" for value in (digits, whole, number))
+        return f"coalesce({texts}, {as_text})"
     return as_text
+
+
+def _truth(word: str) -> str:
+    return f"WHEN '{word}' THEN '{str(_TRUTHS[word]).lower()}'"

@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from narwhals.stable.v2.dependencies import get_polars
 
 from modicum.errors import DataError, quoted
 from modicum.table.schema import Attribute
@@ -67,7 +68,8 @@ def _named_columns(X: pd.DataFrame) -> pd.DataFrame:
         raise DataError(f"The column {quoted(repeated[:1])} appears more than once; give each column its own name.")
     if all(isinstance(name, str) for name in X.columns):
         return X
-    return X.set_axis([str(name) for name in X.columns], axis=1)
+    renamed = X.set_axis([str(name) for name in X.columns], axis=1)
+    return _named_columns(renamed)
 
 
 def column(frame: nw.DataFrame[Any], name: str) -> nw.Series[Any]:
@@ -88,12 +90,23 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     >>> codes.tolist(), words
     ([0, -1, 1, 0], ['x', 'y'])
     """
+    if series.dtype.is_integer() and series.null_count():
+        # With nulls numpy would make floats of them, which are not exact beyond 2**53.
+        present = ~series.is_null().to_numpy()
+        codes = np.full(len(series), -1, dtype=np.int64)
+        codes[present], words = texts(series.drop_nulls())
+        return codes, words
     values = series.to_numpy()
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
         # A mixed column may hold 1 and True, which hash alike but are different texts.
         values = np.array([None if _is_missing(value) else canonical(value) for value in values], dtype=object)
-    first, distinct = pd.factorize(values)
-    words = [canonical(value) for value in distinct.tolist()]
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")
+    try:
+        first, distinct = pd.factorize(values)
+    except TypeError:
+        raise DataError(f"The column {series.name!r} holds lists or other values that are no categories.") from None
+    words = [canonical(value) for value in distinct]
     position = {word: i for i, word in enumerate(dict.fromkeys(words))}
     lookup = np.array([position[word] for word in words] + [-1], dtype=np.int64)
     return lookup[first], list(position)
@@ -144,5 +157,6 @@ def _plain(values: Any, name: str, backend: Any) -> nw.Series[Any]:
     if isinstance(values, pd.Categorical):
         labels = [str(label) for label in values.categories]
         named = np.array(labels, dtype=object)[values.codes]
-        return nw.new_series(name, named.tolist(), dtype=nw.Enum(labels), backend=backend)
+        dtype = nw.Enum(labels) if backend is get_polars() else nw.Categorical()
+        return nw.new_series(name, named.tolist(), dtype=dtype, backend=backend)
     return nw.new_series(name, values, backend=backend)

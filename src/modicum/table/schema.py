@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator, model_validator
 
 from modicum.errors import SchemaError, quoted
+from modicum.table.replacing import replacing
 from modicum.table.values import canonical, seconds
 
 Kind = Literal["number", "ordered", "category", "date"]
@@ -67,9 +68,13 @@ class Attribute(BaseModel):
     @field_validator("domain", mode="before")
     @classmethod
     def _plain_domain(cls, value: Any, info: Any) -> Any:
-        if value is None or info.data.get("kind") not in ("ordered", "category"):
-            return None if value is None else tuple(v if isinstance(v, int | float | str) else str(v) for v in value)
-        return tuple(canonical(v) for v in value)
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple):
+            raise ValueError("it must be a list")
+        if info.data.get("kind") in ("ordered", "category"):
+            return tuple(canonical(v) for v in value)
+        return tuple(v if isinstance(v, int | float | str) else str(v) for v in value)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Attribute":
@@ -131,7 +136,8 @@ class Suggestion(BaseModel):
 class Schema(BaseModel):
     """The attributes of a table, in order.
 
-    Where no attribute is declared personal, all that may be collected are.
+    Where no attribute is declared personal, all that may be collected are. `missing` are texts that mean missing in a
+    file, such as "?".
 
     Examples
     --------
@@ -150,6 +156,7 @@ class Schema(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     attributes: tuple[Attribute, ...]
+    missing: tuple[str, ...] = ()
     _suggestions: tuple[Suggestion, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
@@ -192,10 +199,10 @@ class Schema(BaseModel):
 
     def __eq__(self, other: object) -> bool:
         # What `infer` noticed is no part of what the schema says.
-        return isinstance(other, Schema) and self.attributes == other.attributes
+        return isinstance(other, Schema) and (self.attributes, self.missing) == (other.attributes, other.missing)
 
     def __hash__(self) -> int:
-        return hash(self.attributes)
+        return hash(tuple((a.name, a.kind, a.roles) for a in self.attributes))
 
     def __iter__(self) -> Iterator[Attribute]:  # type: ignore[override]
         return iter(self.attributes)
@@ -288,6 +295,12 @@ class Schema(BaseModel):
                 )
         return names
 
+    def with_missing(self, texts: Iterable[str]) -> "Schema":
+        """A copy in which these texts, too, mean missing in a file."""
+        copy = self.model_copy(update={"missing": tuple(dict.fromkeys([*self.missing, *texts]))})
+        copy._suggestions = self._suggestions
+        return copy
+
     def replace(self, name: str, **changes: Any) -> "Schema":
         """A copy in which one attribute is changed, for example `replace("zip", kind="category")`."""
         changed = self[name].model_dump() | changes
@@ -300,7 +313,8 @@ class Schema(BaseModel):
         return self._rebuilt(self[name] for name in names)
 
     def _rebuilt(self, attributes: Iterable[Attribute | dict[str, Any]]) -> "Schema":
-        built = parse_schema({"attributes": [a if isinstance(a, dict) else a.model_dump() for a in attributes]})
+        content = [a if isinstance(a, dict) else a.model_dump() for a in attributes]
+        built = parse_schema({"missing": self.missing, "attributes": content})
         built._suggestions = self._suggestions
         return built
 
@@ -312,11 +326,16 @@ class Schema(BaseModel):
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
         """The schema as YAML text, written to `path` where one is given."""
-        content = [attribute.model_dump(mode="json", exclude_defaults=True) for attribute in self.attributes]
-        text = yaml.safe_dump({"attributes": content}, sort_keys=False, allow_unicode=True, width=1000)
+        text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=1000)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            with replacing(path) as temporary:
+                Path(temporary).write_text(text, encoding="utf-8")
         return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain data, what is as usual left out."""
+        attributes = [attribute.model_dump(mode="json", exclude_defaults=True) for attribute in self.attributes]
+        return {**({"missing": list(self.missing)} if self.missing else {}), "attributes": attributes}
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> "Schema":
@@ -339,7 +358,7 @@ def parse_schema(content: Any) -> Schema:
     try:
         return Schema.model_validate(content)
     except ValidationError as error:
-        raise SchemaError(f"The schema is not valid: {first_complaint(error, content)}.") from error
+        raise SchemaError(f"The schema is not valid: {first_complaint(error, content)}.") from None
 
 
 def first_complaint(error: ValidationError, content: Any) -> str:

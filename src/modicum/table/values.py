@@ -10,6 +10,7 @@ Everything that must mean the same in Python, SQL and JavaScript starts here:
 """
 
 import datetime as dt
+import decimal
 import unicodedata
 from typing import Any
 
@@ -38,6 +39,8 @@ def canonical(value: Any) -> str:
         return str(int(value)) if float(value).is_integer() else str(value)
     if isinstance(value, dt.date | np.datetime64):
         return iso(seconds(value))
+    if isinstance(value, decimal.Decimal):
+        return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
     return unicodedata.normalize("NFC", str(value))
 
 
@@ -70,7 +73,10 @@ def iso(value: float) -> str:
     >>> iso(86400.0), iso(90000.5)
     ('1970-01-02', '1970-01-02T01:00:00.500000')
     """
-    moment = (_EPOCH + dt.timedelta(seconds=value)).replace(tzinfo=None)
+    try:
+        moment = (_EPOCH + dt.timedelta(seconds=value)).replace(tzinfo=None)
+    except OverflowError:
+        raise ValueError("a date must lie in the years 1 to 9999") from None
     return moment.date().isoformat() if moment.time() == dt.time() else moment.isoformat()
 
 

@@ -40,7 +40,7 @@ def grow(
     tree = Tree(source.layout, criterion.has_order, criterion.missing, value_counts)
     heap: _Heap = []
     ahead: _Children = {}
-    if max_leaves > 1:
+    if max_leaves > 1 and source.layout.splits:
         _consider(source.root(), source, criterion, heap)
     while heap and tree.n_leaves < max_leaves:
         is_last = tree.n_leaves + 1 == max_leaves

@@ -183,7 +183,11 @@ def search(histogram, starts, sizes, has_order, missing, label_start, weights, m
                     exchange_scores(histogram, start, order, m, length, total, n, weights, sizes_of, left, scores)
                 order[:m] = order[:m][np.argsort(scores[:m], kind="mergesort")]
             q, length = scan(histogram, start, order, m, total, n, square, weights, sizes_of, min_leaf, left)
-            if length == 0 or (turn > 0 and not has_order[a] and q <= attribute_best + 1e-12 * abs(attribute_best)):
+            if length == 0:
+                if has_order[a]:
+                    continue
+                break
+            if turn > 0 and not has_order[a] and q <= attribute_best + 1e-12 * abs(attribute_best):
                 break
             attribute_best = max(attribute_best, q)
             gain = q - square / n
