@@ -157,7 +157,7 @@ BAD_FILES = {
         "'b' has .* categories",
     ),
     "infinite values": ("a,b,y\n" + ROWS + "inf,x,1\n" * 9, "'a' contains infinity"),
-    "bytes that are no UTF-8": (b"a,b,y\n1,\xff\xfe,0\n2,x,1\n" * 200, "UTF-8|cannot be read"),
+    "bytes that are no UTF-8": (b"a,b,y\n1,\xff\xfe,0\n2,x,1\n" * 200, "is not UTF-8 text"),
     "a numeric label": ("a,y\n" + "".join(f"{i},{i / 7}\n" for i in range(300)), "label 'y' is a number with 210"),
 }
 
@@ -212,3 +212,34 @@ def test_help_and_version():
     assert "How little personal data" in modicum("--help").stdout
     for command in ("demo", "minimize", "apply", "describe"):
         assert modicum(command, "--help").returncode == 0
+
+
+def test_what_means_missing_is_kept_in_the_artifact(people, tmp_path):
+    X, y = people
+    X.assign(bought=y).to_csv(tmp_path / "t.csv", index=False, na_rep="N/A")
+    result = modicum(
+        "minimize", "t.csv", "--label", "bought", "--missing", "N/A", "--min-leaf", 20, "-o", "g.json", cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert md.load(tmp_path / "g.json").schema.missing == ("N/A",)
+    assert modicum("apply", "g.json", "t.csv", "-o", "o.csv", cwd=tmp_path).returncode == 0
+    assert modicum("describe", "g.json", "t.csv", cwd=tmp_path).returncode == 0
+
+
+def test_compressed_and_tab_separated_results(table, artifact, tmp_path):
+    for name, separator in (("o.csv.gz", ","), ("o.tsv", "\t"), ("o.data.csv", ",")):
+        assert modicum("apply", artifact, table, "-o", tmp_path / name, "--keep-columns", "id").returncode == 0
+        assert len(pd.read_csv(tmp_path / name, sep=separator).columns) == 1 + len(md.load(artifact).needed)
+
+
+def test_the_result_may_take_the_place_of_the_input(table, artifact):
+    assert modicum("apply", artifact, table, "-o", table, "--keep-columns", "bought").returncode == 0
+    assert len(pd.read_csv(table)) == 600
+
+
+def test_names_cannot_steer_the_terminal(tmp_path):
+    X = pd.DataFrame({"\x1b[31mred": ["a", "b"] * 200, "y": [0, 1] * 200})
+    X.to_csv(tmp_path / "t.csv", index=False)
+    result = modicum("minimize", tmp_path / "t.csv", "--label", "y", "-o", tmp_path / "g.json")
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout

@@ -146,7 +146,7 @@ def test_training_on_minimized_data(people):
         g = method.fit(X, y).generalization_
         Z = g.transform(X)
         model = make_pipeline(g.encoder(), LogisticRegression(max_iter=1000)).fit(Z.iloc[:400], y.iloc[:400])
-        assert model.score(Z.iloc[400:], y.iloc[400:]) > 0.5
+        assert model.score(Z.iloc[400:], y.iloc[400:]) > y.iloc[400:].value_counts(normalize=True).max() + 0.03
         assert np.array_equal(model.predict(g.transform(as_polars(X))), model.predict(Z))
 
 
@@ -327,3 +327,83 @@ def test_a_long_group_has_a_short_label():
     assert partition.labels[0].endswith("more")
     assert len(partition.labels[0]) <= 60
     assert partition.labels[1:3] == ("(other) (2)", "(other)")
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({"name": "x", "buckets": [{"up_to": "inf"}, {}]}, "'x' is not valid: .*a number is expected"),
+        ({"name": "d", "buckets": [{"up_to": 1e20}, {}]}, "'d' is not valid: .*a date is written as text"),
+        ({"name": "d", "buckets": [{"up_to": "garbage"}, {}]}, "'d' is not valid"),
+        ({"name": "d", "collected": False, "value": "garbage"}, "'d' is not valid"),
+        ({"name": "x", "collected": False, "value": "abc"}, "'x' is not valid: a number is expected"),
+        ({"name": "c", "buckets": [{"values": [None]}]}, "'c' is not valid: .*a list of texts or numbers"),
+        ({"name": "c", "buckets": [{"values": ["a"], "label": "l"}, {"values": ["b"], "label": "l"}]}, "called 'l'"),
+    ],
+)
+def test_hand_written_nonsense(entry, complaint):
+    kinds = {"x": "number", "d": "date", "c": "category"}
+    content = {
+        "modicum": "generalization",
+        "version": 1,
+        "schema": {"attributes": [{"name": entry["name"], "kind": kinds[entry["name"]]}]},
+        "attributes": [entry],
+    }
+    with pytest.raises(ArtifactError, match=complaint) as caught:
+        md.Generalization.from_dict(content)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_last_day_is_a_date_like_any_other():
+    day = md.Attribute(name="day", kind="date", storage="date")
+    partition = intervals(day, [dt.datetime(9999, 12, 30, tzinfo=dt.UTC).timestamp()])
+    assert partition.labels[0] == "≤ 9999-12-30"
+
+
+def test_changes_with_nonsense(g):
+    for change in (
+        lambda: g.refine("age", float("nan")),
+        lambda: g.refine("age", "forty"),
+        lambda: g.refine("job", 5),
+        lambda: g.merge("age", ["≤ 19", "20–63"], label=""),
+    ):
+        with pytest.raises(ArtifactError):
+            change()
+
+
+def test_a_category_called_missing_is_not_missing():
+    word = md.Attribute(name="word", kind="category")
+    g = md.Generalization(md.Schema(attributes=(word,)), [groups(word, [["(missing)"], ["b"]])])
+    Z = g.transform(pd.DataFrame({"word": ["(missing)", None]}))
+    assert list(Z["word"]) == ["(missing) (2)", "(missing)"]
+
+
+def test_schemas_and_artifacts_are_hashable():
+    land = md.Attribute(name="land", kind="category", hierarchy={"fr": ["Europe"]})
+    schema = md.Schema(attributes=(land,))
+    g = md.Generalization(schema, [groups(land, [["fr"]])])
+    assert len({schema, schema}) == len({g, g}) == 1
+
+
+def test_the_intersection_of_ordered_attributes_keeps_their_order():
+    school = md.Attribute(name="s", kind="ordered", domain=[str(i) for i in range(7)])
+    a = md.Generalization(md.Schema(attributes=(school,)), [groups(school, [["1", "2", "3"], ["4", "5", "6"]])])
+    b = md.Generalization(md.Schema(attributes=(school,)), [groups(school, [["0", "1"], ["2", "3", "4", "5"], ["6"]])])
+    both = a.intersect(b)
+    assert md.Generalization.from_dict(both.to_dict()) == both
+
+
+def test_files_keep_their_mode_and_links_stay_links(g, tmp_path):
+    import os
+    import stat
+
+    old = os.umask(0o077)
+    try:
+        g.save(tmp_path / "g.json")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "g.json").stat().st_mode) == 0o600
+    (tmp_path / "link.json").symlink_to(tmp_path / "g.json")
+    g.drop("age").save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert "age" not in md.load(tmp_path / "g.json").needed

@@ -167,8 +167,9 @@ def test_quality_on_acs_employment():
     shared_file("acs/ny2024.parquet")
     data = md.datasets.load_acs("employment", folder=DATA)
     g = md.PrivacyTree(max_leaves=20, privacy=0.7, schema=data.schema).fit(data.X, data.y).generalization_
-    assert len(g.names) - len(g.needed) >= 10
-    assert g.n_buckets <= 40
+    assert 10 <= len(g.names) - len(g.needed) < 16
+    assert {"AGEP", "SCHL"} <= set(g.needed)
+    assert 20 <= g.n_buckets <= 40
 
 
 @pytest.mark.slow
@@ -191,3 +192,106 @@ def test_a_million_rows_with_categories_and_missing_values():
     Z = g.transform(X)
     assert len(Z) == n
     assert not Z.isna().any().any()
+
+
+def test_row_order_and_odd_words_do_not_change_the_artifact():
+    X = pd.DataFrame({"c": ["1", "2", "nan", "3", "5", "4"] * 40})
+    y = pd.Series(np.random.default_rng(0).integers(0, 2, 240))
+    schema = md.Schema(attributes=(md.Attribute(name="c", kind="category"),))
+    found = set()
+    for seed in range(6):
+        order = np.random.default_rng(seed).permutation(240)
+        g = md.PrivacyTree(privacy=0.0, min_leaf=5, schema=schema).fit(X.iloc[order], y.iloc[order]).generalization_
+        found.add(str(g.to_dict()))
+    assert len(found) == 1
+
+
+def test_arrays_are_matched_by_the_columns_of_fit():
+    X = pd.DataFrame({"a": np.arange(100.0), "b": np.arange(100.0) * 1000})
+    swapped = md.Schema.infer(X).select(["b", "a"])
+    method = md.Uniform(buckets=2, schema=swapped).fit(X)
+    expected = method.generalization_.transform(X, output="codes").to_numpy()
+    with pytest.warns(UserWarning, match="fitted with feature names"):
+        assert np.array_equal(method.transform(X.to_numpy()), expected)
+    named = md.Uniform(buckets=2, schema=md.Schema.infer(X)).fit(X.to_numpy())
+    assert named.generalization_.names == ["a", "b"]
+
+
+def test_label_bins_by_records():
+    X = pd.DataFrame({"x": np.arange(400)})
+    y = np.minimum(np.arange(400), 120)
+    with pytest.raises(DataError, match="one value too often to be cut into 2"):
+        md.PrivacyTree(label_bins=2, min_leaf=10).fit(X, y)
+    weights = np.random.default_rng(0).integers(1, 5, 400)
+    method = md.PrivacyTree(label_bins=3, min_leaf=10, privacy=0.0)
+    weighted = method.fit(X, np.arange(400), sample_weight=weights).generalization_
+    assert weighted == method.fit(X.loc[X.index.repeat(weights)], np.repeat(np.arange(400), weights)).generalization_
+    with pytest.raises(ParameterError, match="'label_bins' parameter of FeatureSelection"):
+        md.FeatureSelection(label_bins=1).fit(X, y)
+
+
+def test_too_few_records_are_said(people):
+    X, y = people
+    with pytest.raises(DataError, match=r"cannot split 150 records .* at least 100"):
+        md.PrivacyTree().fit(X[:150], y[:150])
+
+
+def test_missing_may_come_first_even_where_last_is_not_feasible():
+    a = np.array([1.0] * 8 + [2.0] * 12 + [np.nan] * 5)
+    g = md.PrivacyTree(max_leaves=2, min_leaf=12, privacy=0.0).fit(pd.DataFrame({"a": a}), a == 2).generalization_
+    assert g["a"].n_buckets == 2
+    assert g["a"].missing_code == 0
+
+
+def test_a_locked_constant_is_kept(people):
+    X, y = people
+    X = X.assign(country="here")
+    schema = md.Schema.infer(X).replace("country", locked=True)
+    assert md.PrivacyTree(min_leaf=20, schema=schema).fit(X, y).generalization_["country"].action == "kept"
+
+
+def test_everything_forbidden_collects_nothing(people):
+    X, y = people
+    schema = md.Schema.infer(X)
+    for name in X.columns:
+        schema = schema.replace(name, forbidden=True)
+    assert md.PrivacyTree(min_leaf=20, schema=schema).fit(X, y).generalization_.needed == []
+
+
+def test_uniform_cuts_by_width_even_with_many_values():
+    values = np.append(np.random.default_rng(0).lognormal(0, 0.5, 100_000), 1000.0)
+    g = md.Uniform(buckets=4).fit(pd.DataFrame({"x": values})).generalization_
+    low = values.min()
+    bucket = np.minimum(3, np.floor(4 * (values - low) / (1000 - low)))
+    assert np.array_equal(pd.factorize(g.codes(pd.DataFrame({"x": values}))[:, 0])[0], pd.factorize(bucket)[0])
+
+
+def test_an_artifact_tells_no_single_person_s_number():
+    values = np.append(np.random.default_rng(0).normal(50_000, 9_000, 5_000).round(2), 1_234_567.89)
+    X = pd.DataFrame({"salary": values})
+    for method in (md.Uniform(buckets=4), md.PrivacyTree(privacy=0.0, min_leaf=1, max_leaves=40)):
+        g = method.fit(X, values > 60_000).generalization_
+        told = [v for p in g.partitions for v in p.representatives if v is not None] + [*g["salary"].edges]
+        assert not np.isin(told, values).any()
+
+
+def test_many_classes_and_odd_weights_are_refused(people):
+    X, y = people
+    with pytest.raises(DataError, match="has 600 classes, more than 256"):
+        md.PrivacyTree(min_leaf=20).fit(X, [f"class {i}" for i in range(600)])
+    with pytest.raises(DataError, match="whole numbers"):
+        md.PrivacyTree(min_leaf=20).fit(X, y, sample_weight=np.full(600, np.inf))
+    with pytest.raises(ParameterError, match="numbers ≥ 0"):
+        md.PrivacyTree(min_leaf=20, weights={"age": float("nan")}).fit(X, y)
+    wide = pd.DataFrame({f"c{j}": [f"v{i}" for i in range(9000)] for j in range(3)})
+    with pytest.raises(DataError, match="takes too much memory; group the values of 'c0'"):
+        md.PrivacyTree().fit(wide, np.arange(9000) % 2)
+
+
+def test_stepwise_does_not_depend_on_the_names_of_classes():
+    random = np.random.default_rng(3)
+    X = pd.DataFrame(random.integers(0, 4, (500, 5)), columns=list("abcde"))
+    y = (X["a"] + X["b"] * random.integers(0, 2, 500) + random.integers(0, 3, 500)) % 3
+    method = md.FeatureSelection(keep=2, score="stepwise")
+    chosen = {tuple(method.fit(X, (y + shift) % 3).generalization_.needed) for shift in range(3)}
+    assert len(chosen) == 1

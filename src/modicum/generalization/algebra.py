@@ -146,18 +146,9 @@ def _intersected_intervals(a: Intervals, b: Intervals) -> Intervals:
 
 
 def _intersected_groups(a: Groups, b: Groups) -> Groups:
-    cells: dict[tuple[int, int], list[str]] = {}
-    named = dict.fromkeys([*a.code_of, *b.code_of])
-    if a.attribute.kind == "ordered" and a.attribute.domain:
-        named = dict.fromkeys(str(value) for value in a.attribute.domain if value in named) | named
-    for value in named:
-        pair = (a.code_of.get(value, a.unseen_code), b.code_of.get(value, b.unseen_code))
-        if min(pair) >= 0:
-            cells.setdefault(pair, []).append(value)
-    if a.attribute.kind == "ordered":
-        cells = dict(sorted(cells.items()))
-    pairs = list(cells)
-    found = groups(a.attribute, list(cells.values()), usual=a.value)
+    cells = _cells(a, b)
+    found = groups(a.attribute, [values for _, values in cells], usual=a.value)
+    pairs = [pair for pair, _ in cells]
     updates: dict[str, object] = {}
     buckets = list(found.buckets)
     for what in ("unseen", "missing"):
@@ -168,3 +159,22 @@ def _intersected_groups(a: Groups, b: Groups) -> Groups:
         elif min(joint) < 0:
             updates[what] = "refuse"
     return found.model_copy(update={"buckets": tuple(buckets), **updates})
+
+
+def _cells(a: Groups, b: Groups) -> list[tuple[tuple[int, int], list[str]]]:
+    """Values that share both buckets, with the pair of buckets; of an ordered attribute only neighbours share."""
+    named = dict.fromkeys([*a.code_of, *b.code_of])
+    ordered = a.attribute.kind == "ordered" and a.attribute.domain is not None
+    if ordered:
+        named = dict.fromkeys(str(value) for value in a.attribute.domain or () if value in named) | named
+    cells: list[tuple[tuple[int, int], list[str]]] = []
+    position: dict[tuple[int, int], int] = {}
+    for value in named:
+        pair = (a.code_of.get(value, a.unseen_code), b.code_of.get(value, b.unseen_code))
+        if min(pair) < 0:
+            continue
+        if pair not in position or (ordered and position[pair] != len(cells) - 1):
+            position[pair] = len(cells)
+            cells.append((pair, []))
+        cells[position[pair]][1].append(value)
+    return cells

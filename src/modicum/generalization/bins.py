@@ -12,6 +12,7 @@ attribute or a refusal that names the column. An attribute is *dropped* (one buc
 Codes number the buckets from 0 in their order, then `(other)`, then `(missing)`.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -114,7 +115,7 @@ class Partition(BaseModel):
             if not isinstance(value, str):
                 raise ValueError("a date is written as text, like 2020-12-31")
             return seconds(iso(seconds(value)))
-        if not isinstance(value, int | float) or isinstance(value, bool):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             raise ValueError("a number is expected where there is text or nothing")
         return float(value)
 

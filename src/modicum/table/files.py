@@ -90,6 +90,8 @@ def unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribute
                 source.project(_name(attribute.name)).aggregate(f"count({_name(attribute.name)})").fetchall()
             except duckdb.ConversionException:
                 return attribute
+            except duckdb.Error:
+                return None  # the file itself is at fault
     return None
 
 
@@ -117,10 +119,14 @@ def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
     except duckdb.Error as error:
         if re.search("invalid unicode|not utf-8 encoded|invalid utf", str(error), flags=re.IGNORECASE):
             raise DataError(f"The file {name} is not UTF-8 text; convert it to UTF-8 first.") from None
-        line = re.search(r"Error on Line: (\d+)", str(error))
-        where = f", line {line.group(1)}: its fields do not match the header" if line else f" ({type(error).__name__})"
-        kind = {"csv": "CSV", "parquet": "Parquet"}[file_format(path)]
-        raise DataError(f"The file {name} cannot be read as {kind}{where}.") from None
+        if file_format(path) == "parquet":
+            raise DataError(f"The file {name} cannot be read as Parquet ({type(error).__name__}).") from None
+        line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        where = f"line {line.group(1)} does" if line else "its lines do"
+        raise DataError(
+            f"The file {name} cannot be read as CSV: {where} not have the fields that the header names, or a quote is "
+            "left open."
+        ) from None
 
 
 def _relation(

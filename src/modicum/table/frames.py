@@ -99,13 +99,12 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     values = series.to_numpy()
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
         # A mixed column may hold 1 and True, which hash alike but are different texts.
+        if any(isinstance(value, list | dict | set | tuple | np.ndarray) for value in values):
+            raise DataError(f"The column {series.name!r} holds lists or the like, which are no categories.")
         values = np.array([None if _is_missing(value) else canonical(value) for value in values], dtype=object)
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
-    try:
-        first, distinct = pd.factorize(values)
-    except TypeError:
-        raise DataError(f"The column {series.name!r} holds lists or other values that are no categories.") from None
+    first, distinct = pd.factorize(values)
     words = [canonical(value) for value in distinct]
     position = {word: i for i, word in enumerate(dict.fromkeys(words))}
     lookup = np.array([position[word] for word in words] + [-1], dtype=np.int64)
