@@ -220,3 +220,16 @@ def test_names_that_differ_only_in_case(tmp_path):
     (tmp_path / "t.csv").write_text("Age,age\n1,2\n")
     with pytest.raises(DataError, match="'age' appears more than once"):
         read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_many_groups_are_looked_up_alike(size):
+    words = [f"café {i}" for i in range(80)]
+    word = md.Attribute(name="word", kind="category")
+    g = one(word, groups(word, [words[i : i + size] for i in range(0, 60, size)]))
+    values = [*words, "cafe\u0301 3", None]
+    expected = listed(g.transform(pd.DataFrame({"word": values})))
+    assert expected[-2] == expected[3]
+    for X in engines({"word": values}):
+        assert listed(g.transform(X)) == expected
+        assert listed(g.transform(X, output="codes")) == g.codes(pl.DataFrame({"word": values}))[:, 0].tolist()

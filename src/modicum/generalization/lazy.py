@@ -17,6 +17,7 @@ from modicum.generalization.representatives import representatives
 from modicum.table.values import canonical
 
 _EPOCH = dt.datetime(1970, 1, 1)
+_FEW_GROUPS = 16
 
 
 def lazy_columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], output: str) -> list[nw.Expr]:
@@ -54,7 +55,8 @@ def _refused(partition: AnyPartition, dtype: Any) -> nw.Expr:
     if isinstance(partition, FullDetail):
         column = nw.col(partition.name)
         return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
-    return _column(partition, dtype, "codes") < 0
+    code = _column(partition, dtype, "codes")
+    return code.is_null() | (code < 0)
 
 
 def _column(partition: AnyPartition, dtype: Any, output: str) -> nw.Expr:
@@ -110,14 +112,34 @@ def _looked_up(code: nw.Expr, results: Sequence[Any]) -> nw.Expr:
 
 def _group_column(partition: Groups, dtype: Any, results: Sequence[Any]) -> nw.Expr:
     column, absent, spell = _comparable(partition.name, dtype)
-    old, new = [], []
-    for value, bucket in partition.code_of.items():
-        for spelled in spell(value):
-            old.append(spelled)
-            new.append(bucket)
-    code = column.replace_strict(old, new, default=partition.unseen_code) if old else nw.lit(partition.unseen_code)
-    code = nw.when(absent).then(nw.lit(partition.missing_code)).otherwise(code)
-    return _looked_up(code, results)
+    spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
+    unseen = nw.lit(None if partition.unseen_code < 0 else results[partition.unseen_code])
+    recode = _few_groups if len(spelled) <= _FEW_GROUPS else _many_groups
+    found = recode(column, spelled, results, unseen)
+    missing = None if partition.missing_code < 0 else results[partition.missing_code]
+    return nw.when(absent).then(nw.lit(missing)).otherwise(found)
+
+
+def _few_groups(column: nw.Expr, spelled: list[list[Any]], results: Sequence[Any], unseen: nw.Expr) -> nw.Expr:
+    """One membership test per group: engines answer it by hashing, however many values a group has."""
+    found = unseen
+    for values, result in zip(spelled, results, strict=False):
+        if values:
+            found = nw.when(column.is_in(values)).then(nw.lit(result)).otherwise(found)
+    return found
+
+
+def _many_groups(column: nw.Expr, spelled: list[list[Any]], results: Sequence[Any], unseen: nw.Expr) -> nw.Expr:
+    """A look-up table; a value that is its own label, as in a kept attribute, is passed on without one."""
+    pairs = [(value, result) for values, result in zip(spelled, results, strict=False) for value in values]
+    same = [value for value, result in pairs if value == result and isinstance(value, str)]
+    rest = [(value, result) for value, result in pairs if not (value == result and isinstance(value, str))]
+    found = unseen
+    if rest:
+        old, new = zip(*rest, strict=True)
+        looked_up = column.replace_strict(list(old), list(new), default=None)
+        found = nw.when(column.is_in(list(old))).then(looked_up).otherwise(unseen)
+    return nw.when(column.is_in(same)).then(column).otherwise(found) if same else found
 
 
 def _comparable(name: str, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
