@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
-from modicum.generalization.bins import Dropped, FullDetail, groups, intervals
+from modicum.generalization.bins import Dropped, FullDetail
+from modicum.generalization.build import groups, intervals
 
 AGE = md.Attribute(name="age", kind="number", storage="integer", roles=["personal"])
 JOB = md.Attribute(name="job", kind="category", roles=["personal"])

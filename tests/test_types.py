@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 
 import modicum as md
 from modicum.errors import DataError
-from modicum.generalization.bins import FullDetail, groups, intervals
+from modicum.generalization.bins import FullDetail
+from modicum.generalization.build import groups, intervals
 from modicum.table.files import connected, read_table, scan_table
 from modicum.table.frames import as_frame, texts
 

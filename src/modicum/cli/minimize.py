@@ -17,8 +17,10 @@ def minimize(
     file: FileArgument,
     label: Annotated[str, typer.Option(help="The column to predict.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the generalization (JSON).")],
-    personal: Annotated[Names, typer.Option(help="Personal attributes; all where none is named.")] = None,
-    identifier: Annotated[Names, typer.Option(help="Columns that identify a person: dropped.")] = None,
+    personal: Annotated[
+        Names, typer.Option(help="Personal attributes, with commas or repeated; all where none is named.")
+    ] = None,
+    identifier: Annotated[Names, typer.Option(help="Columns that identify a person: never collected.")] = None,
     person: Annotated[str | None, typer.Option(help="A column that the rows of one person or household share.")] = None,
     category: Annotated[Names, typer.Option(help="Columns of numbers that are codes, not amounts.")] = None,
     schema: Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")] = None,

@@ -3,17 +3,8 @@
 from collections.abc import Sequence
 
 from modicum.errors import ArtifactError, quoted
-from modicum.generalization.bins import (
-    AnyPartition,
-    Dropped,
-    FullDetail,
-    Group,
-    Groups,
-    Interval,
-    Intervals,
-    groups,
-    intervals,
-)
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
+from modicum.generalization.build import groups, intervals
 from modicum.table.values import canonical
 
 

@@ -1,4 +1,4 @@
-"""From codes to buckets: what a minimizer found, as a partition with representatives."""
+"""Partitions made: from edges, from groups of values, or from what a minimizer found among codes."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,74 @@ from modicum.generalization.bins import (
     AnyPartition,
     Dropped,
     FullDetail,
+    Group,
+    Groups,
+    Interval,
     Intervals,
     Scalar,
-    groups,
-    intervals,
 )
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, usual_code, weighted_median
 from modicum.table.schema import Attribute
 from modicum.table.values import iso
+
+
+def intervals(
+    attribute: Attribute,
+    edges: Sequence[float],
+    *,
+    values: Sequence[Scalar] | None = None,
+    usual: Scalar = None,
+    missing_in: int | None = None,
+) -> Intervals:
+    """A number's partition from its edges; `missing_in` is the bucket that missing values join.
+
+    Examples
+    --------
+    >>> from modicum import Attribute
+    >>> from modicum.generalization.build import intervals
+    >>> age = Attribute(name="age", kind="number", storage="integer")
+    >>> intervals(age, [19.5, 63.5]).labels
+    ('≤ 19', '20–63', '≥ 64', '(missing)')
+    """
+    ends: list[float | str | None] = [iso(edge) if attribute.kind == "date" else float(edge) for edge in edges]
+    buckets = [
+        Interval(
+            up_to=end,
+            value=None if values is None else values[i],
+            takes=("missing",) if missing_in == i else (),
+        )
+        for i, end in enumerate([*ends, None])
+    ]
+    return Intervals(attribute=attribute, buckets=tuple(buckets), value=usual)
+
+
+def groups(
+    attribute: Attribute,
+    members: Sequence[Sequence[str]],
+    *,
+    values: Sequence[Scalar] | None = None,
+    usual: Scalar = None,
+    missing_in: int | None = None,
+) -> Groups:
+    """A category's partition from its groups of values; `missing_in` is the group that missing values join.
+
+    Examples
+    --------
+    >>> from modicum import Attribute
+    >>> from modicum.generalization.build import groups
+    >>> job = Attribute(name="job", kind="category")
+    >>> groups(job, [["nurse", "doctor"], ["clerk"]]).labels
+    ('nurse | doctor', 'clerk', '(other)', '(missing)')
+    """
+    buckets = [
+        Group(
+            values=tuple(group),
+            value=None if values is None else values[i],
+            takes=("missing",) if missing_in == i else (),
+        )
+        for i, group in enumerate(members)
+    ]
+    return Groups(attribute=attribute, buckets=tuple(buckets), value=usual)
 
 
 def drop(coding: Coding) -> Dropped:

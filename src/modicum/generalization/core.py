@@ -131,7 +131,8 @@ class Generalization:
 
         Returns
         -------
-        The same kind of frame, with the needed attributes (for `values`: all) in the schema's order.
+        The same kind of frame, with the needed attributes (for `values`: all) in the schema's order. Where nothing is
+        needed a pandas frame keeps its rows; polars has no rows without columns.
         """
         if output not in ("labels", "codes", "values"):
             raise ParameterError(

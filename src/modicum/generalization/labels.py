@@ -25,6 +25,8 @@ def number_text(value: float) -> str:
 def interval_label(low: float | None, high: float | None, attribute: Attribute) -> str:
     """The name of the bucket low < x <= high, whole numbers and whole days by their first and last member.
 
+    An attribute stored as whole numbers is taken at its word: with an edge at 20, 21 is the first number above it.
+
     Examples
     --------
     >>> from modicum import Attribute
