@@ -10,7 +10,7 @@ from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, n
 from modicum.errors import DataError
 from modicum.generalization import Generalization, load
 from modicum.generalization.bins import Dropped
-from modicum.generalization.lazy import lazy_columns, refuse_in_engine
+from modicum.generalization.lazy import lazy_columns, lazy_frame, refuse_in_engine
 from modicum.table.files import connected, file_format, reading, scan_table, unreadable, write_table
 from modicum.table.replacing import replacing
 
@@ -35,8 +35,8 @@ def apply(
         everything = scan_table(connection, file, g.schema, missing=missing or (), only=g.needed)
         kept = names(keep_columns, everything.columns) or []
         _refuse_detail(g, kept)
-        lazy = nw.from_native(everything)
         chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
+        lazy = lazy_frame(everything, chosen)
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
         result = lazy.select(*(nw.col(name) for name in kept), *lazy_columns(chosen, lazy, form)).to_native()

@@ -14,7 +14,7 @@ from modicum.generalization.algebra import intersected, merged, refined
 from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
-from modicum.generalization.lazy import lazy_columns, refuse_in_engine
+from modicum.generalization.lazy import lazy_columns, lazy_frame, refuse_in_engine
 from modicum.generalization.representatives import representative_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
@@ -142,7 +142,7 @@ class Generalization:
         if is_lazy(X):
             if not chosen:
                 raise ArtifactError("This generalization collects nothing, and an engine has no table without columns.")
-            lazy = nw.from_native(X)
+            lazy = lazy_frame(X, chosen)
             refuse_in_engine(chosen, lazy)
             return nw.to_native(lazy.select(*lazy_columns(chosen, lazy, output)))
         frame = self._frame(X)

@@ -14,10 +14,31 @@ import narwhals.stable.v2 as nw
 from modicum.errors import DataError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.representatives import representatives
+from modicum.table.files import quoted_name
 from modicum.table.values import canonical
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _FEW_GROUPS = 16
+
+
+def lazy_frame(X: Any, partitions: Sequence[AnyPartition]) -> nw.LazyFrame[Any]:
+    """X as a narwhals frame, its categories in Unicode normal form C where the engine can do that (DuckDB, polars).
+
+    narwhals has no such function, so these two are asked in their own words; elsewhere a text is recognised in normal
+    forms C and D.
+    """
+    frame: nw.LazyFrame[Any] = nw.from_native(X)
+    types = frame.collect_schema()
+    words = [p.name for p in partitions if isinstance(p, Groups) and types.get(p.name) == nw.String]
+    if not words:
+        return frame
+    if frame.implementation is nw.Implementation.POLARS:
+        polars = nw.get_native_namespace(frame)
+        return nw.from_native(X.with_columns(polars.col(words).str.normalize("NFC")))
+    if frame.implementation is nw.Implementation.DUCKDB:
+        replaced = ", ".join(f"nfc_normalize({quoted_name(name)}) AS {quoted_name(name)}" for name in words)
+        return nw.from_native(X.project(f"* REPLACE ({replaced})"))
+    return frame
 
 
 def lazy_columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], output: str) -> list[nw.Expr]:
@@ -173,5 +194,5 @@ def _as_numbers(value: str) -> list[float]:
 
 
 def _as_spellings(value: str) -> list[str]:
-    """An engine does not normalise text, so both normal forms are recognised; a mixture of the two is not."""
+    """For engines that cannot normalise text: both normal forms are recognised."""
     return list(dict.fromkeys([value, unicodedata.normalize("NFD", value)]))

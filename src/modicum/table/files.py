@@ -67,7 +67,7 @@ def scan_table(
     if file_format(path) == "parquet":
         return relation
     known = {a.name: a for a in schema if only is None or a.name in only}
-    parts = [f"{_typed(known[n]) if n in known else _name(n)} AS {_name(n)}" for n in relation.columns]
+    parts = [f"{_typed(known[n]) if n in known else quoted_name(n)} AS {quoted_name(n)}" for n in relation.columns]
     return relation.project(", ".join(parts))
 
 
@@ -87,7 +87,9 @@ def unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribute
     for attribute in attributes:
         if attribute.name in source.columns and not attribute.is_category:
             try:
-                source.project(_name(attribute.name)).aggregate(f"count({_name(attribute.name)})").fetchall()
+                source.project(quoted_name(attribute.name)).aggregate(
+                    f"count({quoted_name(attribute.name)})"
+                ).fetchall()
             except duckdb.ConversionException:
                 return attribute
             except duckdb.Error:
@@ -180,13 +182,21 @@ def _found_type(column: pd.Series) -> pd.Series:
     return column
 
 
-def _name(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A column's name as SQL, whatever characters it holds.
+
+    Examples
+    --------
+    >>> from modicum.table.files import quoted_name
+    >>> print(quoted_name('a "b" c'))
+    "a ""b"" c"
+    """
     return '"' + name.replace('"', '""') + '"'
 
 
 def _typed(attribute: Attribute) -> str:
     """SQL that gives a CSV text the value it has in the artifact: a number, a date, or canonical text."""
-    column = _name(attribute.name)
+    column = quoted_name(attribute.name)
     if attribute.kind == "number":
         return f"CAST({column} AS DOUBLE)"
     if attribute.kind == "date":
