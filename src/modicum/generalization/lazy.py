@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 from modicum.errors import DataError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.representatives import representatives
-from modicum.table.files import quoted_name
+from modicum.table.files import normalised, quoted_name
 from modicum.table.values import canonical
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -36,7 +36,7 @@ def lazy_frame(X: Any, partitions: Sequence[AnyPartition]) -> nw.LazyFrame[Any]:
         polars = nw.get_native_namespace(frame)
         return nw.from_native(X.with_columns(polars.col(words).str.normalize("NFC")))
     if frame.implementation is nw.Implementation.DUCKDB:
-        replaced = ", ".join(f"nfc_normalize({quoted_name(name)}) AS {quoted_name(name)}" for name in words)
+        replaced = ", ".join(f"{normalised(name)} AS {quoted_name(name)}" for name in words)
         return nw.from_native(X.project(f"* REPLACE ({replaced})"))
     return frame
 

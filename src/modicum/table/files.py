@@ -194,6 +194,12 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def normalised(name: str) -> str:
+    """SQL for a text column in Unicode normal form C; DuckDB's function would cut a text at a NUL."""
+    column = quoted_name(name)
+    return f"CASE WHEN contains({column}, chr(0)) THEN {column} ELSE nfc_normalize({column}) END"
+
+
 def _typed(attribute: Attribute) -> str:
     """SQL that gives a CSV text the value it has in the artifact: a number, a date, or canonical text."""
     column = quoted_name(attribute.name)
@@ -201,7 +207,7 @@ def _typed(attribute: Attribute) -> str:
         return f"CAST({column} AS DOUBLE)"
     if attribute.kind == "date":
         return f"CAST({column} AS TIMESTAMP)"
-    as_text = f"nfc_normalize({column})"
+    as_text = normalised(attribute.name)
     if attribute.storage == "boolean":
         return f"CASE {column} {' '.join(_truth(word) for word in _TRUTHS)} ELSE {as_text} END"
     if attribute.storage in ("integer", "float"):

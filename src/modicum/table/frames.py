@@ -97,6 +97,8 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
         codes[present], words = texts(series.drop_nulls())
         return codes, words
     values = series.to_numpy()
+    if values.dtype.kind in "UT":  # numpy's own text types drop a NUL at the end
+        values = np.array(series.to_list(), dtype=object)
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
         # A mixed column may hold 1 and True, which hash alike but are different texts.
         if any(isinstance(value, list | dict | set | tuple | np.ndarray) for value in values):
