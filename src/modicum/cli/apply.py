@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import narwhals.stable.v2 as nw
 import typer
 
 from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, names, out
 from modicum.errors import DataError
 from modicum.generalization import Generalization, load
 from modicum.generalization.bins import Dropped
-from modicum.generalization.lazy import lazy_columns, lazy_frame, refuse_in_engine
+from modicum.generalization.lazy import in_engine
 from modicum.table.files import connected, file_format, reading, scan_table, unreadable, write_table
 from modicum.table.replacing import replacing
 
@@ -36,17 +35,10 @@ def apply(
         kept = names(keep_columns, everything.columns) or []
         _refuse_detail(g, kept)
         chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
-        lazy = lazy_frame(everything, chosen)
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        result = lazy.select(*(nw.col(name) for name in kept), *lazy_columns(chosen, lazy, form)).to_native()
-
-        def stream() -> None:
-            refuse_in_engine(chosen, lazy)
-            write_table(result, temporary)
-
         try:
-            reading(file, stream)
+            reading(file, lambda: write_table(in_engine(everything, chosen, form, beside=kept), temporary))
         except DataError:
             culprit = unreadable(everything, [p.attribute for p in chosen])
             if culprit is None:

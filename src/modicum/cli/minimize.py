@@ -38,8 +38,9 @@ def minimize(
     """
     from modicum.minimizers import PrivacyTree
 
-    roles = {"personal": personal, "identifiers": identifier, "person": person, "categories": category}
-    X, y, found = read_task(file, label, schema, missing, roles)
+    X, y, found = read_task(
+        file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
+    )
     parts = split_rows(y, persons=X[found.person] if found.person else None, random_state=seed)
     method = PrivacyTree(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf, label_bins=label_bins, schema=found)
     with notes.status("Learning what is needed …"):

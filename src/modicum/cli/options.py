@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 import typer
@@ -37,7 +37,12 @@ def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | No
 
 
 def read_task(
-    file: Path, label: str, schema_file: Path | None, missing: Sequence[str] | None, roles: dict[str, Any]
+    file: Path,
+    label: str,
+    schema_file: Path | None,
+    missing: Sequence[str] | None,
+    person: str | None,
+    **roles: Sequence[str] | None,
 ) -> tuple[pd.DataFrame, pd.Series, Schema]:
     """A file as features and label, with its schema; rows without a label are left out, and that is said."""
     given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
@@ -57,7 +62,6 @@ def read_task(
     schema = schema.with_missing(missing or ())
     for name in names(roles.pop("categories", None), columns) or []:
         schema = schema.replace(name, kind="category")
-    person = names([roles.pop("person")], columns) if roles.get("person") else roles.pop("person", None)
     given = {role: names(value, columns) for role, value in roles.items()}
-    schema = schema.with_roles(label=label, person=person[0] if person else None, **given)
+    schema = schema.with_roles(label=label, person=person, **given)
     return table.drop(columns=[label]), table[label], schema

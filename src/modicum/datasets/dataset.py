@@ -3,9 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import narwhals.stable.v2 as nw
 import pandas as pd
 
-from modicum.table.schema import Attribute, Kind, Schema, Storage
+from modicum.table.inference import storage_of
+from modicum.table.schema import Attribute, Kind, Schema
 
 XY = tuple[pd.DataFrame, pd.Series]
 
@@ -92,12 +94,5 @@ def _attribute(column: pd.Series, numbers: Collection[str], ordered: Mapping[str
     name = str(column.name)
     kind: Kind = "number" if name in numbers else "ordered" if name in ordered else "category"
     domain = tuple(str(value) for value in ordered[name]) if name in ordered else None
-    return Attribute(name=name, kind=kind, storage=_storage(column), domain=domain)
-
-
-def _storage(column: pd.Series) -> Storage:
-    if pd.api.types.is_bool_dtype(column.dtype):
-        return "boolean"
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        return "text"
-    return "integer" if bool((column.dropna() % 1 == 0).all()) else "float"
+    storage = storage_of(nw.from_native(column, series_only=True))
+    return Attribute(name=name, kind=kind, storage=storage, domain=domain)

@@ -14,7 +14,7 @@ from modicum.generalization.algebra import intersected, merged, refined
 from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
-from modicum.generalization.lazy import lazy_columns, lazy_frame, refuse_in_engine
+from modicum.generalization.lazy import in_engine
 from modicum.generalization.representatives import representative_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
@@ -142,9 +142,7 @@ class Generalization:
         if is_lazy(X):
             if not chosen:
                 raise ArtifactError("This generalization collects nothing, and an engine has no table without columns.")
-            lazy = lazy_frame(X, chosen)
-            refuse_in_engine(chosen, lazy)
-            return nw.to_native(lazy.select(*lazy_columns(chosen, lazy, output)))
+            return in_engine(X, chosen, output)
         frame = self._frame(X)
         columns = {p.name: _eager_column(p, frame, output) for p in chosen}
         return same_kind(columns, like=X)
@@ -253,12 +251,11 @@ def _eager_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Out
     if output == "values":
         return representative_column(partition, frame)
     series = column(frame, partition.name)
-    if isinstance(partition, FullDetail):
-        codes = partition.encode(series)
-        return codes if output == "codes" else series.to_native()
     codes = partition.encode(series)
     if output == "codes":
         return codes
+    if isinstance(partition, FullDetail):
+        return series.to_native()
     return pd.Categorical.from_codes(codes, categories=pd.Index(partition.labels), ordered=True)
 
 

@@ -21,7 +21,15 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _FEW_GROUPS = 16
 
 
-def lazy_frame(X: Any, partitions: Sequence[AnyPartition]) -> nw.LazyFrame[Any]:
+def in_engine(X: Any, partitions: Sequence[AnyPartition], output: str, beside: Sequence[str] = ()) -> Any:
+    """A lazy table with the partitions' columns, in the given form, behind the columns `beside` as they are."""
+    frame = _normalised_frame(X, partitions)
+    columns = _columns(partitions, frame, output)
+    _refuse(partitions, frame)
+    return frame.select(*(nw.col(name) for name in beside), *columns).to_native()
+
+
+def _normalised_frame(X: Any, partitions: Sequence[AnyPartition]) -> nw.LazyFrame[Any]:
     """X as a narwhals frame, its categories in Unicode normal form C where the engine can do that (DuckDB, polars).
 
     narwhals has no such function, so these two are asked in their own words; elsewhere a text is recognised in normal
@@ -41,7 +49,7 @@ def lazy_frame(X: Any, partitions: Sequence[AnyPartition]) -> nw.LazyFrame[Any]:
     return frame
 
 
-def lazy_columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], output: str) -> list[nw.Expr]:
+def _columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], output: str) -> list[nw.Expr]:
     """One expression per partition: its labels, its codes or its representative values."""
     types = frame.collect_schema()
     for partition in partitions:
@@ -56,7 +64,7 @@ def _representatives(partition: Dropped | Intervals | Groups, dtype: Any) -> nw.
     return column if fitting is None else column.cast(fitting)
 
 
-def refuse_in_engine(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any]) -> None:
+def _refuse(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any]) -> None:
     """Raise where a record has a value that its attribute refuses; costs a pass over the data only if one does."""
     strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
     if not strict:

@@ -124,7 +124,7 @@ def parse_partition(content: Any, schema: Schema) -> AnyPartition:
     except ValidationError as error:
         raise ArtifactError(
             f"The attribute {attribute.name!r} is not valid: {first_complaint(error, fields)}."
-        ) from error
+        ) from None
 
 
 def parse_artifact_schema(content: dict[str, Any]) -> Schema:

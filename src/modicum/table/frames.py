@@ -1,7 +1,7 @@
 """Frames in, columns out: pandas, polars and numpy behind one small set of functions.
 
 A column reaches the rest of the library in one of two forms: `numbers` (float64, NaN for missing) or `texts` (integer
-codes into a list of canonical texts, -1 for missing). Nothing else in the library looks at a frame's dtype.
+codes into a list of canonical texts, -1 for missing).
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,6 +17,14 @@ from modicum.errors import DataError
 from modicum.table.frames import as_frame, numbers, texts
 from modicum.table.schema import Attribute, Kind, Schema, Storage, Suggestion
 
+_KINDS: dict[Storage, Kind] = {
+    "text": "category",
+    "boolean": "category",
+    "integer": "number",
+    "float": "number",
+    "date": "date",
+    "datetime": "date",
+}
 _SAMPLE = 20_000  # rows looked at for associations
 _PROXY = 0.5  # bias-corrected Cramér's V from which one attribute tells much about another
 
@@ -51,16 +59,29 @@ def infer_schema(X: Any) -> tuple[Schema, list[Suggestion]]:
 
 
 def _attribute(series: nw.Series[Any], name: str) -> Attribute:
+    if series.dtype == nw.Enum or _is_ordered_categorical(series):
+        return Attribute(name=name, kind="ordered", domain=tuple(series.cat.get_categories().to_list()))
+    storage = storage_of(series)
+    return Attribute(name=name, kind=_KINDS[storage], storage=storage)
+
+
+def storage_of(series: nw.Series[Any]) -> Storage:
+    """How a column's values are written; floats that are all whole numbers count as integers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.table.frames import as_frame
+    >>> from modicum.table.inference import storage_of
+    >>> storage_of(as_frame(pd.DataFrame({"code": [1.0, None]}))["code"])
+    'integer'
+    """
     dtype = series.dtype
     if dtype == nw.Boolean:
-        return Attribute(name=name, kind="category", storage="boolean")
-    if dtype == nw.Enum or _is_ordered_categorical(series):
-        return Attribute(name=name, kind="ordered", domain=tuple(series.cat.get_categories().to_list()))
+        return "boolean"
     if isinstance(dtype, nw.Datetime | nw.Date):
-        return Attribute(name=name, kind="date", storage="date" if _all_midnight(series) else "datetime")
-    if dtype.is_numeric():
-        return Attribute(name=name, kind="number", storage=_number_storage(series))
-    return Attribute(name=name, kind=_object_kind(series), storage=_object_storage(series))
+        return "date" if _all_midnight(series) else "datetime"
+    return _number_storage(series) if dtype.is_numeric() else _object_storage(series)
 
 
 def _is_ordered_categorical(series: nw.Series[Any]) -> bool:
@@ -77,10 +98,6 @@ def _number_storage(series: nw.Series[Any]) -> Storage:
     values = series.to_numpy().astype(np.float64)
     finite = values[np.isfinite(values)]
     return "integer" if np.array_equal(finite, np.floor(finite)) else "float"
-
-
-def _object_kind(series: nw.Series[Any]) -> Kind:
-    return "number" if _object_storage(series) in ("integer", "float") else "category"
 
 
 def _object_storage(series: nw.Series[Any]) -> Storage:
@@ -121,7 +138,7 @@ def _words(name: str) -> set[str]:
 
 
 def _looks_like_code(series: nw.Series[Any], distinct: int, n: int) -> bool:
-    """Few values with gaps or no natural zero, or long runs of digits: an amount would fill its range more evenly."""
+    """At most 20 values that count up from 0 or 1, or numbers from 100 on with gaps far wider than the usual one."""
     values = np.unique(series.to_numpy().astype(np.float64))
     values = values[np.isfinite(values)]
     if len(values) < 3 or n < 100:
