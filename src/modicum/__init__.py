@@ -16,15 +16,29 @@ _HOME = {
     "PrivacyTree": "modicum.minimizers",
     "Uniform": "modicum.minimizers",
     "FeatureSelection": "modicum.minimizers",
+    "certify": "modicum.measures",
 }
-_MODULES = ("datasets", "errors")
+_MODULES = ("datasets", "errors", "measures")
 
-__all__ = ["Attribute", "FeatureSelection", "Generalization", "PrivacyTree", "Schema", "Uniform", "datasets", "load"]
+__all__ = [
+    "Attribute",
+    "FeatureSelection",
+    "Generalization",
+    "PrivacyTree",
+    "Schema",
+    "Uniform",
+    "certify",
+    "datasets",
+    "load",
+    "measures",
+]
 
 if TYPE_CHECKING:
     from modicum import datasets as datasets
+    from modicum import measures as measures
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import load as load
+    from modicum.measures import certify as certify
     from modicum.minimizers import FeatureSelection as FeatureSelection
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform

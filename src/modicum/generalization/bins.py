@@ -167,6 +167,11 @@ class FullDetail(Partition):
         keys = np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
         return np.where(np.isnan(values), self.missing_code, keys)
 
+    def decode(self, codes: Codes) -> Floats:
+        """The numbers that these codes stand for; NaN for missing."""
+        bits = np.where(codes < 0, np.iinfo(np.int64).min - codes, codes)
+        return np.where(codes == self.missing_code, np.nan, bits.view(np.float64))
+
 
 class Intervals(Partition):
     """A number or date in ranges."""

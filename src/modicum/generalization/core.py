@@ -15,9 +15,11 @@ from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
 from modicum.generalization.lazy import in_engine
+from modicum.generalization.possible import Mask, possible
 from modicum.generalization.representatives import representative_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
+from modicum.table.targets import Target
 
 Output = Literal["labels", "codes", "values"]
 
@@ -115,6 +117,33 @@ class Generalization:
             if not isinstance(partition, Dropped):
                 result[:, j] = partition.encode(column(frame, partition.name))
         return result
+
+    def possible(self, attribute: str, target: Target, codes: Codes | None = None) -> Mask:
+        """Which values of an attribute each of its buckets leaves possible (papers/0 Appendix A).
+
+        Parameters
+        ----------
+        attribute : str
+        target : Target
+            The values to tell apart: categories, or the bins of a number.
+        codes : array of int, optional
+            The buckets asked about, as `codes` gives them; all of them by default. A number in full detail has no list
+            of buckets, so there they must be given.
+
+        Returns
+        -------
+        array of bool, one row per bucket and one column per value.
+
+        Examples
+        --------
+        >>> import pandas as pd, modicum as md
+        >>> from modicum.table.targets import Target
+        >>> X = pd.DataFrame({"age": [18, 35, 52, 70]})
+        >>> g = md.Uniform(buckets=2).fit(X).generalization_
+        >>> g.possible("age", Target.fit(X, g.schema["age"])).astype(int).tolist()
+        [[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]]
+        """
+        return possible(self[attribute], target, codes)
 
     def transform(self, X: Any, output: Output = "labels") -> Any:
         """X with no more detail than this generalization collects.

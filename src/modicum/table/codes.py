@@ -153,7 +153,7 @@ def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | No
     values = numbers(series, attribute)
     if np.isnan(values).all():
         raise absent
-    return group_numbers(attribute, values, weights, quantile_starts)
+    return group_numbers(attribute, values, weights, lambda _, counts: equal_starts(counts, MAX_CODES))
 
 
 def group_numbers(
@@ -199,13 +199,20 @@ def _typical(
     return np.where(usable, beside, medians)
 
 
-def quantile_starts(distinct: Floats, counts: Weights) -> npt.NDArray[np.bool_]:
-    """Where a new code begins: at every distinct value, or at every 1/256 of the records."""
-    if len(counts) <= MAX_CODES:
+def equal_starts(counts: Weights, groups: int) -> npt.NDArray[np.bool_]:
+    """Where a new group begins: at every distinct value, or where these are too many at every 1/groups of the records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import equal_starts
+    >>> equal_starts(np.array([5, 1, 1, 1, 2]), groups=2).tolist()
+    [True, True, False, False, False]
+    """
+    if len(counts) <= groups:
         return np.ones(len(counts), dtype=bool)
     before = np.cumsum(counts) - counts
-    group = before * MAX_CODES // counts.sum()
-    return np.diff(group, prepend=-1) > 0
+    return np.diff(before * groups // counts.sum(), prepend=-1) > 0
 
 
 def _fit_category(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> CategoryCoding:

@@ -1,0 +1,184 @@
+"""The certificate: how often *any* adversary can be right, whatever its method, computing power or knowledge.
+
+For an attribute p and a holdout of n records that g has not seen, let
+
+    U = (1/n) Σ_z max_v #{records with buckets z and x_p = v}.
+
+An adversary is a rule h that guesses v from z. On the holdout none is right more often than U, and U's expectation is
+at least the accuracy of the best rule on fresh records. Changing one record moves U by at most 1/n, so by McDiarmid's
+inequality, with probability at least 1−δ over the holdout, no adversary that sees only z is right more often than
+
+    U + sqrt(ln(1/δ) / (2n))
+
+on fresh records, on average over people. It assumes that holdout and fresh records are independent draws from the same
+population. Where one person has several records (role `person`) only persons are assumed independent: changing one
+person with m_i records moves U by at most m_i/n, and 1/n becomes Σ m_i² / n².
+
+For m attributes and c candidates among which the certificate chose, δ = (1 − confidence) / (m·c), so that all claims
+hold together. A number is certified at the resolution of `modicum.table.targets`: ten bins, fixed on other records.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import Generalization
+from modicum.table.frames import as_frame, column, texts
+from modicum.table.groups import group_rows
+from modicum.table.roles import person_codes, personal_attributes
+from modicum.table.schema import Schema
+from modicum.table.targets import BINS, Target
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What no adversary can exceed, on average over people.
+
+    Attributes
+    ----------
+    bounds : attribute → the highest accuracy any adversary can reach that sees only the buckets
+    observed : attribute → U, the accuracy of the best rule chosen with hindsight on the holdout
+    naive : attribute → the accuracy of always guessing the holdout's most frequent value
+    confidence : the probability with which all bounds hold together
+    records, persons : how many the holdout has; without a person column each record is a person
+    margin : what is added to U
+    """
+
+    bounds: dict[str, float]
+    observed: dict[str, float]
+    naive: dict[str, float]
+    confidence: float
+    records: int
+    persons: int
+    groups: int
+    margin: float
+    bins: int
+
+    @property
+    def mean(self) -> float:
+        """The highest mean accuracy over the attributes; it follows from the bounds."""
+        return float(np.mean(list(self.bounds.values())))
+
+    @property
+    def vacuous(self) -> list[str]:
+        """The attributes about which the certificate says nothing: their bound is 1."""
+        return [name for name, bound in self.bounds.items() if bound >= 1]
+
+    def sentence(self, attribute: str) -> str:
+        """The claim about one attribute, to be quoted."""
+        bound = self.bounds[attribute]
+        return (
+            f"With {self.confidence:.0%} confidence, no adversary that sees only the generalized record guesses "
+            f"{attribute!r} correctly for more than {bound:.1%} of people like those in the holdout, on average."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {**asdict(self), "mean": self.mean}
+
+
+def certify(
+    g: Generalization,
+    X_holdout: Any,
+    personal: Iterable[str] | None = None,
+    confidence: float = 0.99,
+    *,
+    known: Any = None,
+    bins: int = BINS,
+    candidates: int = 1,
+    random_state: int = 0,
+) -> Certificate:
+    """Bound the accuracy of every adversary that sees only `g`'s buckets (DESIGN §4; see this module's head).
+
+    Parameters
+    ----------
+    g : Generalization
+    X_holdout : frame
+        Full records that had no part in making or choosing `g`. A column with the schema's role `person` is used.
+    personal : attributes to certify; the schema's personal attributes by default.
+    confidence : float
+        With this probability all bounds hold together.
+    known : frame, optional
+        Other records, on which the bins of personal numbers are fixed. Without them a tenth of the holdout is set
+        aside for that and does not count.
+    bins : int
+        How finely a number is guessed.
+    candidates : int
+        Among how many generalizations this certificate is used to choose.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> g = md.PrivacyTree(max_leaves=6).fit(X[:20_000], y[:20_000]).generalization_
+    >>> certificate = md.certify(g, X[20_000:], personal=["race", "sex"])
+    >>> certificate.bounds["sex"] < 0.9
+    True
+    """
+    if not 0 < confidence < 1:
+        raise ParameterError(
+            f"The 'confidence' parameter must be a number between 0 and 1. Got {confidence!r} instead."
+        )
+    if candidates < 1:
+        raise ParameterError(f"The 'candidates' parameter must be an int ≥ 1. Got {candidates!r} instead.")
+    attributes = personal_attributes(g.schema, personal)
+    holdout = as_frame(X_holdout, g.names)
+    if known is None and any(not g.schema[name].is_category for name in attributes):
+        holdout, known = _set_aside(holdout, g.schema, random_state)
+    if len(holdout) == 0:
+        raise DataError("The holdout has no rows, so nothing can be certified.")
+    cells = group_rows(g.codes(holdout))
+    persons = person_codes(g.schema, holdout)
+    margin = _margin(len(holdout), persons, (1 - confidence) / (len(attributes) * candidates))
+    values = {name: _values(g.schema, name, holdout, known, bins) for name in attributes}
+    observed = {name: _best_in_hindsight(cells, codes) for name, codes in values.items()}
+    return Certificate(
+        bounds={name: min(1.0, u + margin) for name, u in observed.items()},
+        observed=observed,
+        naive={name: float(np.bincount(codes).max() / len(codes)) for name, codes in values.items()},
+        confidence=confidence,
+        records=len(holdout),
+        persons=len(holdout) if persons is None else int(persons.max()) + 1,
+        groups=int(cells.max()) + 1,
+        margin=margin,
+        bins=bins,
+    )
+
+
+def _values(schema: Schema, name: str, holdout: Any, known: Any, bins: int) -> Codes:
+    """Each record's value, as a number from 0; missing is a value of its own."""
+    if schema[name].is_category:
+        return np.asarray(texts(column(holdout, name))[0] + 1)
+    return Target.fit(known, schema[name], bins).encode(holdout) + 1
+
+
+def _best_in_hindsight(cells: Codes, values: Codes) -> float:
+    """U: in every cell the most frequent value, chosen after looking."""
+    width = int(values.max()) + 1
+    pairs, records = np.unique(cells * width + values, return_counts=True)
+    starts = np.flatnonzero(np.diff(pairs // width, prepend=-1))
+    return float(np.maximum.reduceat(records, starts).sum() / len(cells))
+
+
+def _margin(n: int, persons: Codes | None, delta: float) -> float:
+    squares = n if persons is None else int((np.bincount(persons).astype(np.float64) ** 2).sum())
+    return math.sqrt(math.log(1 / delta) * squares / (2 * n**2))
+
+
+def _set_aside(holdout: Any, schema: Schema, random_state: int) -> tuple[Any, Any]:
+    """A random tenth of the holdout (whole persons) for fixing bins, the rest for counting."""
+    persons = person_codes(schema, holdout)
+    units: Any = np.arange(len(holdout)) if persons is None else persons
+    many = int(units.max()) + 1 if len(units) else 0
+    if many < 2:
+        raise DataError("The holdout has fewer than two persons, so nothing can be certified.")
+    aside = np.random.default_rng(random_state).permutation(many) < max(1, many // 10)
+    rows: Sequence[int] = np.flatnonzero(~aside[units]).tolist()
+    return holdout[rows], holdout[np.flatnonzero(aside[units]).tolist()]

@@ -1,0 +1,80 @@
+"""Confidence intervals: Wilson's for a share of independent records, resampling for everything else."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import ParameterError
+
+Interval = tuple[float, float]
+LEVEL = 0.95
+
+
+def share_interval(hits: float, n: float, level: float = LEVEL) -> Interval:
+    """Wilson's interval for a share: where the true share lies, given `hits` of `n` records.
+
+    Examples
+    --------
+    >>> from modicum.measures import share_interval
+    >>> low, high = share_interval(30, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.219, 0.396)
+    """
+    if n <= 0:
+        raise ParameterError("An interval needs at least one record.")
+    z = _normal_quantile((1 + level) / 2)
+    share = hits / n
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    # Rounding must not push the share itself out at 0 and 1.
+    return min(max(0.0, centre - half), share), max(min(1.0, centre + half), share)
+
+
+def _normal_quantile(p: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(p)
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The bootstrap: how often each record is drawn when as many are drawn again with replacement.
+
+    Records that share a value of `units` (one person's rows) are drawn together, so that an interval does not count
+    them as independent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures import Resampling
+    >>> values = np.arange(100.0)
+    >>> low, high = Resampling(100).interval(lambda draws: float(np.average(values, weights=draws)))
+    >>> bool(low < values.mean() < high)
+    True
+    """
+
+    n: int
+    units: npt.NDArray[np.int64] | None = None
+    draws: int = 200
+    random_state: int = 0
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.int64]]:
+        random = np.random.default_rng(self.random_state)
+        many = self.n if self.units is None else int(self.units.max()) + 1
+        for _ in range(self.draws):
+            drawn = np.bincount(random.integers(0, many, many), minlength=many)
+            yield drawn if self.units is None else drawn[self.units]
+
+    def interval(self, statistic: Callable[[npt.NDArray[np.int64]], float], level: float = LEVEL) -> Interval:
+        """Where a statistic of the records lies; it is given how often each record counts."""
+        return self.intervals(lambda draws: [statistic(draws)], level)[0]
+
+    def intervals(self, statistics: Callable[[npt.NDArray[np.int64]], Any], level: float = LEVEL) -> list[Interval]:
+        """The same for several statistics computed together."""
+        found = np.array([statistics(draws) for draws in self if draws.any()], dtype=np.float64)
+        ends = np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return [(float(low), float(high)) for low, high in ends.T]

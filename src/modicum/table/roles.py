@@ -1,0 +1,32 @@
+"""What is personal and whose a row is: the schema's word, or the caller's where given."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from modicum.errors import ParameterError
+from modicum.table.schema import Schema
+
+
+def personal_attributes(schema: Schema, personal: Iterable[str] | None) -> list[str]:
+    """The attributes to judge: the named ones, or the schema's; a name that is not there is refused."""
+    if isinstance(personal, str):
+        raise ParameterError(f"The 'personal' parameter must be a list of names. Got {personal!r} instead.")
+    named = schema.personal if personal is None else list(dict.fromkeys(personal))
+    unknown = [name for name in named if name not in schema.features]
+    if unknown:
+        raise ParameterError(f"The 'personal' parameter names {unknown[0]!r}, which the generalization does not have.")
+    if not named:
+        raise ParameterError("No attribute is personal, so there is nothing to guess.")
+    return named
+
+
+def person_codes(schema: Schema, frame: Any) -> npt.NDArray[np.int64] | None:
+    """Which rows belong to one person, where the schema says so and the data has the column."""
+    if schema.person is None or schema.person not in frame.columns:
+        return None
+    codes = pd.factorize(np.asarray(frame[schema.person].to_numpy()), use_na_sentinel=False)[0]
+    return np.asarray(codes, dtype=np.int64)

@@ -1,0 +1,104 @@
+"""A personal attribute as something to guess: the values among which a guess is right or wrong.
+
+Categories are guessed exactly. A number or date is guessed at a declared resolution, by default ten bins of equal
+frequency: if only an exact hit counted, anything would look private. The bins are fixed on known data, never on the
+records that are judged. *Missing* is a value like any other where the known data has it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataError
+from modicum.table.codes import CategoryCoding, Coding, NumberCoding, Weights, equal_starts, group_numbers
+from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.schema import Attribute
+from modicum.table.values import Floats
+
+BINS = 10  # of a personal number
+UNKNOWN = -1  # the code of a value that the known data does not have
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The values of one attribute that an adversary tells apart.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.table.targets import Target
+    >>> X = pd.DataFrame({"age": range(20, 80), "job": ["nurse", "clerk", None] * 20})
+    >>> schema = md.Schema.infer(X)
+    >>> Target.fit(X, schema["age"]).size, Target.fit(X, schema["job"]).size
+    (10, 3)
+    >>> Target.fit(X, schema["job"]).encode(pd.DataFrame({"job": ["clerk", "smith", None]})).tolist()
+    [0, -1, 2]
+    """
+
+    coding: Coding
+
+    @classmethod
+    def fit(cls, known: Any, attribute: Attribute, bins: int = BINS) -> "Target":
+        """The values of the attribute in the known data; a number in `bins` bins of equal frequency."""
+        frame = as_frame(known)
+        series = column(frame, attribute.name)
+        if attribute.is_category:
+            return cls(_categories(attribute, series))
+        values = numbers(series, attribute)
+        if np.isnan(values).all():
+            raise DataError(f"The column {attribute.name!r} holds no value at all, so there is nothing to guess.")
+        return cls(group_numbers(attribute, values, None, lambda _, counts: equal_starts(counts, bins)))
+
+    @property
+    def attribute(self) -> Attribute:
+        return self.coding.attribute
+
+    @property
+    def name(self) -> str:
+        return self.coding.attribute.name
+
+    @property
+    def size(self) -> int:
+        """How many values there are to choose from, missing included where it occurs."""
+        return self.coding.n_values + (self.coding.missing > 0)
+
+    @property
+    def missing_code(self) -> int:
+        """The code of missing: the last one, or -1 where the known data has no missing value."""
+        return self.coding.n_values if self.coding.missing else UNKNOWN
+
+    @property
+    def counts(self) -> Weights:
+        """How often each value occurs in the known data."""
+        counts = self.coding.counts
+        return np.append(counts, self.coding.missing) if self.coding.missing else counts
+
+    def encode(self, X: Any) -> Codes:
+        """Each record's value; -1 for one that the known data does not have."""
+        series = column(as_frame(X), self.name)
+        if isinstance(self.coding, NumberCoding):
+            return self.encode_numbers(numbers(series, self.attribute))
+        codes, words = texts(series)
+        position = {value: i for i, value in enumerate(self.coding.values)}
+        lookup = np.array([position.get(word, UNKNOWN) for word in words] + [self.missing_code], dtype=np.int64)
+        return lookup[codes]
+
+    def encode_numbers(self, values: Floats) -> Codes:
+        """Each number's bin."""
+        assert isinstance(self.coding, NumberCoding)
+        codes = np.searchsorted(self.coding.edges, values, side="left").astype(np.int64)
+        codes[np.isnan(values)] = self.missing_code
+        return codes
+
+
+def _categories(attribute: Attribute, series: nw.Series[Any]) -> CategoryCoding:
+    """Every category that occurs, in the order of its name: unlike a coder's, without a limit to their number."""
+    codes, words = texts(series)
+    order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)
+    counts = np.bincount(codes[codes >= 0], minlength=len(words))[order]
+    return CategoryCoding(attribute, tuple(words[i] for i in order), counts, int((codes < 0).sum()))
