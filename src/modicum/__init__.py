@@ -18,7 +18,7 @@ _HOME = {
     "FeatureSelection": "modicum.minimizers",
     "certify": "modicum.measures",
 }
-_MODULES = ("datasets", "errors", "measures")
+_MODULES = ("attacks", "datasets", "errors", "measures")
 
 __all__ = [
     "Attribute",
@@ -27,6 +27,7 @@ __all__ = [
     "PrivacyTree",
     "Schema",
     "Uniform",
+    "attacks",
     "certify",
     "datasets",
     "load",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from modicum import attacks as attacks
     from modicum import datasets as datasets
     from modicum import measures as measures
     from modicum.generalization import Generalization as Generalization

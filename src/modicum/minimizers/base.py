@@ -8,9 +8,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
@@ -18,10 +17,8 @@ from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
 from modicum.table.codes import CodeArray, Coder, Weights
 from modicum.table.frames import as_frame, is_array
+from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
-
-MAX_CLASSES = 20  # of a numeric label
-MAX_CATEGORIES_OF_LABEL = 256
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,8 @@ class Minimizer(TransformerMixin, BaseEstimator):
         bins = getattr(self, "label_bins", None)
         if bins is not None:
             check_number(self, "label_bins", 2)
-        return label_codes(y, n, bins, weights)
+        values = label_values(y, n)
+        return Labels.fit(values, bins, weights, name=label_name(y)).encode(values)
 
 
 def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
@@ -141,54 +139,6 @@ def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
     pairs = zip(coder.codings, partitions, strict=True)
     ruled = [keep(c) if c.attribute.locked else drop(c) if c.attribute.forbidden else p for c, p in pairs]
     return Generalization(coder.schema, ruled)
-
-
-def label_codes(y: Any, n: int, bins: int | None = None, weights: Weights | None = None) -> npt.NDArray[np.int64]:
-    """The label as class numbers; a number with many values only by `bins` groups of about equal size."""
-    name = repr(getattr(y, "name", None) or "y")
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1 or len(values) != n:
-        raise DataError(f"The label {name} has shape {values.shape}; it needs one value for each of the {n} rows.")
-    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer", "floating"):
-        values = values.astype(np.float64)
-    absent = int(np.sum(pd.isna(values)))
-    if absent:
-        raise DataError(f"The label {name} has {absent:,} missing values (NaN); leave those rows out.")
-    if values.dtype.kind == "f":
-        check_array(values, ensure_2d=False, input_name="y")
-    codes, distinct = pd.factorize(values, sort=values.dtype.kind != "O")
-    if len(distinct) < 2:
-        raise DataError(f"The label {name} is constant: there is nothing to predict (1 class).")
-    if bins is not None:
-        return _binned(values, bins, weights, name)
-    if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES:
-        raise DataError(
-            f"The label {name} is a number with {len(distinct):,} different values. Give label_bins "
-            f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
-        )
-    if len(distinct) > MAX_CATEGORIES_OF_LABEL:
-        raise DataError(f"The label {name} has {len(distinct):,} classes, more than {MAX_CATEGORIES_OF_LABEL}.")
-    if values.dtype.kind == "O":
-        order = np.argsort(np.argsort([str(value) for value in distinct], kind="stable"), kind="stable")
-        codes = order[codes]
-    return np.asarray(codes, dtype=np.int64)
-
-
-def _binned(values: npt.NDArray[Any], bins: int, weights: Weights | None, name: str) -> npt.NDArray[np.int64]:
-    if values.dtype.kind not in "iuf":
-        raise DataError(f"The label {name} is no number, so label_bins cannot be used.")
-    distinct, inverse = np.unique(values, return_inverse=True)
-    reached = np.cumsum(np.bincount(inverse, weights=weights))
-    wanted = np.ceil(reached[-1] * np.arange(1, bins) / bins)
-    edges = np.unique(distinct[np.searchsorted(reached, wanted)])
-    codes = np.unique(np.searchsorted(edges, values, side="left"), return_inverse=True)[1].astype(np.int64)
-    if codes.max() == 0:
-        raise DataError(
-            f"The label {name} has one value too often to be cut into {bins} ranges; use fewer or more bins."
-        )
-    return codes
 
 
 def _record_counts(sample_weight: Any, n: int) -> Weights | None:

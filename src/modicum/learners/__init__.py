@@ -1,0 +1,1 @@
+"""Models on coded rows with counts: they guess values from what a generalization shows."""

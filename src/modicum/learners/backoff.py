@@ -1,0 +1,111 @@
+"""Counts per cell, with back-off to coarser cells where a cell is rare."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from modicum.learners.inputs import Codes, Counts, Inputs, Scores
+
+_LEVELS = 12  # columns used one after the other, before the whole cell
+_NUMBER_BINS = 16
+
+
+class Backoff:
+    """How often each value occurs in a cell, smoothed by what is known of wider cells.
+
+    For every target the columns are ordered by how much they tell about it (mutual information). The estimate for the
+    cell of the first j columns leans on that of the first j-1 as if the latter were `strength` more records:
+
+        P_j(v | z_1..z_j) = (count(z_1..z_j, v) + strength · P_{j-1}(v)) / (count(z_1..z_j) + strength),
+
+    and the last step takes the whole cell. A cell never seen keeps the estimate of the widest one that was.
+    """
+
+    def __init__(self, strength: float = 10.0) -> None:
+        self.strength = strength
+
+    def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "Backoff":
+        self._edges = [_edges(column) for column in inputs.numbers.T]
+        codes, sizes = self._columns(inputs)
+        self._targets = [_Ladder(codes, sizes, table, self.strength) for table in counts]
+        return self
+
+    def predict(self, inputs: Inputs) -> list[Scores]:
+        """The chance of each value, one table per target."""
+        codes, _ = self._columns(inputs)
+        return [ladder.predict(codes) for ladder in self._targets]
+
+    def _columns(self, inputs: Inputs) -> tuple[Codes, list[int]]:
+        binned = [
+            np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column))
+            for edges, column in zip(self._edges, inputs.numbers.T, strict=True)
+        ]
+        codes = np.column_stack([inputs.codes, *binned]).astype(np.int64)
+        return codes, [*inputs.sizes, *(len(edges) + 2 for edges in self._edges)]
+
+
+def _edges(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    present = column[~np.isnan(column)]
+    if not len(present):
+        return np.zeros(0)
+    return np.unique(np.quantile(present, np.arange(1, _NUMBER_BINS) / _NUMBER_BINS, method="lower"))
+
+
+class _Ladder:
+    """The nested cells of one target and their counts."""
+
+    def __init__(self, codes: Codes, sizes: list[int], table: Counts, strength: float) -> None:
+        self.strength = strength
+        total = np.asarray(table.sum(axis=0), dtype=np.float64)
+        self.base = (total + 1e-9) / (total + 1e-9).sum()
+        order = _by_information(codes, sizes, table)
+        self.steps = [[j] for j in order[:_LEVELS]] + ([order[_LEVELS:]] if len(order) > _LEVELS else [])
+        self.sizes = sizes
+        self.keys: list[list[Codes]] = []
+        self.tables: list[csr_array] = []
+        cell = np.zeros(len(codes), dtype=np.int64)
+        for step in self.steps:
+            known = []
+            for j in step:
+                keys, cell = np.unique(cell * sizes[j] + codes[:, j], return_inverse=True)
+                known.append(keys)
+            self.keys.append(known)
+            self.tables.append(_summed(table, cell, len(known[-1])))
+
+    def predict(self, codes: Codes) -> Scores:
+        chances = np.tile(self.base, (len(codes), 1))
+        rows, cell = np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
+        for step, keys, table in zip(self.steps, self.keys, self.tables, strict=True):
+            for j, known in zip(step, keys, strict=True):
+                wanted = cell * self.sizes[j] + codes[rows, j]
+                at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+                seen = known[at] == wanted
+                rows, cell = rows[seen], at[seen]
+            found = table[cell].toarray()
+            n = found.sum(axis=1, keepdims=True)
+            chances[rows] = (found + self.strength * chances[rows]) / (n + self.strength)
+        return chances.astype(np.float32)
+
+
+def _summed(table: Counts, cell: Codes, n: int) -> csr_array:
+    member = csr_array((np.ones(len(cell)), (cell, np.arange(len(cell)))), shape=(n, len(cell)))
+    return csr_array(member @ table)
+
+
+def _by_information(codes: Codes, sizes: list[int], table: Counts) -> list[int]:
+    """The columns, those that tell most about the target first."""
+    told = [_information(_summed(table, codes[:, j], sizes[j])) for j in range(len(sizes))]
+    return [int(j) for j in np.argsort(-np.array(told), kind="stable")]
+
+
+def _information(joint: csr_array) -> float:
+    """The mutual information of row and column, in nats times the number of records."""
+    rows: Any = np.asarray(joint.sum(axis=1))
+    columns: Any = np.asarray(joint.sum(axis=0))
+    cells = joint.tocoo()
+    filled = cells.data > 0
+    n, r, c = cells.data[filled], rows[cells.row[filled]], columns[cells.col[filled]]
+    return float((n * np.log(n * rows.sum() / (r * c))).sum())

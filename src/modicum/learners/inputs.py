@@ -1,0 +1,74 @@
+"""What a model sees of generalized records: bucket codes, and plain numbers where full detail is kept.
+
+Thousands of records share a handful of distinct z. Models are therefore trained on the distinct rows with a table of
+counts (cell × value), which has the same empirical loss as the records themselves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from modicum.generalization import Generalization
+from modicum.generalization.bins import Dropped, FullDetail
+from modicum.table.groups import group_rows
+
+Codes = npt.NDArray[np.int64]
+Counts: TypeAlias = csr_array  # cells × values: how many records have both
+Scores = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Rows as codes (column j counts to `sizes[j]`) and numbers (NaN where missing)."""
+
+    codes: npt.NDArray[np.int64]
+    sizes: tuple[int, ...]
+    numbers: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, g: Generalization, X: Any) -> "Inputs":
+        """What `g` shows of the records X."""
+        codes = g.codes(X)
+        coarse = [j for j, p in enumerate(g.partitions) if not isinstance(p, Dropped | FullDetail)]
+        plain = [(j, p) for j, p in enumerate(g.partitions) if isinstance(p, FullDetail)]
+        numbers = [p.decode(codes[:, j]) for j, p in plain]
+        return cls(
+            codes=np.ascontiguousarray(codes[:, coarse]),
+            sizes=tuple(len(g.partitions[j].labels) for j in coarse),
+            numbers=np.column_stack(numbers) if numbers else np.zeros((len(codes), 0)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> "Inputs":
+        return Inputs(self.codes[rows], self.sizes, self.numbers[rows])
+
+    def beside(self, other: "Inputs") -> "Inputs":
+        """The columns of both."""
+        return Inputs(
+            np.hstack([self.codes, other.codes]), self.sizes + other.sizes, np.hstack([self.numbers, other.numbers])
+        )
+
+    def distinct(self) -> tuple["Inputs", Codes]:
+        """The distinct rows, and for each row which of them it is."""
+        cells = group_rows(np.hstack([self.codes, (self.numbers + 0.0).view(np.int64)]))
+        _, first = np.unique(cells, return_index=True)
+        return self[first], cells
+
+
+def count_table(cells: Codes, values: Codes, shape: tuple[int, int], weights: Any = None) -> Counts:
+    """How many records of each cell have each value; a negative value is left out."""
+    known = values >= 0
+    ones = np.ones(int(known.sum())) if weights is None else np.asarray(weights, dtype=np.float64)[known]
+    return csr_array((ones, (cells[known], values[known])), shape=shape)
+
+
+def chunks(n: int, width: int, cells: int = 20_000_000) -> Sequence[slice]:
+    """Pieces of n rows such that a table of rows × width stays small."""
+    step = max(1, cells // max(1, width))
+    return [slice(start, min(n, start + step)) for start in range(0, n, step)]

@@ -1,0 +1,124 @@
+"""The label as class numbers, learned once, so that training and test data speak of the same classes."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from modicum.errors import DataError
+from modicum.table.codes import Weights
+from modicum.table.values import Floats
+
+MAX_CLASSES = 20  # of a numeric label
+MAX_CATEGORIES_OF_LABEL = 256
+UNKNOWN = -1  # the code of a class that the training data does not have
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes of a label, or the ranges into which a numeric one was cut.
+
+    Examples
+    --------
+    >>> from modicum.table.labels import Labels
+    >>> labels = Labels.fit(["no", "yes", "no"])
+    >>> labels.names, labels.encode(["yes", "no", "perhaps"]).tolist()
+    (['no', 'yes'], [1, 0, -1])
+    >>> Labels.fit([1.5, 2, 7, 30], bins=2).names
+    ['≤ 2', '> 2']
+    """
+
+    classes: npt.NDArray[Any]
+    edges: Floats | None = None
+
+    @classmethod
+    def fit(cls, y: Any, bins: int | None = None, weights: Weights | None = None, name: str = "y") -> "Labels":
+        """The classes of `y`; a number with many values only by `bins` groups of about equal size."""
+        values = label_values(y, name=name)
+        distinct, counts = _distinct(values, weights)
+        if len(distinct) < 2:
+            raise DataError(f"The label {name!r} is constant: there is nothing to predict (1 class).")
+        if bins is not None:
+            return _binned(distinct, counts, bins, name)
+        if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES:
+            raise DataError(
+                f"The label {name!r} is a number with {len(distinct):,} different values. Give label_bins "
+                f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
+            )
+        if len(distinct) > MAX_CATEGORIES_OF_LABEL:
+            raise DataError(f"The label {name!r} has {len(distinct):,} classes, more than {MAX_CATEGORIES_OF_LABEL}.")
+        return cls(distinct)
+
+    @property
+    def names(self) -> list[str]:
+        """A readable name for each class."""
+        if self.edges is None:
+            return [str(value) for value in self.classes]
+        ends = [f"{edge:g}" for edge in self.edges]
+        middle = [f"> {low} to {high}" for low, high in pairwise(ends)]
+        return [f"≤ {ends[0]}", *middle, f"> {ends[-1]}"]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def encode(self, y: Any) -> Codes:
+        """Each record's class number; -1 for a class that was not there at fit."""
+        values = label_values(y)
+        if self.edges is not None:
+            return np.searchsorted(self.edges, values.astype(np.float64), side="left").astype(np.int64)
+        found = pd.Index(self.classes).get_indexer(pd.Index(values))
+        return np.asarray(found, dtype=np.int64)
+
+
+def label_name(y: Any) -> str:
+    """What the label is called, where it says so."""
+    return str(getattr(y, "name", None) or "y")
+
+
+def label_values(y: Any, n: int | None = None, name: str | None = None) -> npt.NDArray[Any]:
+    """The label as one array, complete and finite; `n` is how many values there must be."""
+    called = repr(label_name(y) if name is None else name)
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or (n is not None and len(values) != n):
+        needed = "" if n is None else f" for each of the {n} rows"
+        raise DataError(f"The label {called} has shape {values.shape}; it needs one value{needed}.")
+    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer", "floating"):
+        values = values.astype(np.float64)
+    absent = int(np.sum(pd.isna(values)))
+    if absent:
+        raise DataError(f"The label {called} has {absent:,} missing values (NaN); leave those rows out.")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise DataError(f"The label {called} (Input y) contains infinity; leave those rows out.")
+    return values
+
+
+def _distinct(values: npt.NDArray[Any], weights: Weights | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """The distinct labels in order, and how many records have each."""
+    codes, distinct = pd.factorize(values, sort=values.dtype.kind != "O")
+    distinct = np.asarray(distinct)
+    counts = np.bincount(codes, weights=weights, minlength=len(distinct)).astype(np.float64)
+    if values.dtype.kind != "O":
+        return distinct, counts
+    order = np.argsort(np.array([str(value) for value in distinct]), kind="stable")
+    return distinct[order], counts[order]
+
+
+def _binned(distinct: npt.NDArray[Any], counts: npt.NDArray[np.float64], bins: int, name: str) -> Labels:
+    if distinct.dtype.kind not in "iuf":
+        raise DataError(f"The label {name!r} is no number, so label_bins cannot be used.")
+    reached = np.cumsum(counts)
+    wanted = np.ceil(reached[-1] * np.arange(1, bins) / bins)
+    edges = np.unique(distinct[np.searchsorted(reached, wanted)]).astype(np.float64)
+    edges = edges[edges < distinct[-1]]
+    if not len(edges):
+        raise DataError(
+            f"The label {name!r} has one value too often to be cut into {bins} ranges; use fewer or more bins."
+        )
+    return Labels(np.arange(len(edges) + 1), edges)
