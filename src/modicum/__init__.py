@@ -17,6 +17,7 @@ _HOME = {
     "Uniform": "modicum.minimizers",
     "FeatureSelection": "modicum.minimizers",
     "certify": "modicum.measures",
+    "utility": "modicum.evaluation",
 }
 _MODULES = ("attacks", "datasets", "errors", "measures")
 
@@ -32,12 +33,14 @@ __all__ = [
     "datasets",
     "load",
     "measures",
+    "utility",
 ]
 
 if TYPE_CHECKING:
     from modicum import attacks as attacks
     from modicum import datasets as datasets
     from modicum import measures as measures
+    from modicum.evaluation import utility as utility
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import load as load
     from modicum.measures import certify as certify

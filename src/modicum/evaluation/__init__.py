@@ -1,0 +1,5 @@
+"""Judgement: what a generalization costs the prediction, and what it leaves at risk."""
+
+from modicum.evaluation._utility import GroupScore, Score, Utility, utility
+
+__all__ = ["GroupScore", "Score", "Utility", "utility"]

@@ -1,0 +1,152 @@
+"""Classifiers on what a generalization shows; raw data is the generalization that keeps everything."""
+
+import inspect
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+
+from modicum.errors import ParameterError
+from modicum.generalization import Generalization
+from modicum.generalization.bins import Dropped, FullDetail, Groups
+from modicum.generalization.build import keep
+from modicum.learners.inputs import Inputs
+from modicum.learners.portfolio import NETWORK, TREES, Portfolio, Question
+from modicum.table.codes import Coder
+from modicum.table.frames import as_frame
+from modicum.table.groups import group_rows
+from modicum.table.roles import person_codes
+from modicum.table.schema import Schema
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# Parameters by which a learner counts rows: on distinct rows with weights it would train differently.
+_COUNTS_ROWS = {
+    "batch_size", "bootstrap", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split", "n_neighbors",
+    "subsample", "validation_fraction",
+}  # fmt: skip
+
+
+class Model(Protocol):
+    """Something that learns class numbers from records and gives each class a chance."""
+
+    def fit(self, X: Any, y: Codes) -> Any: ...
+
+    def predict_proba(self, X: Any) -> Floats: ...
+
+
+def raw_generalization(X: Any, schema: Schema) -> Generalization:
+    """Everything in full detail: what a model on raw data sees."""
+    coder = Coder.fit(X, schema)
+    return Generalization(schema, [keep(coding) for coding in coder.codings])
+
+
+def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> Model:
+    """The estimator, ready to learn from records as `g` shows them."""
+    if isinstance(estimator, str):
+        if estimator == TREES:
+            return _Trees(g, n_classes, random_state)
+        if estimator == NETWORK:
+            return _Network(g, n_classes, random_state)
+    elif not isinstance(estimator, type) and hasattr(estimator, "fit") and hasattr(estimator, "predict_proba"):
+        return _Pipeline(g, estimator, n_classes)
+    raise ParameterError(
+        f"The 'estimator' parameter must be {TREES!r}, {NETWORK!r} or a scikit-learn classifier with predict_proba. "
+        f"Got {estimator!r} instead."
+    )
+
+
+def counts_rows(estimator: Any) -> bool:
+    """Whether a learner must see every record: it takes no weights, or one of its parameters counts rows."""
+    return "sample_weight" not in inspect.signature(estimator.fit).parameters or bool(
+        _COUNTS_ROWS & set(estimator.get_params())
+    )
+
+
+class _Network:
+    """The paper's network on distinct z with counts, its L2 tuned on a fifth of the records (papers/0 Appendix F)."""
+
+    def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
+        self.g = g
+        self.n_classes = n_classes
+        self.portfolio = Portfolio((NETWORK,), random_state)
+
+    def fit(self, X: Any, y: Codes) -> "_Network":
+        inputs, cells = Inputs.of(self.g, X).distinct()
+        self.portfolio.fit(inputs, cells, [Question(y, self.n_classes)], person_codes(self.g.schema, as_frame(X)))
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        inputs, cells = Inputs.of(self.g, X).distinct()
+        return self.portfolio.predict(inputs)[0][cells].astype(np.float64)
+
+
+class _Trees:
+    """scikit-learn's boosted trees on bucket codes and plain numbers; it counts rows, so it is given the records."""
+
+    def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
+        self.g = g
+        self.n_classes = n_classes
+        shown = [p for p in g.partitions if not isinstance(p, Dropped)]
+        # Columns as in `_matrix`: buckets first, plain numbers after them.
+        coarse = [p for p in shown if not isinstance(p, FullDetail)]
+        nominal = [isinstance(p, Groups) and p.attribute.kind == "category" and len(p.labels) < 255 for p in coarse]
+        self.model = HistGradientBoostingClassifier(
+            categorical_features=nominal + [False] * (len(shown) - len(coarse)) if any(nominal) else None,
+            early_stopping=False,
+            random_state=random_state,
+        )
+        self.is_constant = not shown
+
+    def _matrix(self, X: Any) -> Floats:
+        inputs = Inputs.of(self.g, X)
+        if self.is_constant:
+            return np.zeros((len(inputs), 1))
+        return np.hstack([inputs.codes, inputs.numbers])
+
+    def fit(self, X: Any, y: Codes) -> "_Trees":
+        self.model.fit(self._matrix(X), y)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        return _all_classes(self.model.predict_proba(self._matrix(X)), self.model.classes_, self.n_classes)
+
+
+class _Pipeline:
+    """Any scikit-learn classifier behind `g.encoder()`, on distinct (z, y) with counts where that is the same."""
+
+    def __init__(self, g: Generalization, estimator: Any, n_classes: int) -> None:
+        self.g = g
+        self.n_classes = n_classes
+        self.by_rows = counts_rows(estimator)
+        self.model = make_pipeline(g.encoder(), clone(estimator))
+
+    def fit(self, X: Any, y: Codes) -> "_Pipeline":
+        frame = as_frame(X, self.g.names)
+        if self.by_rows:
+            self.model.fit(self._shown(frame), y)
+            return self
+        groups = group_rows(np.column_stack([self.g.codes(frame), y]))
+        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+        last = self.model.steps[-1][0]
+        self.model.fit(self._shown(frame[first.tolist()]), y[first], **{f"{last}__sample_weight": counts})
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        found = self.model.predict_proba(self._shown(as_frame(X, self.g.names)))
+        return _all_classes(found, self.model.classes_, self.n_classes)
+
+    def _shown(self, frame: Any) -> Any:
+        """Labels as a pandas frame, which keeps its rows even where nothing is collected."""
+        return self.g.transform(frame.to_pandas())
+
+
+def _all_classes(found: Floats, classes: Any, n_classes: int) -> Floats:
+    """A column for every class, also one that the training rows did not have."""
+    chances = np.zeros((len(found), n_classes))
+    chances[:, np.asarray(classes, dtype=np.int64)] = found
+    return chances
