@@ -162,7 +162,7 @@ def utility(
         interval=scores["error"].interval or (0.0, 1.0),
         raw_error=scores["error"].raw,
         majority_error=scores["error"].majority,
-        skill_kept=_kept(*(found[name].log_loss() for name in models)),
+        skill_kept=skill_kept(*(found[name].log_loss() for name in models)),
         skill_interval=kept,
         scores=scores,
         records=len(test),
@@ -191,7 +191,7 @@ def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict
 
     def drawn(draws: Any) -> list[float]:
         own = [f(draws) for p in (minimized, raw) for f in (p.error, p.log_loss, p.auc)]
-        return [*own, _kept(own[1], own[4], majority.log_loss(draws))]
+        return [*own, skill_kept(own[1], own[4], majority.log_loss(draws))]
 
     ends = resampling.intervals(drawn)
     scores = {
@@ -208,7 +208,7 @@ def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict
     return scores, ends[6]
 
 
-def _kept(minimized: float, raw: float, majority: float) -> float:
+def skill_kept(minimized: float, raw: float, majority: float) -> float:
     """Skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
     return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
 

@@ -1,0 +1,96 @@
+"""Everything that is judged of one generalization: utility, the adversary, the certificate."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.attacks import AttackResult, Reconstruction
+from modicum.evaluation._utility import Utility, utility
+from modicum.generalization import Generalization
+from modicum.generalization.describe import Description
+from modicum.learners.portfolio import TREES
+from modicum.measures.certificate import Certificate, certify
+from modicum.table.frames import as_frame, column, numbers, texts
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a generalization asks for, what it costs, what it leaks, and what is certain.
+
+    Attributes
+    ----------
+    generalization : the artifact that was judged
+    description : what it asks, with the shares of the test records
+    utility : what the prediction loses
+    attack : what the adversary A1 still guesses
+    certificate : what no adversary can exceed
+    values : attribute → how many different values it has in the training records
+    """
+
+    generalization: Generalization
+    description: Description
+    utility: Utility
+    attack: AttackResult
+    certificate: Certificate
+    values: dict[str, int]
+
+
+def judge(
+    g: Generalization,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    personal: Iterable[str] | None = None,
+    estimator: Any = TREES,
+    by: Any = None,
+    label_bins: int | None = None,
+    confidence: float = 0.99,
+    random_state: int = 0,
+) -> Judgement:
+    """Judge a generalization on records that had no part in making it.
+
+    The training records are what the classifier learns from and what the adversary knows; utility, attack and
+    certificate are counted on the test records. See `utility`, `attacks.Reconstruction` and `certify` for each.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:9_000], y[:9_000]).generalization_
+    >>> judged = md.judge(g, X[:9_000], y[:9_000], X[9_000:12_000], y[9_000:12_000], personal=["race", "sex"])
+    >>> judged.attack.error > 0.15, judged.certificate.confidence
+    (True, 0.99)
+    """
+    personal = None if personal is None else list(personal)
+    train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
+    attack = Reconstruction(personal=personal, random_state=random_state)
+    return Judgement(
+        generalization=g,
+        description=g.describe(test),
+        utility=utility(
+            g,
+            train,
+            y_train,
+            test,
+            y_test,
+            estimator=estimator,
+            by=by,
+            label_bins=label_bins,
+            random_state=random_state,
+        ),
+        attack=attack.run(g, known=train, breached=test),
+        certificate=certify(g, test, personal, confidence, known=train),
+        values={p.name: _distinct(column(train, p.name), p.attribute) for p in g.partitions},
+    )
+
+
+def _distinct(series: Any, attribute: Any) -> int:
+    """How many different values a column has, missing not counted."""
+    if attribute.is_category:
+        return len(texts(series)[1])
+    values = numbers(series, attribute)
+    return len(np.unique(values[~np.isnan(values)]))

@@ -1,0 +1,227 @@
+"""The most private generalization that still predicts well enough, found on validation records.
+
+Candidates are PAT's nested trees over a grid of `privacy` and sizes (papers/0 Appendix F). A quick model on distinct z
+with counts sorts out the hopeless; the others are attacked, and then tried with the real model, the most private first.
+Smaller leaves are tried only where none of the larger ones is within the target.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from modicum.errors import DataError, ParameterError
+from modicum.evaluation._utility import skill_kept
+from modicum.evaluation.models import Codes, model_on, raw_generalization
+from modicum.evaluation.scores import Predictions
+from modicum.generalization import Generalization
+from modicum.learners.backoff import Backoff
+from modicum.learners.boosting import BoostedTrees
+from modicum.learners.inputs import Inputs, count_table
+from modicum.learners.portfolio import TREES
+from modicum.minimizers import PrivacyTree
+from modicum.table.frames import as_frame
+from modicum.table.labels import Labels, label_name, label_values
+from modicum.table.schema import Schema
+from modicum.table.targets import Target
+
+PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
+SIZES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F
+MIN_LEAF = (100, 20)
+_NEAR = 0.15  # the quick model may be this much worse than the real one
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One generalization with how it was made and what it keeps and leaks on validation records."""
+
+    generalization: Generalization
+    privacy: float
+    max_leaves: int
+    min_leaf: int
+    error: float
+    skill_kept: float
+    adversary_error: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """The chosen candidate, and what it was compared to on the validation records."""
+
+    chosen: Candidate
+    considered: int
+    raw_error: float
+    majority_error: float
+
+
+class _Made(NamedTuple):
+    g: Generalization
+    privacy: float
+    max_leaves: int
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Training and validation records with their labels as class numbers."""
+
+    train: Any
+    y_train: Codes
+    validation: Any
+    y_validation: Codes
+    classes: int
+
+
+def most_private(
+    X_train: Any,
+    y_train: Any,
+    X_validation: Any,
+    y_validation: Any,
+    *,
+    schema: Schema,
+    keep: float | None = None,
+    max_error: float | None = None,
+    privacy: Sequence[float] = PRIVACY,
+    sizes: Sequence[int] = SIZES,
+    min_leaf: Sequence[int] = MIN_LEAF,
+    label_bins: int | None = None,
+    random_state: int = 0,
+    progress: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items,
+) -> Found:
+    """The candidate with the highest adversary error among those within the target, on validation records.
+
+    Parameters
+    ----------
+    keep : float, from 0 to 1
+        The share of the raw model's skill to keep (`Utility.skill_kept`).
+    max_error : float, from 0 to 1
+        Or: the highest error to accept. One of the two must be given.
+    privacy, sizes : the grid
+    min_leaf : the fewest records in a leaf; the second is tried only where the first finds nothing, and so on
+    progress : wraps the candidates with a progress bar
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.evaluation.search import most_private
+    >>> adult = md.datasets.load_adult()
+    >>> X, y = adult.X, adult.y
+    >>> parts = X[:6_000], y[:6_000], X[6_000:8_000], y[6_000:8_000]
+    >>> found = most_private(*parts, schema=adult.schema, keep=0.8, privacy=[0.3, 0.6], sizes=[4, 8, 16])
+    >>> found.chosen.skill_kept >= 0.8
+    True
+    """
+    _check(keep, max_error)
+    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
+    task = _Task(
+        as_frame(X_train),
+        labels.encode(label_values(y_train, len(X_train))),
+        as_frame(X_validation),
+        labels.encode(label_values(y_validation, len(X_validation))),
+        len(labels),
+    )
+    judge = _Judge(task, schema, keep, max_error, random_state)
+    best: Candidate | None = None
+    considered = 0
+    for leaf in min_leaf:
+        made = list(_made(X_train, y_train, schema, privacy, sizes, leaf, label_bins))
+        considered += len(made)
+        near = [m for m in progress(made, "Trying candidates") if judge.within(_quick(m.g, task), _NEAR)]
+        leaks = [(m, _adversary_error(m.g, task)) for m in progress(near, "Attacking candidates")]
+        leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
+        for m, leak in leaks:
+            p = _predictions(m.g, task, random_state)
+            candidate = Candidate(m.g, m.privacy, m.max_leaves, leaf, p.error(), judge.skill(p), leak)
+            if judge.within(p):
+                return Found(candidate, considered, judge.raw.error(), judge.majority.error())
+            best = candidate if best is None or candidate.skill_kept > best.skill_kept else best
+    raise DataError(_out_of_reach(best, keep, judge.raw))
+
+
+class _Judge:
+    """The target, and the raw model and majority guess that it is measured against."""
+
+    def __init__(
+        self, task: _Task, schema: Schema, keep: float | None, max_error: float | None, random_state: int
+    ) -> None:
+        self.keep = keep
+        self.max_error = max_error
+        self.raw = _predictions(raw_generalization(task.train, schema), task, random_state)
+        prior = np.bincount(task.y_train, minlength=task.classes) / len(task.y_train)
+        self.majority = Predictions(np.tile(prior, (len(task.y_validation), 1)), task.y_validation)
+
+    def skill(self, p: Predictions) -> float:
+        return skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
+
+    def within(self, p: Predictions, slack: float = 0.0) -> bool:
+        if self.keep is not None:
+            return self.skill(p) >= self.keep - slack
+        return self.max_error is not None and p.error() <= self.max_error + slack
+
+
+def _check(keep: float | None, max_error: float | None) -> None:
+    if (keep is None) == (max_error is None):
+        raise ParameterError("Say either how much skill to keep (keep) or the highest error (max_error).")
+    name, value = ("keep", keep) if keep is not None else ("max_error", max_error)
+    if value is None or not 0 <= value <= 1:
+        raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
+
+
+def _out_of_reach(best: Candidate | None, keep: float | None, raw: Predictions) -> str:
+    if best is None:
+        return f"No candidate comes near the target; raw data has an error of {raw.error():.3f}."
+    if keep is not None:
+        wanted, reached = f"keeps {keep:.0%} of the raw model's skill", f"keeps {best.skill_kept:.0%}"
+    else:
+        wanted, reached = "is within that error", f"has an error of {best.error:.3f} (raw data: {raw.error():.3f})"
+    return (
+        f"No candidate {wanted}; the best, with privacy {best.privacy:g} and {best.max_leaves} leaves, {reached}. "
+        "Ask for less."
+    )
+
+
+def _made(
+    X: Any,
+    y: Any,
+    schema: Schema,
+    privacy: Sequence[float],
+    sizes: Sequence[int],
+    min_leaf: int,
+    label_bins: int | None,
+) -> Iterator[_Made]:
+    """Every different generalization of the grid."""
+    seen: set[str] = set()
+    for alpha in privacy:
+        pat = PrivacyTree(
+            max_leaves=max(sizes), privacy=alpha, min_leaf=min_leaf, label_bins=label_bins, schema=schema
+        ).fit(X, y)
+        for size, g in zip(sizes, pat.path(sizes), strict=True):
+            key = repr(g.to_dict())
+            if key not in seen:
+                seen.add(key)
+                yield _Made(g, alpha, size)
+
+
+def _predictions(g: Generalization, task: _Task, random_state: int) -> Predictions:
+    model = model_on(g, TREES, task.classes, random_state).fit(task.train, task.y_train)
+    return Predictions(model.predict_proba(task.validation), task.y_validation)
+
+
+def _quick(g: Generalization, task: _Task) -> Predictions:
+    """A quick model of the label on distinct z with counts."""
+    inputs, cells = Inputs.of(g, task.train).distinct()
+    table = count_table(cells, task.y_train, (len(inputs), task.classes))
+    seen, seen_cells = Inputs.of(g, task.validation).distinct()
+    chances = BoostedTrees(steps=20).fit(inputs, [table]).predict(seen)[0]
+    return Predictions(chances[seen_cells].astype(np.float64), task.y_validation)
+
+
+def _adversary_error(g: Generalization, task: _Task) -> float:
+    """The mean error of the counting adversary: quick, and close to the whole portfolio where z is coarse."""
+    inputs, cells = Inputs.of(g, task.train).distinct()
+    seen, seen_cells = Inputs.of(g, task.validation).distinct()
+    targets = [Target.fit(task.train, g.schema[name]) for name in g.schema.personal]
+    tables = [count_table(cells, t.encode(task.train), (len(inputs), t.size)) for t in targets]
+    guesses = [scores.argmax(axis=1) for scores in Backoff().fit(inputs, tables).predict(seen)]
+    wrong = [np.mean(guess[seen_cells] != t.encode(task.validation)) for t, guess in zip(targets, guesses, strict=True)]
+    return float(np.mean(wrong))
