@@ -17,7 +17,9 @@ _HOME = {
     "Uniform": "modicum.minimizers",
     "FeatureSelection": "modicum.minimizers",
     "certify": "modicum.measures",
+    "judge": "modicum.evaluation",
     "utility": "modicum.evaluation",
+    "report": "modicum.reporting",
 }
 _MODULES = ("attacks", "datasets", "errors", "measures")
 
@@ -31,8 +33,10 @@ __all__ = [
     "attacks",
     "certify",
     "datasets",
+    "judge",
     "load",
     "measures",
+    "report",
     "utility",
 ]
 
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from modicum import attacks as attacks
     from modicum import datasets as datasets
     from modicum import measures as measures
+    from modicum.evaluation import judge as judge
     from modicum.evaluation import utility as utility
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import load as load
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from modicum.minimizers import FeatureSelection as FeatureSelection
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform
+    from modicum.reporting import report as report
     from modicum.table.schema import Attribute as Attribute
     from modicum.table.schema import Schema as Schema
 

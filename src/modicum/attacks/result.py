@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from modicum.measures.intervals import Interval
+from modicum.table.values import plain
 
 
 @dataclass(frozen=True)
@@ -65,4 +66,4 @@ class AttackResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return {**asdict(self), "worst": self.worst}
+        return plain({**asdict(self), "worst": self.worst})

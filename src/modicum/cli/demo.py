@@ -8,22 +8,26 @@ import typer
 from modicum.cli.options import notes, out
 from modicum.cli.tables import show_description
 from modicum.datasets import load_adult
-from modicum.table.splits import split_rows
 
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("demo-output"),
 ) -> None:
     """Minimize the embedded Adult census data: who earns more than 50,000 dollars a year?"""
+    from modicum.cli.judging import judged_on, show_judgement, split_for, write_report
     from modicum.minimizers import PrivacyTree
 
     adult = load_adult()
-    parts = split_rows(adult.y)
+    parts = split_for(adult.X, adult.y, None, seed=0)
     with notes.status("Learning what is needed …"):
         method = PrivacyTree(schema=adult.schema).fit(adult.X.iloc[parts.train], adult.y.iloc[parts.train])
     g = method.generalization_
+    judged = judged_on(g, adult.X, adult.y, parts, by=["sex", "race"])
     output.mkdir(parents=True, exist_ok=True)
     g.save(output / "generalization.json")
+    write_report(judged, output / "report.html", "Who earns more than 50,000 dollars a year? (US census, 1994)")
     out.print("To predict who earns more than 50,000 dollars a year, a form would ask:\n", markup=False)
-    show_description(g.describe(adult.X.iloc[parts.test]), out)
-    out.print(f"\nWritten to {output / 'generalization.json'}.", markup=False)
+    show_description(judged.description, out)
+    out.print()
+    show_judgement(judged, out)
+    out.print(f"\nWritten to {output}: generalization.json, report.html, report.json.", markup=False)

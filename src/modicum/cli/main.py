@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import modicum
-from modicum.cli import apply, demo, describe, minimize
+from modicum.cli import apply, demo, describe, judge, minimize
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -22,6 +22,8 @@ app.command("demo")(demo.demo)
 app.command("minimize")(minimize.minimize)
 app.command("apply")(apply.apply)
 app.command("describe")(describe.describe)
+app.command("judge")(judge.judge)
+app.command("report")(judge.report)
 
 
 def _version(wanted: bool) -> None:

@@ -1,14 +1,28 @@
 """`modicum minimize`: from a file to an artifact."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from modicum.cli.options import FileArgument, JsonOption, MissingOption, notes, out, read_task
+from modicum.cli.options import (
+    ByOption,
+    FileArgument,
+    JsonOption,
+    LabelBinsOption,
+    MissingOption,
+    ReportOption,
+    SeedOption,
+    notes,
+    out,
+    read_task,
+)
 from modicum.cli.tables import show_description, show_suggestions
-from modicum.table.splits import split_rows
+from modicum.errors import ParameterError
+from modicum.generalization import Generalization
+from modicum.table.splits import Split
 
 Names = list[str] | None
 
@@ -24,33 +38,137 @@ def minimize(
     person: Annotated[str | None, typer.Option(help="A column that the rows of one person or household share.")] = None,
     category: Annotated[Names, typer.Option(help="Columns of numbers that are codes, not amounts.")] = None,
     schema: Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")] = None,
-    max_leaves: Annotated[int, typer.Option(help="Leaves of the tree: more leaves, more detail.")] = 20,
-    privacy: Annotated[float, typer.Option(help="0 looks at the prediction only, 1 collects nothing.")] = 0.5,
-    min_leaf: Annotated[int, typer.Option(help="The fewest records in a leaf of the tree.")] = 100,
-    label_bins: Annotated[int | None, typer.Option(help="For a numeric label: how many ranges to predict.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the split into parts to learn from and to report on.")] = 0,
+    max_leaves: Annotated[
+        int | None, typer.Option(help="Leaves of the tree: more leaves, more detail.", show_default="20")
+    ] = None,
+    privacy: Annotated[
+        float | None, typer.Option(help="0 looks at the prediction only, 1 collects nothing.", show_default="0.5")
+    ] = None,
+    min_leaf: Annotated[
+        int | None, typer.Option(help="The fewest records in a leaf of the tree.", show_default="100")
+    ] = None,
+    keep: Annotated[
+        float | None, typer.Option(help="Search for the most private result that keeps this share of the skill.")
+    ] = None,
+    max_error: Annotated[
+        float | None, typer.Option(help="Or: search for the most private result with at most this error.")
+    ] = None,
+    label_bins: LabelBinsOption = None,
+    report: ReportOption = None,
+    by: ByOption = None,
+    seed: SeedOption = 0,
     missing: MissingOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Learn what to collect, and in what detail, to predict LABEL; write it as JSON.
 
-    Learns from 60% of the rows; the shares shown are those of 30% that were not learned from.
+    Learns from 60% of the rows, chooses on 10% (with --keep or --max-error), and reports on 30% that had no part in
+    either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
     """
-    from modicum.minimizers import PrivacyTree
+    from modicum.cli.judging import check_report_path, judged_on, show_judgement, split_for, write_report
 
+    if report is not None:
+        check_report_path(report)
+    if by and report is None:
+        raise ParameterError("Scores by group are part of the report: give --report as well.")
     X, y, found = read_task(
         file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
     )
-    parts = split_rows(y, persons=X[found.person] if found.person else None, random_state=seed)
-    method = PrivacyTree(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf, label_bins=label_bins, schema=found)
-    with notes.status("Learning what is needed …"):
-        g = method.fit(X.iloc[parts.train], y.iloc[parts.train]).generalization_
+    parts = split_for(X, y, found.person, seed)
+    given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
+    settings = {name: value for name, value in given.items() if value is not None}
+    if keep is None and max_error is None:
+        g, chosen = _fitted(X, y, found, parts, label_bins, settings), None
+    else:
+        g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
     description = g.describe(X.iloc[parts.test])
+    judged = None
+    if report is not None:
+        judged = judged_on(g, X, y, parts, by=by, label_bins=label_bins, seed=seed)
+        write_report(judged, report)
     g.save(output)
     if as_json:
         suggestions = [suggestion.model_dump() for suggestion in found.suggestions]
-        typer.echo(json.dumps({"output": str(output), **description.to_dict(), "suggestions": suggestions}))
+        content = {"output": str(output), **description.to_dict(), "suggestions": suggestions, "search": chosen}
+        typer.echo(json.dumps(content))
         return
     show_suggestions(found.suggestions, out)
     show_description(description, out)
+    if chosen is not None:
+        out.print(
+            f"\nChosen among {chosen['considered']} candidates on validation records: privacy {chosen['privacy']:g}, "
+            f"{chosen['max_leaves']} leaves of at least {chosen['min_leaf']} records; it keeps "
+            f"{chosen['skill_kept']:.0%} of the skill, with an error of {chosen['error']:.1%} "
+            f"(raw data {chosen['raw_error']:.1%}).",
+            markup=False,
+        )
+    if judged is not None:
+        out.print()
+        show_judgement(judged, out)
+        out.print(f"\nReport: {report}", markup=False)
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
+
+
+def _fitted(
+    X: Any, y: Any, schema: Any, parts: Split, label_bins: int | None, settings: dict[str, Any]
+) -> Generalization:
+    from modicum.minimizers import PrivacyTree
+
+    method = PrivacyTree(label_bins=label_bins, schema=schema, **settings)
+    with notes.status("Learning what is needed …"):
+        fitted: Generalization = method.fit(X.iloc[parts.train], y.iloc[parts.train]).generalization_
+    return fitted
+
+
+def _searched(
+    X: Any,
+    y: Any,
+    schema: Any,
+    parts: Split,
+    label_bins: int | None,
+    settings: dict[str, Any],
+    keep: float | None,
+    max_error: float | None,
+    seed: int,
+) -> tuple[Generalization, dict[str, Any]]:
+    from modicum.evaluation.search import SIZES, most_private
+
+    narrowed: dict[str, Any] = {}
+    if "max_leaves" in settings:
+        most = settings["max_leaves"]
+        narrowed["sizes"] = [*(size for size in SIZES if size < most), most]
+    if "privacy" in settings:
+        narrowed["privacy"] = [settings["privacy"]]
+    if "min_leaf" in settings:
+        narrowed["min_leaf"] = [settings["min_leaf"]]
+    found = most_private(
+        X.iloc[parts.train],
+        y.iloc[parts.train],
+        X.iloc[parts.validation],
+        y.iloc[parts.validation],
+        schema=schema,
+        keep=keep,
+        max_error=max_error,
+        label_bins=label_bins,
+        random_state=seed,
+        progress=_progress,
+        **narrowed,
+    )
+    best = found.chosen
+    return best.generalization, {
+        "privacy": best.privacy,
+        "max_leaves": best.max_leaves,
+        "min_leaf": best.min_leaf,
+        "considered": found.considered,
+        "error": best.error,
+        "skill_kept": best.skill_kept,
+        "adversary_error": best.adversary_error,
+        "raw_error": found.raw_error,
+        "majority_error": found.majority_error,
+    }
+
+
+def _progress(items: Iterable[Any], what: str) -> Iterable[Any]:
+    from rich.progress import track
+
+    return track(list(items), description=what, console=notes, transient=True)

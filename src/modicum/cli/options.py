@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from modicum.errors import DataError, quoted
+from modicum.generalization import Generalization
 from modicum.table.files import read_table
 from modicum.table.schema import Schema
 
@@ -16,6 +17,14 @@ FileArgument = Annotated[Path, typer.Argument(help="A CSV or Parquet file (.csv,
 ArtifactArgument = Annotated[Path, typer.Argument(help="A saved generalization (JSON).")]
 MissingOption = Annotated[
     list[str] | None, typer.Option("--missing", help="A text that means missing, such as ?. May be repeated.")
+]
+LabelBinsOption = Annotated[int | None, typer.Option(help="For a numeric label: how many ranges to predict.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the split into parts to learn from and to report on.")]
+ByOption = Annotated[
+    list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
+]
+ReportOption = Annotated[
+    Path | None, typer.Option(help="Where to write the report (.html; the same numbers as .json beside it).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 
@@ -46,7 +55,34 @@ def read_task(
 ) -> tuple[pd.DataFrame, pd.Series, Schema]:
     """A file as features and label, with its schema; rows without a label are left out, and that is said."""
     given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
-    table = read_table(file, missing=missing or (), schema=given_schema)
+    table = _labelled(read_table(file, missing=missing or (), schema=given_schema), label)
+    columns = list(table.columns)
+    schema = Schema.infer(table) if given_schema is None else given_schema
+    schema = schema.with_missing(missing or ())
+    for name in names(roles.pop("categories", None), columns) or []:
+        schema = schema.replace(name, kind="category")
+    given = {role: names(value, columns) for role, value in roles.items()}
+    schema = schema.with_roles(label=label, person=person, **given)
+    return table.drop(columns=[label]), table[label], schema
+
+
+def read_judged(
+    file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
+) -> tuple[pd.DataFrame, pd.Series]:
+    """A file as the features and label that an artifact speaks of."""
+    label = label or g.schema.label
+    if label is None:
+        raise DataError("The generalization does not say what it predicts; name the label with --label.")
+    if label in g.names:
+        raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
+    table = _labelled(read_table(file, missing=missing or (), schema=g.schema), label)
+    absent = [name for name in g.names if name not in table.columns]
+    if absent:
+        raise DataError(f"The column {absent[0]!r} is not in the file; judging needs every attribute in full detail.")
+    return table.drop(columns=[label]), table[label]
+
+
+def _labelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
     columns = list(table.columns)
     if label not in columns:
         raise DataError(f"The label {label!r} is not in the file; it has {quoted(columns, limit=8)}.")
@@ -58,10 +94,4 @@ def read_task(
         table = table[table[label].notna()]
     if not len(table):
         raise DataError(f"The file has no row with a value of the label {label!r}.")
-    schema = Schema.infer(table) if given_schema is None else given_schema
-    schema = schema.with_missing(missing or ())
-    for name in names(roles.pop("categories", None), columns) or []:
-        schema = schema.replace(name, kind="category")
-    given = {role: names(value, columns) for role, value in roles.items()}
-    schema = schema.with_roles(label=label, person=person, **given)
-    return table.drop(columns=[label]), table[label], schema
+    return table

@@ -18,6 +18,7 @@ from modicum.measures.intervals import Interval, Resampling, share_interval
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import person_codes
+from modicum.table.values import plain
 
 WEAK = 0.02  # a raw model whose log-loss is within this share of the majority guess's barely predicts anything
 
@@ -92,7 +93,7 @@ class Utility:
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data; a number that does not exist is null."""
         content = asdict(self) | {"raw_skill": self.raw_skill, "is_weak": self.is_weak, "worst_group": self.worst_group}
-        return _plain(content)
+        return plain(content)
 
 
 def utility(
@@ -254,12 +255,3 @@ class _Scored:
 
     def predict_proba(self, X: Any) -> Floats:
         return self.chances
-
-
-def _plain(value: Any) -> Any:
-    """NaN is not JSON: null says that a number does not exist."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and value != value else value

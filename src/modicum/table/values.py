@@ -139,3 +139,19 @@ def plainest_date_between(low: Floats, high: Floats) -> Floats:
             result[found] = exact[found]
             open_ &= ~found
     return result.astype(np.int64) / 1e6
+
+
+def plain(value: Any) -> Any:
+    """Nested data as JSON has it: lists for tuples, null for a number that does not exist.
+
+    Examples
+    --------
+    >>> from modicum.table.values import plain
+    >>> plain({"interval": (0.1, float("nan"))})
+    {'interval': [0.1, None]}
+    """
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and value != value else value

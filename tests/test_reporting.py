@@ -1,0 +1,170 @@
+"""The report: the same numbers as page and data, safe to open, and no few people told."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import modicum as md
+from modicum.evaluation import Judgement
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judgement:
+    random = np.random.default_rng(0)
+    n = 3_000
+    X = pd.DataFrame(
+        {
+            HOSTILE: random.choice([HOSTILE, "b", "c"], n),
+            "age": random.integers(18, 80, n),
+            "income": random.lognormal(10, 1, n).round(),
+            "rare": np.where(np.arange(n) % 700 == 3, "rare", "usual"),
+        }
+    )
+    y = pd.Series(np.where((X["age"] > 50) ^ (random.random(n) < 0.2) ^ (X[HOSTILE] == "b"), HOSTILE, "no"))
+    schema = md.Schema.infer(X.assign(**{HOSTILE + "y": y}), label=HOSTILE + "y", personal=[HOSTILE, "age", "rare"])
+    for name in ("rare", "income"):
+        schema = schema.replace(name, locked=True)
+    g = md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X[:1500], y[:1500]).generalization_
+    assert HOSTILE in g.needed
+    return md.judge(g, X[:1500], y[:1500], X[1500:], y[1500:], by=[HOSTILE, "rare"])
+
+
+@pytest.fixture(scope="module")
+def page(judged) -> str:
+    return md.report(judged, purpose=HOSTILE).to_html()
+
+
+class Reader(HTMLParser):
+    """Tags, attributes and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_hostile_names_stay_text(page):
+    reader = Reader(page)
+    assert "script" not in reader.tags
+    assert "img" not in reader.tags
+    assert not [name for name, _ in reader.attributes if name.startswith("on")]
+    assert any(HOSTILE in text for text in reader.text)
+
+
+def test_it_opens_offline(page):
+    reader = Reader(page)
+    loading = [value for name, value in reader.attributes if name in ("src", "href", "srcset", "data", "action")]
+    assert loading == []
+    assert not re.search(r"@import|url\(", page)
+    assert "Content-Security-Policy" in page
+
+
+def test_every_number_of_the_page_is_in_the_data(judged, page):
+    """Each percentage shown is one of the JSON's numbers, rounded as shown."""
+    content = md.report(judged).to_dict()
+    numbers = list(_numbers(content))
+    shares = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1)}
+    relative = {f"{a['n_buckets'] / a['values']:.0%}" for a in content["attributes"]}
+    axis = {f"{20 * i}%" for i in range(6)}
+    body = " ".join(Reader(page.split("<body>")[1]).text)
+    shown = set(re.findall(r"\d+(?:\.\d+)?%", body)) - axis - relative - {"95%", "1%"}
+    assert shown
+    assert shown <= shares, shown - shares
+
+
+def _numbers(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _numbers(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+
+
+def test_few_people_are_not_counted(judged):
+    assert judged.utility.by_group["rare: rare"].records < 10
+    content = md.report(judged).to_dict()
+    group = content["utility"]["by_group"]["rare: rare"]
+    assert (group["records"], group["error"], group["interval"]) == ("< 10", None, None)
+    rare = next(a for a in content["attributes"] if a["name"] == "rare")
+    assert {b["label"]: b["share"] for b in rare["buckets"]}["rare"] == "< 10"
+    assert content["collected"]["smallest_group"] == "< 10"
+    assert any("fewer than ten" in warning for warning in content["warnings"])
+    html = md.report(judged).to_html()
+    assert '<td>rare: rare</td><td class="n">&lt; 10</td>' in html
+
+
+def test_each_attribute_has_its_decision_risk_and_certificate(judged):
+    content = md.report(judged).to_dict()
+    decisions = {a["name"]: a["decision"] for a in content["attributes"]}
+    assert decisions["rare"] == decisions["income"] == "kept"
+    for attribute in content["attributes"]:
+        if attribute["personal"]:
+            assert attribute["certified_error"] <= attribute["adversary_error"] + 0.05
+            assert attribute["adversary_interval"][0] <= attribute["adversary_error"]
+            assert attribute["naive_error"] is not None
+        else:
+            assert attribute["adversary_error"] is None
+    assert content["decision"].startswith("To predict")
+    assert "in full detail" in content["decision"]
+
+
+def test_saved_whole_or_not_at_all(judged, tmp_path):
+    made = md.report(judged)
+    made.save(tmp_path / "r.html")
+    made.save(tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == made.to_dict()
+    with pytest.raises(md.errors.ParameterError, match=r"\.html or \.json"):
+        made.save(tmp_path / "r.pdf")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
+
+
+def test_a_label_that_nothing_predicts_and_nothing_collected():
+    random = np.random.default_rng(1)
+    X = pd.DataFrame({"a": random.choice(["x", "y"], 2000), "b": random.choice(["x", "y"], 2000)})
+    y = pd.Series(random.choice([0, 1], 2000))
+    g = md.Uniform(buckets=1).fit(X).generalization_
+    content = md.report(md.judge(g, X[:1000], y[:1000], X[1000:], y[1000:])).to_dict()
+    assert "nothing is collected" in content["decision"]
+    assert any("barely predicts" in warning for warning in content["warnings"])
+    json.dumps(content, allow_nan=False)
+
+
+@pytest.mark.services
+def test_a_browser_shows_it(page, tmp_path):
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("Chromium is not installed")
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    common = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+    address = (tmp_path / "report.html").as_uri()
+    dom = subprocess.run([*common, *quiet, "--dump-dom", address], capture_output=True, text=True, timeout=120)
+    assert "What could still leak" in dom.stdout
+    assert dom.stdout.count("<svg") == 3
+    picture = tmp_path / "page.png"
+    subprocess.run(
+        [*common, *quiet, "--window-size=1000,2000", f"--screenshot={picture}", address],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    assert picture.stat().st_size > 20_000
