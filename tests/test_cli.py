@@ -45,6 +45,10 @@ def test_demo(tmp_path):
     assert not {"race", "sex"} & set(g.needed)
     assert all(g[name].action == "coarsened" for name in g.needed)
     assert "5 of 12 attributes not collected" in result.stdout
+    report = json.loads((tmp_path / "demo-output" / "report.json").read_text(encoding="utf-8"))
+    assert report["collected"]["needed"] == 7
+    assert report["decision"] in " ".join(result.stdout.split())
+    assert (tmp_path / "demo-output" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_minimize_then_apply_gives_what_python_gives(table, artifact, tmp_path):
@@ -123,6 +127,95 @@ def test_a_schema_file_gives_kinds_and_roles(table, tmp_path):
     assert g.schema.personal == ["sex"]
     assert "income" not in g.needed
     assert g["sex"].action == "kept"
+
+
+def test_minimize_with_a_report_and_judge_say_the_same(table, tmp_path):
+    options = ["--label", "bought", "--identifier", "id", "--min-leaf", 20]
+    result = modicum(
+        "minimize", table, *options, "-o", tmp_path / "g.json", "--report", tmp_path / "r.html", "--by", "sex"
+    )
+    assert result.returncode == 0, result.stderr
+    made = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert made["label"] == "bought"
+    assert set(made["utility"]["by_group"]) == {"sex: f", "sex: m"}
+    assert made["decision"] in " ".join(result.stdout.split())
+    judged = modicum("judge", tmp_path / "g.json", table, "--by", "sex", "--json")
+    assert judged.returncode == 0, judged.stderr
+    assert json.loads(judged.stdout) == made
+    written = modicum("report", tmp_path / "g.json", table, "--by", "sex", "-o", tmp_path / "again.html")
+    assert written.returncode == 0, written.stderr
+    assert (tmp_path / "again.html").read_bytes() == (tmp_path / "r.html").read_bytes()
+
+
+def test_judge_takes_an_edited_artifact(table, artifact, tmp_path):
+    g = md.load(artifact)
+    g.drop(g.needed[0]).save(tmp_path / "less.json")
+    before = json.loads(modicum("judge", artifact, table, "--json").stdout)
+    after = json.loads(modicum("judge", tmp_path / "less.json", table, "--json").stdout)
+    assert after["collected"]["needed"] == before["collected"]["needed"] - 1
+    assert after["certificate"]["mean"] <= before["certificate"]["mean"]
+    assert "adversary's error" in modicum("judge", artifact, table).stdout
+
+
+def test_keep_searches_for_the_most_private_within_the_target(people, tmp_path):
+    random = np.random.default_rng(0)
+    X = people[0].iloc[random.integers(0, 600, 6_000)].reset_index(drop=True)
+    y = np.where((X["age"] > 40) ^ (random.random(6_000) < 0.1), "yes", "no")
+    table = tmp_path / "many.csv"
+    X.assign(bought=y).to_csv(table, index=False)
+    options = ["--label", "bought", "--max-leaves", 20, "--json"]
+    found = {}
+    for keep in (0.3, 0.9):
+        result = modicum("minimize", table, *options, "--keep", keep, "-o", tmp_path / "g.json")
+        assert result.returncode == 0, result.stderr
+        found[keep] = json.loads(result.stdout)["search"]
+        assert found[keep]["skill_kept"] >= keep
+    assert found[0.3]["adversary_error"] >= found[0.9]["adversary_error"]
+    result = modicum("minimize", table, *options, "--max-error", 0.2, "-o", tmp_path / "h.json")
+    assert json.loads(result.stdout)["search"]["error"] <= 0.2
+
+
+def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
+    options = ["--label", "bought", "--identifier", "id", "--min-leaf", 100, "--max-leaves", 2]
+    for extra, complaint in [
+        (["--max-error", 0.0], "No candidate"),
+        (["--keep", 0.5, "--max-error", 0.2], "either how much skill"),
+        (["--keep", 0.5], "no skill to keep"),
+        (["--keep", 95], "'keep' parameter must be a number from 0 to 1"),
+        (["--report", tmp_path / "r.pdf"], "written as .html"),
+        (["--by", "sex"], "--report"),
+        (["--report", tmp_path / "r.html", "--by", "shoes"], "'shoes' is not in the file"),
+    ]:
+        result = modicum("minimize", table, *options, *extra, "-o", tmp_path / "g.json")
+        assert result.returncode == 2, extra
+        assert complaint in result.stderr, result.stderr
+        assert "Traceback" not in result.stderr
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["people.csv"]
+
+
+def test_judge_of_the_wrong_file(table, artifact, tmp_path):
+    X = pd.read_csv(table)
+    X.drop(columns="bought").to_csv(tmp_path / "unlabelled.csv", index=False)
+    X.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
+    X.assign(bought="yes").to_csv(tmp_path / "constant.csv", index=False)
+    X[:2].to_csv(tmp_path / "tiny.csv", index=False)
+    X.assign(income="secret").to_csv(tmp_path / "text.csv", index=False)
+    for name, complaint in [
+        ("unlabelled.csv", "label 'bought' is not in the file"),
+        ("less.csv", "column 'age' is not in the file"),
+        ("constant.csv", "label 'bought' is constant"),
+        ("tiny.csv", "at least 3"),
+        ("text.csv", "'income'"),
+        ("none.csv", "none.csv"),
+    ]:
+        result = modicum("report", artifact, tmp_path / name, "-o", tmp_path / "r.html")
+        assert result.returncode == 2, name
+        assert complaint in result.stderr, result.stderr
+        assert "Traceback" not in result.stderr
+        assert "secret" not in result.stderr
+        assert not list(tmp_path.glob("r.*"))
+    result = modicum("judge", artifact, table, "--label", "sex")
+    assert "is an attribute of this generalization" in result.stderr
 
 
 def test_real_data_it_was_not_written_for(tmp_path):
@@ -212,7 +305,7 @@ def test_apply_to_the_wrong_file(table, artifact, tmp_path):
 def test_help_and_version():
     assert modicum("--version").stdout.strip() == md.__version__
     assert "How little personal data" in modicum("--help").stdout
-    for command in ("demo", "minimize", "apply", "describe"):
+    for command in ("demo", "minimize", "apply", "describe", "judge", "report"):
         assert modicum(command, "--help").returncode == 0
 
 

@@ -10,7 +10,7 @@ from modicum.errors import DataError
 from modicum.generalization import Generalization, load
 from modicum.generalization.bins import Dropped
 from modicum.generalization.lazy import in_engine
-from modicum.table.files import connected, file_format, reading, scan_table, unreadable, write_table
+from modicum.table.files import connected, file_format, reading_typed, scan_table, write_table
 from modicum.table.replacing import replacing
 
 
@@ -37,14 +37,13 @@ def apply(
         chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        try:
-            reading(file, lambda: write_table(in_engine(everything, chosen, form, beside=kept), temporary))
-        except DataError:
-            culprit = unreadable(everything, [p.attribute for p in chosen])
-            if culprit is None:
-                raise
-            message = f"The column {culprit.name!r} holds text that cannot be read as a {culprit.kind}."
-            raise DataError(message) from None
+        attributes = [p.attribute for p in chosen]
+        reading_typed(
+            file,
+            everything,
+            attributes,
+            lambda: write_table(in_engine(everything, chosen, form, beside=kept), temporary),
+        )
     out.print(f"Written to {output}.", markup=False)
 
 

@@ -121,6 +121,11 @@ def most_private(
         len(labels),
     )
     judge = _Judge(task, schema, keep, max_error, random_state)
+    if keep is not None and judge.majority.log_loss() <= judge.raw.log_loss():
+        raise DataError(
+            "Even raw data predicts the validation records no better than the majority guess, so there is no skill to "
+            "keep; use max_error, or give it more rows."
+        )
     best: Candidate | None = None
     considered = 0
     for leaf in min_leaf:

@@ -45,7 +45,7 @@ def read_table(
     with connected() as connection:
         if schema is not None:
             relation = scan_table(connection, path, schema, missing=missing)
-            return reading(path, relation.df)
+            return reading_typed(path, relation, list(schema), relation.df)
         table = reading(path, lambda: _relation(connection, path, missing, typed=True).df())
     if file_format(path) == "csv":
         for name in table.columns:
@@ -80,7 +80,24 @@ def write_table(result: "duckdb.DuckDBPyRelation", path: str | os.PathLike[str])
         result.write_csv(name, header=True, sep="\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
 
 
-def unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribute]) -> Attribute | None:
+def reading_typed(
+    path: str | os.PathLike[str],
+    source: "duckdb.DuckDBPyRelation",
+    attributes: Sequence[Attribute],
+    read: Callable[[], Result],
+) -> Result:
+    """Run what reads a typed source; text where a number or date should be is a complaint about that column."""
+    try:
+        return reading(path, read)
+    except DataError:
+        culprit = _unreadable(source, attributes)
+        if culprit is None:
+            raise
+        message = f"The column {culprit.name!r} holds text that cannot be read as a {culprit.kind}."
+        raise DataError(message) from None
+
+
+def _unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribute]) -> Attribute | None:
     """The first of the attributes whose column holds text where a number or date should be."""
     import duckdb
 
