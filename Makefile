@@ -39,6 +39,9 @@ test-services: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python benchmarks/pat.py
+	$(BIN)/python benchmarks/attack.py
+	$(BIN)/python benchmarks/transform.py
+	$(BIN)/python benchmarks/quality.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -408,3 +408,15 @@ def test_files_keep_their_mode_and_links_stay_links(g, tmp_path):
     g.drop("age").save(tmp_path / "link.json")
     assert (tmp_path / "link.json").is_symlink()
     assert "age" not in md.load(tmp_path / "g.json").needed
+
+
+def test_coded_records_need_a_coder_with_the_same_edges(people):
+    X, y = people
+    pat = md.PrivacyTree(max_leaves=8, min_leaf=20, privacy=0.0).fit(X, y)
+    codes = pat.coder_.encode(X)
+    moved = pat.generalization_.refine("age", at=33.3)
+    with pytest.raises(md.errors.ArtifactError, match="'age' has an edge where the coder has none"):
+        moved.transform_codes(codes, pat.coder_)
+    kept = md.Uniform(schema=md.Schema.infer(X).replace("age", locked=True)).fit(X).generalization_
+    with pytest.raises(md.errors.ArtifactError, match="'age' is kept in full detail"):
+        kept.transform_codes(codes, pat.coder_)

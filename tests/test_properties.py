@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import modicum as md
 from modicum.generalization.bins import FullDetail
+from modicum.table.targets import Target
 
 METHODS = st.sampled_from(
     [
@@ -77,6 +78,26 @@ def test_the_tree_cannot_tell_a_record_from_its_generalization(table, privacy, m
         leaf = pat.tree_.apply(pat.coder_.encode(everything), size)
         again = pat.tree_.apply(pat.coder_.encode(values), size)
         assert np.array_equal(leaf, again)
+
+
+@given(tables(), st.sampled_from([0.0, 0.3]))
+def test_coded_records_fall_into_the_same_buckets(table, privacy):
+    X, y, schema = table
+    pat = md.PrivacyTree(max_leaves=9, min_leaf=2, privacy=privacy, schema=schema).fit(X, y)
+    found = pat.generalization_.transform_codes(pat.coder_.encode(X), pat.coder_)
+    assert np.array_equal(found, pat.generalization_.codes(X))
+
+
+@given(tables(), METHODS)
+def test_a_bucket_leaves_the_true_value_possible(table, method):
+    """The mask never rules out what the record holds, whatever the bins."""
+    X, y, schema = table
+    g = method(schema).fit(X, y).generalization_
+    codes = g.codes(X)
+    for j, attribute in enumerate(schema):
+        target = Target.fit(X, attribute, bins=4)
+        mask = g.possible(attribute.name, target, codes[:, j])
+        assert mask[np.arange(len(X)), target.encode(X)].all()
 
 
 @given(tables(), METHODS)

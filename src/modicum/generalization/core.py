@@ -6,17 +6,20 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import ArtifactError, ParameterError, quoted
 from modicum.generalization import storage
 from modicum.generalization.algebra import intersected, merged, refined
 from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
+from modicum.generalization.coded import bucket_tables, look_up
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
 from modicum.generalization.lazy import in_engine
 from modicum.generalization.possible import Mask, possible
 from modicum.generalization.representatives import representative_column
+from modicum.table.codes import Coder
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
@@ -117,6 +120,31 @@ class Generalization:
             if not isinstance(partition, Dropped):
                 result[:, j] = partition.encode(column(frame, partition.name))
         return result
+
+    def transform_codes(self, codes: npt.NDArray[Any], coder: Coder) -> npt.NDArray[np.uint16]:
+        """The buckets of records that a coder has coded: one look-up per attribute, for tables of many millions.
+
+        Parameters
+        ----------
+        codes : array of int, one row per record
+            What `coder.encode` gives.
+        coder : Coder
+            The coder of the data that this generalization was made from (`PrivacyTree.coder_`, for one).
+
+        Returns
+        -------
+        array of uint16 with a column for every attribute, 0 for one that is not collected
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> pat = md.PrivacyTree(max_leaves=8).fit(X, y)
+        >>> g, coder = pat.generalization_, pat.coder_
+        >>> bool((g.transform_codes(coder.encode(X), coder) == g.codes(X)).all())
+        True
+        """
+        return look_up(bucket_tables(self._partitions, coder), codes)
 
     def possible(self, attribute: str, target: Target, codes: Codes | None = None) -> Mask:
         """Which values of an attribute each of its buckets leaves possible (papers/0 Appendix A).
