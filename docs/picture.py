@@ -1,25 +1,32 @@
-"""Draws docs/demo.svg, the README's picture: what `modicum demo` prints.
+"""Takes docs/report.png, the README's picture: the report that `modicum demo` writes, as Chromium shows it.
 
 python docs/picture.py
 """
 
-import io
-import re
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
-
-from rich.console import Console
-from rich.text import Text
 
 from modicum.cli import demo
 
 if __name__ == "__main__":
-    demo.out = Console(record=True, width=104, highlight=False, file=io.StringIO())
+    chromium = shutil.which("chromium") or sys.exit("Chromium is needed to take the picture.")
     with tempfile.TemporaryDirectory() as folder:
         demo.demo(Path(folder))
-    lines = demo.out.export_text(clear=False, styles=True).splitlines()
-    drawn = Console(record=True, width=104, highlight=False, file=io.StringIO())
-    for line in lines[:-2]:  # without the place of the file
-        drawn.print(Text.from_ansi(line))
-    picture = re.sub(r"@font-face \{.*?\}\s*", "", drawn.export_svg(title="modicum demo"), flags=re.DOTALL)
-    (Path(__file__).parent / "demo.svg").write_text(picture, encoding="utf-8")
+        command = [
+            chromium,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-sync",
+            f"--user-data-dir={folder}/profile",
+            "--hide-scrollbars",
+            "--force-device-scale-factor=1.25",
+            "--window-size=1000,900",
+            f"--screenshot={Path(__file__).parent / 'report.png'}",
+            (Path(folder) / "report.html").as_uri(),
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)

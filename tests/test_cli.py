@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import shared_file
+from typer.testing import CliRunner
 
 import modicum as md
+from modicum.cli.main import app
 
 
 def modicum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
@@ -36,6 +38,16 @@ def artifact(table, tmp_path) -> Path:
     return path
 
 
+@pytest.fixture
+def artifact_here(people, tmp_path) -> Path:
+    """An artifact for the table of people, without a command."""
+    X, y = people
+    path = tmp_path / "a.json"
+    schema = md.Schema.infer(X.assign(bought=y), label="bought")
+    md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(path)
+    return path
+
+
 def test_demo(tmp_path):
     result = modicum("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -47,6 +59,8 @@ def test_demo(tmp_path):
     assert "5 of 12 attributes not collected" in result.stdout
     report = json.loads((tmp_path / "demo-output" / "report.json").read_text(encoding="utf-8"))
     assert report["collected"]["needed"] == 7
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"keeps {report['utility']['skill_kept']:.0%} of its skill" in readme
     assert report["decision"] in " ".join(result.stdout.split())
     assert (tmp_path / "demo-output" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -182,7 +196,7 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
         (["--keep", 0.5, "--max-error", 0.2], "either how much skill"),
         (["--keep", 0.5], "no skill to keep"),
         (["--keep", 95], "'keep' parameter must be a number from 0 to 1"),
-        (["--report", tmp_path / "r.pdf"], "written as .html"),
+        (["--report", tmp_path / "r.pdf"], "must end in .html"),
         (["--by", "sex"], "--report"),
         (["--report", tmp_path / "r.html", "--by", "shoes"], "'shoes' is not in the file"),
     ]:
@@ -281,6 +295,62 @@ def test_hostile_names_and_categories_pass_through_unharmed(tmp_path, name):
     assert name in g.needed
     assert modicum("apply", out, tmp_path / "t.csv", "-o", tmp_path / "o.csv", "--keep-columns", "y").returncode == 0
     assert pd.read_csv(tmp_path / "o.csv")[name].tolist() == g.transform(X)[name].tolist()
+
+
+def run_here(*arguments: object) -> tuple[int, str]:
+    """The command in this process: its exit code and its complaint."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, md.errors.ModicumError):
+        return 2, str(result.exception)
+    return result.exit_code, result.output
+
+
+BAD_ARTIFACTS = {
+    "cut short": ('{"modicum": "generalization", "vers', "is not valid JSON|not readable|JSON"),
+    "empty": ("", "empty|JSON"),
+    "of a newer version": ('{"modicum": "generalization", "version": 99, "schema": {}, "attributes": []}', "version"),
+    "of another kind": ('{"modicum": "sandwich", "version": 1}', "sandwich"),
+    "no artifact": ('{"hello": 1}', "modicum"),
+    "bytes that are no UTF-8": (b"\xff\xfe\x00", "UTF-8|JSON"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARTIFACTS)
+@pytest.mark.parametrize("command", ["apply", "describe", "judge", "report"])
+def test_a_bad_artifact_gets_one_sentence_from_every_command(table, tmp_path, command, case):
+    content, complaint = BAD_ARTIFACTS[case]
+    bad = write(tmp_path / "bad.json", content)
+    extra = {"apply": ["-o", tmp_path / "o.csv"], "report": ["-o", tmp_path / "o.html"]}.get(command, [])
+    code, message = run_here(command, bad, table, *extra)
+    assert code == 2
+    assert re.search(complaint, message), message
+    assert "\n" not in message.strip()
+    assert not list(tmp_path.glob("o.*"))
+
+
+@pytest.mark.parametrize("case", ["an empty file", "a header only", "a repeated column", "bytes that are no UTF-8"])
+@pytest.mark.parametrize("command", ["apply", "describe", "judge", "report"])
+def test_a_bad_file_gets_one_sentence_from_every_command(artifact_here, tmp_path, command, case):
+    content, _ = BAD_FILES[case]
+    file = write(tmp_path / "bad.csv", content)
+    extra = {"apply": ["-o", tmp_path / "o.csv"], "report": ["-o", tmp_path / "o.html"]}.get(command, [])
+    code, message = run_here(command, artifact_here, file, *extra)
+    assert code == 2, message
+    assert "bad.csv" in message or "column" in message or "label" in message, message
+    assert not list(tmp_path.glob("o.*"))
+
+
+@pytest.mark.parametrize("command", ["minimize", "report", "apply"])
+def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command):
+    nowhere = tmp_path / "no" / "folder"
+    arguments = {
+        "minimize": ["minimize", table, "--label", "bought", "-o", nowhere / "g.json"],
+        "report": ["report", artifact_here, table, "-o", nowhere / "r.html"],
+        "apply": ["apply", artifact_here, table, "-o", nowhere / "z.csv"],
+    }[command]
+    code, message = run_here(*arguments)
+    assert code == 2
+    assert "cannot be written" in message
 
 
 def test_apply_to_the_wrong_file(table, artifact, tmp_path):

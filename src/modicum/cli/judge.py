@@ -14,6 +14,7 @@ from modicum.cli.options import (
     LabelBinsOption,
     MissingOption,
     SeedOption,
+    check_place,
     out,
     read_judged,
 )
@@ -69,9 +70,9 @@ def report(
     missing: MissingOption = None,
 ) -> None:
     """Judge a generalization and write the report: one page that opens offline, and the same numbers as JSON."""
-    from modicum.cli.judging import check_report_path, judged_on, split_for, write_report
+    from modicum.cli.judging import judged_on, split_for, write_report
 
-    check_report_path(output)
+    check_place(output, ".html")
     g = load(artifact)
     X, y = read_judged(file, g, label, missing)
     parts = split_for(X, y, g.schema.person, seed)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from modicum.cli.options import names, notes
 from modicum.cli.tables import printable
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError
 from modicum.evaluation import Judgement, judge
 from modicum.generalization import Generalization
 from modicum.reporting import Report, report
@@ -47,14 +47,6 @@ def judged_on(
             label_bins=label_bins,
             confidence=confidence,
             random_state=seed,
-        )
-
-
-def check_report_path(path: Path) -> None:
-    """Refuse a report that is no HTML before any work is done."""
-    if path.suffix.lower() != ".html":
-        raise ParameterError(
-            f"A report is written as .html, with the same numbers as .json beside it. Got {str(path)!r}."
         )
 
 

@@ -15,6 +15,7 @@ from modicum.cli.options import (
     MissingOption,
     ReportOption,
     SeedOption,
+    check_place,
     notes,
     out,
     read_task,
@@ -65,10 +66,10 @@ def minimize(
     Learns from 60% of the rows, chooses on 10% (with --keep or --max-error), and reports on 30% that had no part in
     either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
     """
-    from modicum.cli.judging import check_report_path, judged_on, show_judgement, split_for, write_report
+    from modicum.cli.judging import judged_on, show_judgement, split_for, write_report
 
-    if report is not None:
-        check_report_path(report)
+    check_place(output)
+    check_place(report, ".html")
     if by and report is None:
         raise ParameterError("Scores by group are part of the report: give --report as well.")
     X, y, found = read_task(

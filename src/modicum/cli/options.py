@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from modicum.errors import DataError, quoted
+from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Generalization
 from modicum.table.files import read_table
 from modicum.table.schema import Schema
@@ -30,6 +30,17 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 
 out = Console(soft_wrap=False, highlight=False)
 notes = Console(stderr=True, highlight=False)
+
+
+def check_place(path: Path | None, ending: str | None = None) -> None:
+    """Refuse a place that cannot be written before any work is done."""
+    if path is None:
+        return
+    if ending is not None and path.suffix.lower() != ending:
+        raise ParameterError(f"The file {str(path)!r} must end in {ending}.")
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "it is a folder" if path.is_dir() else "its folder does not exist"
+        raise DataError(f"The file {str(path)!r} cannot be written: {reason}.")
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | None:
