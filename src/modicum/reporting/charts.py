@@ -5,6 +5,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from modicum.generalization.describe import percent
+
 WIDTH, NAMES, RIGHT = 880, 190, 60
 ROW = 26
 MOST_ROWS = 60
@@ -79,7 +81,7 @@ def _bucket_text(attribute: dict[str, Any], full: bool) -> str:
     if full:
         return f"full detail ({values:,} values)"
     n = attribute["n_buckets"]
-    return f"{n:,} of {values:,} values ({n / values:.0%})" if values else f"{n:,}"
+    return f"{n:,} of {values:,} values ({percent(n / values)})" if values else f"{n:,}"
 
 
 def _share(value: float) -> str:
