@@ -90,7 +90,7 @@ def test_json_for_programs(table, artifact, tmp_path):
     result = modicum("describe", artifact, table, "--json")
     content = json.loads(result.stdout)
     assert content["records"] == 600
-    assert content["smallest_group"] >= 1
+    assert content["smallest_group"] == "< 10"
     result = modicum("minimize", table, "--label", "bought", "--identifier", "id", "--json", "-o", tmp_path / "h.json")
     assert json.loads(result.stdout)["suggestions"]
 
@@ -198,11 +198,13 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
         (["--keep", 95], "'keep' parameter must be a number from 0 to 1"),
         (["--report", tmp_path / "r.pdf"], "must end in .html"),
         (["--by", "sex"], "--report"),
+        (["--report", tmp_path / "r.html", "--by", "id"], "identifies people"),
+        (["--report", tmp_path / "g.html"], "'g.json' would|g.json' would be written over"),
         (["--report", tmp_path / "r.html", "--by", "shoes"], "'shoes' is not in the file"),
     ]:
         result = modicum("minimize", table, *options, *extra, "-o", tmp_path / "g.json")
         assert result.returncode == 2, extra
-        assert complaint in result.stderr, result.stderr
+        assert re.search(complaint, result.stderr), result.stderr
         assert "Traceback" not in result.stderr
         assert sorted(p.name for p in tmp_path.iterdir()) == ["people.csv"]
 

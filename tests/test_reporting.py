@@ -1,5 +1,6 @@
 """The report: the same numbers as page and data, safe to open, and no few people told."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -22,7 +23,7 @@ def judged() -> Judgement:
     n = 3_000
     X = pd.DataFrame(
         {
-            HOSTILE: random.choice([HOSTILE, "b", "c"], n),
+            HOSTILE: random.choice([HOSTILE, "b", "\x1b[31mc"], n),
             "age": random.integers(18, 80, n),
             "income": random.lognormal(10, 1, n).round(),
             "rare": np.where(np.arange(n) % 700 == 3, "rare", "usual"),
@@ -66,6 +67,7 @@ def test_hostile_names_stay_text(page):
     assert "img" not in reader.tags
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
     assert any(HOSTILE in text for text in reader.text)
+    assert "\x1b" not in page
 
 
 def test_it_opens_offline(page):
@@ -102,14 +104,32 @@ def _numbers(value):
 def test_few_people_are_not_counted(judged):
     assert judged.utility.by_group["rare: rare"].records < 10
     content = md.report(judged).to_dict()
-    group = content["utility"]["by_group"]["rare: rare"]
-    assert (group["records"], group["error"], group["interval"]) == ("< 10", None, None)
+    assert "rare: rare" not in content["utility"]["by_group"]
+    assert content["utility"]["small_groups"] == 1
     rare = next(a for a in content["attributes"] if a["name"] == "rare")
     assert {b["label"]: b["share"] for b in rare["buckets"]}["rare"] == "< 10"
     assert content["collected"]["smallest_group"] == "< 10"
     assert any("fewer than ten" in warning for warning in content["warnings"])
-    html = md.report(judged).to_html()
-    assert '<td>rare: rare</td><td class="n">&lt; 10</td>' in html
+
+
+def test_no_share_can_be_turned_back_into_a_few_people(judged):
+    """Shares of attributes, buckets and groups stand for whole tens of people."""
+    content = md.report(judged).to_dict()
+    n = content["collected"]["records"]
+    shares = [r[key] for r in content["attack"]["by_attribute"].values() for key in ("error", "naive")]
+    shares += [b["share"] for a in content["attributes"] for b in a["buckets"] if isinstance(b["share"], float)]
+    shares += list(content["certificate"]["observed"].values()) + list(content["certificate"]["naive"].values())
+    assert len(shares) > 10
+    for share in shares:
+        assert share * n / 10 == pytest.approx(round(share * n / 10)) or share == 1
+    for name, bound in content["certificate"]["bounds"].items():
+        assert bound >= judged.certificate.bounds[name]
+
+
+def test_a_report_of_nine_people_is_refused(judged):
+    few = dataclasses.replace(judged, description=dataclasses.replace(judged.description, records=9))
+    with pytest.raises(md.errors.DataError, match="at least 10 test records"):
+        md.report(few)
 
 
 def test_each_attribute_has_its_decision_risk_and_certificate(judged):

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.evaluation.models import counts_rows, model_on
@@ -104,8 +106,12 @@ def test_groups_by_range_by_several_columns_and_by_values(g):
     assert len(both) == 9
     odd = md.utility(g, *TRAIN, *TEST, by=np.arange(len(TEST[0])) % 2).by_group
     assert set(odd) == {"0", "1"}
-    with pytest.raises(md.errors.DataError, match="3 values for 4,000"):
-        md.utility(g, *TRAIN, *TEST, by=["a", "b", "c"])
+    with pytest.raises(md.errors.ParameterError, match="one value for each of the 4,000"):
+        md.utility(g, *TRAIN, *TEST, by=[1, 2, 3])
+    with pytest.raises(md.errors.ParameterError, match="'by' parameter"):
+        md.utility(g, *TRAIN, *TEST, by=3)
+    with pytest.raises(md.errors.DataError, match="'shoes' is not in the data"):
+        md.utility(g, *TRAIN, *TEST, by=["age", "shoes"])
     with pytest.raises(md.errors.DataError, match="'shoes' is not in the data"):
         md.utility(g, *TRAIN, *TEST, by="shoes")
 
@@ -160,7 +166,8 @@ def test_which_learners_are_trained_on_records():
     assert counts_rows(KNeighborsClassifier())  # takes no weights
     assert counts_rows(RandomForestClassifier())  # counts rows in a leaf
     assert not counts_rows(LogisticRegression())
-    assert not counts_rows(SVC(probability=True))
+    assert counts_rows(CalibratedClassifierCV(LogisticRegression()))  # splits rows
+    assert counts_rows(BaggingClassifier(DecisionTreeClassifier()))  # its part counts rows
 
 
 @pytest.mark.parametrize("estimator", ["oracle", 3, SVC, object()])

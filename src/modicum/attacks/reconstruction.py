@@ -14,7 +14,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.possible import Mask
 from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import MEMBERS, Portfolio, Question
-from modicum.measures.intervals import Resampling, share_interval
+from modicum.measures.intervals import Resampling, mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.targets import BINS, Target
@@ -63,7 +63,7 @@ class Reconstruction:
         random_state: int = 0,
     ) -> None:
         self.knowledge = knowledge
-        self.personal = personal
+        self.personal = personal if personal is None or isinstance(personal, str) else list(personal)
         self.bins = bins
         self.members = members
         self.random_state = random_state
@@ -85,15 +85,19 @@ class Reconstruction:
         right = self._right(g, targets, known, breached)
         naive = [_naive(target, breached) for target in targets]
         methods = self._portfolio.chosen_
+        persons = person_codes(g.schema, breached)
         results = {
-            target.name: _judged(target, hits, base, method)
+            target.name: AttributeResult(
+                float(np.mean(~hits)), mean_interval(~hits, persons), base, 0.0, target.size, method
+            )
             for target, hits, base, method in zip(targets, right, naive, methods, strict=True)
         }
         per_record = 1 - np.mean(right, axis=0)
-        resampling = Resampling(len(breached), person_codes(g.schema, breached), random_state=self.random_state)
+        resampling = Resampling(len(breached), persons, random_state=self.random_state)
+        low, high = resampling.interval(lambda draws: float(np.average(per_record, weights=draws)))
         return AttackResult(
             error=float(per_record.mean()),
-            interval=resampling.interval(lambda draws: float(np.average(per_record, weights=draws))),
+            interval=(low, high) if low < high else mean_interval(per_record, persons),
             naive=float(np.mean(naive)),
             raw=0.0,
             by_attribute=results,
@@ -160,9 +164,3 @@ def _mask(g: Generalization, target: Target, codes: Codes) -> Callable[[Any], Ma
 def _naive(target: Target, breached: Any) -> float:
     """The error of always guessing the most frequent known value."""
     return float(np.mean(target.encode(breached) != target.counts.argmax()))
-
-
-def _judged(target: Target, right: npt.NDArray[np.bool_], naive: float, method: str) -> AttributeResult:
-    wrong = int((~right).sum())
-    interval = share_interval(wrong, len(right))
-    return AttributeResult(wrong / len(right), interval, naive, 0.0, target.size, method)

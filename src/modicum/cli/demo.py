@@ -17,13 +17,13 @@ def demo(
     from modicum.cli.judging import judged_on, show_judgement, split_for, write_report
     from modicum.minimizers import PrivacyTree
 
+    output.mkdir(parents=True, exist_ok=True)
     adult = load_adult()
     parts = split_for(adult.X, adult.y, None, seed=0)
     with notes.status("Learning what is needed …"):
         method = PrivacyTree(schema=adult.schema).fit(adult.X.iloc[parts.train], adult.y.iloc[parts.train])
     g = method.generalization_
     judged = judged_on(g, adult.X, adult.y, parts, by=["sex", "race"])
-    output.mkdir(parents=True, exist_ok=True)
     g.save(output / "generalization.json")
     write_report(judged, output / "report.html", "Who earns more than 50,000 dollars a year? (US census, 1994)")
     out.print("To predict who earns more than 50,000 dollars a year, a form would ask:\n", markup=False)

@@ -14,11 +14,10 @@ from modicum.cli.options import (
     LabelBinsOption,
     MissingOption,
     SeedOption,
-    check_place,
+    check_places,
     out,
-    read_judged,
 )
-from modicum.generalization import load
+from modicum.cli.tables import printable
 
 LabelOption = Annotated[
     str | None, typer.Option(help="The column to predict; the one in the artifact where it is not given.")
@@ -42,13 +41,10 @@ def judge(
     FILE holds full records. 60% of them are learned from, by the classifier and by the adversary; 30% are judged. With
     the seed of `minimize` these are records that the generalization was not made from.
     """
-    from modicum.cli.judging import judged_on, show_judgement, split_for
+    from modicum.cli.judging import judged_file, show_judgement
     from modicum.reporting import report
 
-    g = load(artifact)
-    X, y = read_judged(file, g, label, missing)
-    parts = split_for(X, y, g.schema.person, seed)
-    judged = judged_on(g, X, y, parts, by=by, label_bins=label_bins, confidence=confidence, seed=seed)
+    judged = judged_file(artifact, file, label, missing, by, label_bins, confidence, seed)
     if as_json:
         typer.echo(json.dumps(report(judged).to_dict(), allow_nan=False))
     else:
@@ -70,13 +66,9 @@ def report(
     missing: MissingOption = None,
 ) -> None:
     """Judge a generalization and write the report: one page that opens offline, and the same numbers as JSON."""
-    from modicum.cli.judging import judged_on, split_for, write_report
+    from modicum.cli.judging import judged_file, write_report
 
-    check_place(output, ".html")
-    g = load(artifact)
-    X, y = read_judged(file, g, label, missing)
-    parts = split_for(X, y, g.schema.person, seed)
-    judged = judged_on(g, X, y, parts, by=by, label_bins=label_bins, confidence=confidence, seed=seed)
-    made = write_report(judged, output, purpose)
-    out.print(made.to_dict()["decision"], markup=False)
+    check_places([artifact, file], report=output)
+    made = write_report(judged_file(artifact, file, label, missing, by, label_bins, confidence, seed), output, purpose)
+    out.print(printable(made.to_dict()["decision"]))
     out.print(f"\nWritten to {output} and {output.with_suffix('.json')}.", markup=False)

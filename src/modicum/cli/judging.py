@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.cli.options import names, notes
+from modicum.cli.options import names, notes, read_judged
 from modicum.cli.tables import printable
 from modicum.errors import DataError
 from modicum.evaluation import Judgement, judge
-from modicum.generalization import Generalization
+from modicum.generalization import Generalization, load
 from modicum.reporting import Report, report
 from modicum.reporting.summary import decision
 from modicum.table.splits import Split, split_rows
@@ -22,6 +22,23 @@ def split_for(X: Any, y: Any, person: str | None, seed: int) -> Split:
     if person is not None and person not in X.columns:
         raise DataError(f"The column {person!r}, which says whose a row is, is not in the file.")
     return split_rows(y, persons=X[person] if person else None, random_state=seed)
+
+
+def judged_file(
+    artifact: Path,
+    file: Path,
+    label: str | None,
+    missing: list[str] | None,
+    by: list[str] | None,
+    label_bins: int | None,
+    confidence: float,
+    seed: int,
+) -> Judgement:
+    """A saved artifact, judged on a file of full records."""
+    g = load(artifact)
+    X, y = read_judged(file, g, label, missing)
+    parts = split_for(X, y, g.schema.person, seed)
+    return judged_on(g, X, y, parts, by=by, label_bins=label_bins, confidence=confidence, seed=seed)
 
 
 def judged_on(
@@ -82,7 +99,8 @@ def show_judgement(judged: Judgement, console: Console) -> None:
     console.print(table)
     console.print()
     low, high = utility.skill_interval
-    skill = f"{utility.skill_kept:.0%} ({low:.0%} to {high:.0%})" if utility.skill_kept == utility.skill_kept else "–"
+    skill = "–" if utility.skill_kept != utility.skill_kept else f"{utility.skill_kept:.0%}"
+    skill += f" ({low:.0%} to {high:.0%})" if low == low else ""
     console.print(
         f"Model: error {utility.error:.1%} ({utility.interval[0]:.1%} to {utility.interval[1]:.1%}), raw data "
         f"{utility.raw_error:.1%}, majority guess {utility.majority_error:.1%}; skill kept {skill}.",
@@ -97,6 +115,6 @@ def show_judgement(judged: Judgement, console: Console) -> None:
         )
     console.print(
         "An error is the share of people guessed wrong: higher is safer. No adversary is below the certified one, on "
-        f"average over people like these, with {certificate.confidence:.0%} confidence.",
+        f"average over {certificate.unit} like these, with {certificate.confidence:.0%} confidence.",
         markup=False,
     )

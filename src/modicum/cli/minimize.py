@@ -15,7 +15,7 @@ from modicum.cli.options import (
     MissingOption,
     ReportOption,
     SeedOption,
-    check_place,
+    check_places,
     notes,
     out,
     read_task,
@@ -23,6 +23,7 @@ from modicum.cli.options import (
 from modicum.cli.tables import show_description, show_suggestions
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
+from modicum.reporting.disclosure import described
 from modicum.table.splits import Split
 
 Names = list[str] | None
@@ -68,8 +69,7 @@ def minimize(
     """
     from modicum.cli.judging import judged_on, show_judgement, split_for, write_report
 
-    check_place(output)
-    check_place(report, ".html")
+    check_places([file, *([schema] if schema else [])], output, report)
     if by and report is None:
         raise ParameterError("Scores by group are part of the report: give --report as well.")
     X, y, found = read_task(
@@ -90,7 +90,7 @@ def minimize(
     g.save(output)
     if as_json:
         suggestions = [suggestion.model_dump() for suggestion in found.suggestions]
-        content = {"output": str(output), **description.to_dict(), "suggestions": suggestions, "search": chosen}
+        content = {"output": str(output), **described(description), "suggestions": suggestions, "search": chosen}
         typer.echo(json.dumps(content))
         return
     show_suggestions(found.suggestions, out)
@@ -172,4 +172,4 @@ def _searched(
 def _progress(items: Iterable[Any], what: str) -> Iterable[Any]:
     from rich.progress import track
 
-    return track(list(items), description=what, console=notes, transient=True)
+    return track(list(items), description=what, console=notes, transient=True, disable=not notes.is_terminal)

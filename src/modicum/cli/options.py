@@ -1,5 +1,6 @@
 """Options that several commands share, and reading a file with roles."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,9 @@ MissingOption = Annotated[
     list[str] | None, typer.Option("--missing", help="A text that means missing, such as ?. May be repeated.")
 ]
 LabelBinsOption = Annotated[int | None, typer.Option(help="For a numeric label: how many ranges to predict.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of the split into parts to learn from and to report on.")]
+SeedOption = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split into parts to learn from and to report on.")
+]
 ByOption = Annotated[
     list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
 ]
@@ -32,15 +35,22 @@ out = Console(soft_wrap=False, highlight=False)
 notes = Console(stderr=True, highlight=False)
 
 
-def check_place(path: Path | None, ending: str | None = None) -> None:
-    """Refuse a place that cannot be written before any work is done."""
-    if path is None:
-        return
-    if ending is not None and path.suffix.lower() != ending:
-        raise ParameterError(f"The file {str(path)!r} must end in {ending}.")
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "it is a folder" if path.is_dir() else "its folder does not exist"
-        raise DataError(f"The file {str(path)!r} cannot be written: {reason}.")
+def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: Path | None = None) -> None:
+    """Refuse places that cannot be written, or that would overwrite each other or an input, before any work is done."""
+    if report is not None and report.suffix.lower() != ".html":
+        raise ParameterError(f"The report {str(report)!r} must end in .html; its numbers go to a .json beside it.")
+    outputs = [] if artifact is None else [artifact]
+    outputs += [] if report is None else [report, report.with_suffix(".json")]
+    for path in outputs:
+        if path.is_dir() or not path.parent.is_dir():
+            reason = "it is a folder" if path.is_dir() else "its folder does not exist"
+            raise DataError(f"The file {str(path)!r} cannot be written: {reason}.")
+    taken = [os.path.realpath(path) for path in [*inputs, *outputs]]
+    for path in outputs:
+        if taken.count(os.path.realpath(path)) > 1:
+            raise ParameterError(
+                f"The file {str(path)!r} would be written over by another result, or is an input itself."
+            )
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | None:

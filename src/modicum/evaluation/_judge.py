@@ -13,6 +13,7 @@ from modicum.generalization.describe import Description
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.labels import Labels, label_name
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Judgement:
     attack : what the adversary A1 still guesses
     certificate : what no adversary can exceed
     values : attribute → how many different values it has in the training records
+    label, classes : what is predicted
     """
 
     generalization: Generalization
@@ -35,6 +37,8 @@ class Judgement:
     attack: AttackResult
     certificate: Certificate
     values: dict[str, int]
+    label: str
+    classes: tuple[str, ...]
 
 
 def judge(
@@ -67,24 +71,20 @@ def judge(
     """
     personal = None if personal is None else list(personal)
     train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
-    attack = Reconstruction(personal=personal, random_state=random_state)
+    # What is quick comes first, and with it what may be refused.
+    certificate = certify(g, test, personal, confidence, known=train)
+    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
+    attack = Reconstruction(personal=personal, random_state=random_state).run(g, known=train, breached=test)
+    options = {"estimator": estimator, "by": by, "label_bins": label_bins, "random_state": random_state}
     return Judgement(
         generalization=g,
         description=g.describe(test),
-        utility=utility(
-            g,
-            train,
-            y_train,
-            test,
-            y_test,
-            estimator=estimator,
-            by=by,
-            label_bins=label_bins,
-            random_state=random_state,
-        ),
-        attack=attack.run(g, known=train, breached=test),
-        certificate=certify(g, test, personal, confidence, known=train),
+        utility=utility(g, train, y_train, test, y_test, **options),
+        attack=attack,
+        certificate=certificate,
         values={p.name: _distinct(column(train, p.name), p.attribute) for p in g.partitions},
+        label=str(getattr(y_train, "name", None) or g.schema.label or "the label"),
+        classes=tuple(labels.names),
     )
 
 

@@ -14,7 +14,7 @@ from modicum.evaluation.models import Codes, Floats, Model, model_on, raw_genera
 from modicum.evaluation.scores import Predictions
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
-from modicum.measures.intervals import Interval, Resampling, share_interval
+from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import person_codes
@@ -153,10 +153,11 @@ def utility(
     }
     chances = {name: model.predict_proba(test) for name, model in models.items()}
     found = {name: Predictions(c, truth) for name, c in chances.items()}
-    resampling = Resampling(len(test), person_codes(g.schema, test), random_state=random_state)
+    persons = person_codes(g.schema, test)
+    resampling = Resampling(len(test), persons, _draws(len(test), classes), random_state)
     scores, kept = _scores(found, resampling)
     for name, scorer in _scorers(scoring).items():
-        values = {model: float(scorer(_Scored(c), None, truth)) for model, c in chances.items()}
+        values = {model: _scored(scorer, name, c, truth) for model, c in chances.items()}
         scores[name] = Score(values["minimized"], values["raw"], values["majority"], more_is_better=True)
     return Utility(
         error=scores["error"].minimized,
@@ -169,7 +170,7 @@ def utility(
         records=len(test),
         trained_on=len(train),
         estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
-        by_group={} if names is None else _by_group(found, names),
+        by_group={} if names is None else _by_group(found, names, persons),
     )
 
 
@@ -214,12 +215,21 @@ def skill_kept(minimized: float, raw: float, majority: float) -> float:
     return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
 
 
-def _by_group(found: dict[str, Predictions], names: dict[str, npt.NDArray[np.bool_]]) -> dict[str, GroupScore]:
+def _draws(n: int, classes: int) -> int:
+    """How many resamples: fewer of very large tables, whose intervals are narrow and each draw of which takes long."""
+    return int(np.clip(2e7 / (n * classes), 50, 200))
+
+
+def _by_group(
+    found: dict[str, Predictions], names: dict[str, npt.NDArray[np.bool_]], persons: Codes | None
+) -> dict[str, GroupScore]:
     groups = {}
     for name, members in names.items():
         n = int(members.sum())
         errors = [float(p.wrong[members].mean()) for p in found.values()]
-        groups[name] = GroupScore(n, errors[0], share_interval(errors[0] * n, n), errors[1], errors[2])
+        units = None if persons is None else np.unique(persons[members], return_inverse=True)[1]
+        interval = mean_interval(found["minimized"].wrong[members], units)
+        groups[name] = GroupScore(n, errors[0], interval, errors[1], errors[2])
     return groups
 
 
@@ -231,6 +241,15 @@ def _scorers(scoring: Any) -> dict[str, Any]:
         return {s if isinstance(s, str) else getattr(s, "__name__", "custom"): get_scorer(s) for s in given}
     except (ValueError, TypeError) as error:
         raise ParameterError(f"The 'scoring' parameter must be a scikit-learn scorer. Got {scoring!r}.") from error
+
+
+def _scored(scorer: Any, name: str, chances: Floats, truth: Codes) -> float:
+    """A scorer's value on the records whose class was known at training."""
+    known = truth >= 0
+    try:
+        return float(scorer(_Scored(chances[known]), None, truth[known]))
+    except (ValueError, TypeError) as error:
+        raise ParameterError(f"The scorer {name!r} cannot be used here: {error}") from None
 
 
 class _Scored:

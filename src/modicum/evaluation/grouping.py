@@ -1,14 +1,15 @@
 """Groups of people for whom scores are shown: the values of a column, or ranges of a number."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.generalization.build import partition
-from modicum.table.frames import column, is_array, texts
+from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
 
@@ -21,24 +22,32 @@ Members = npt.NDArray[np.bool_]
 def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
     """Each group's name and members: `by` is a column, several columns, or one value per record."""
     if isinstance(by, str):
-        return _of_column(by, frame, schema)
-    values = list(by) if is_array(by) or isinstance(by, pd.Series) else by
-    if isinstance(values, list) and values and all(isinstance(v, str) and v in frame.columns for v in values):
+        by = [by]
+    values = np.array(list(by), dtype=object) if isinstance(by, Iterable) else np.zeros(0, dtype=object)
+    if len(values) != len(frame):
+        if not len(values) or not all(isinstance(value, str) for value in values):
+            raise ParameterError(
+                f"The 'by' parameter must be a column, a list of columns, or one value for each of the {len(frame):,} "
+                "test records."
+            )
         return {name: members for one in values for name, members in _of_column(one, frame, schema).items()}
-    values = np.asarray(by, dtype=object)
-    if values.shape != (len(frame),):
-        raise DataError(f"The groups in 'by' have {len(values):,} values for {len(frame):,} test records.")
     return _named("", *pd.factorize(pd.Series(values).astype(str)))
 
 
 def _of_column(name: str, frame: Any, schema: Schema) -> dict[str, Members]:
     series = column(frame, name)
+    if name in schema and schema[name].is_identifying:
+        raise ParameterError(f"The column {name!r} identifies people, so scores by it would name them.")
     known = schema[name] if name in schema else Schema.infer(frame.select(name))[name]
     if known.is_category:
         codes, words = texts(series)
         return _named(f"{name}: ", codes, [*words, "(missing)"])
+    values = numbers(series, known)
+    distinct, codes = np.unique(values, return_inverse=True)  # every NaN is one value, the last
+    if len(distinct) <= RANGES:
+        return _named(f"{name}: ", codes, ["(missing)" if v != v else f"{v:g}" for v in distinct])
     target = Target.fit(frame, known, bins=RANGES)
-    labels = partition(target.coding, np.arange(target.size)).labels if target.size > 1 else ("all",)
+    labels = partition(target.coding, np.arange(target.size)).labels
     return _named(f"{name}: ", target.encode(frame), labels)
 
 

@@ -11,24 +11,25 @@ from sklearn.pipeline import make_pipeline
 
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
-from modicum.generalization.bins import Dropped, FullDetail, Groups
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups
 from modicum.generalization.build import keep
 from modicum.learners.inputs import Inputs
 from modicum.learners.portfolio import NETWORK, TREES, Portfolio, Question
-from modicum.table.codes import Coder
-from modicum.table.frames import as_frame
+from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
-from modicum.table.schema import Schema
+from modicum.table.schema import Attribute, Schema
+from modicum.table.targets import Target
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-# Parameters by which a learner counts rows: on distinct rows with weights it would train differently.
+# Parameters by which a learner counts or splits rows: on distinct rows with weights it would train differently.
 _COUNTS_ROWS = {
-    "batch_size", "bootstrap", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split", "n_neighbors",
-    "subsample", "validation_fraction",
+    "batch_size", "bootstrap", "cv", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split",
+    "n_neighbors", "probability", "subsample", "validation_fraction",
 }  # fmt: skip
+_STOPPABLE = 20  # records of the rarest class
 
 
 class Model(Protocol):
@@ -40,9 +41,24 @@ class Model(Protocol):
 
 
 def raw_generalization(X: Any, schema: Schema) -> Generalization:
-    """Everything in full detail: what a model on raw data sees."""
-    coder = Coder.fit(X, schema)
-    return Generalization(schema, [keep(coding) for coding in coder.codings])
+    """Everything in full detail: what a model on raw data sees.
+
+    The columns are taken as they are, whatever domain the schema declares; one without any value is left out.
+    """
+    frame = as_frame(X)
+    return Generalization(schema, [_kept(frame, schema[name]) for name in schema.features])
+
+
+def _kept(frame: Any, attribute: Attribute) -> AnyPartition:
+    kind = "category" if attribute.is_category else attribute.kind
+    free = attribute.model_copy(update={"domain": None, "kind": kind})
+    series = column(frame, attribute.name)
+    if attribute.is_category:
+        is_empty = not texts(series)[1]
+    else:
+        values = numbers(series, attribute)
+        is_empty = bool(np.isnan(values).all())
+    return Dropped(attribute=free) if is_empty else keep(Target.fit(frame, free, bins=1).coding)
 
 
 def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> Model:
@@ -61,10 +77,9 @@ def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: in
 
 
 def counts_rows(estimator: Any) -> bool:
-    """Whether a learner must see every record: it takes no weights, or one of its parameters counts rows."""
-    return "sample_weight" not in inspect.signature(estimator.fit).parameters or bool(
-        _COUNTS_ROWS & set(estimator.get_params())
-    )
+    """Whether a learner must see every record: it takes no weights, or a parameter of it or its parts counts rows."""
+    parameters = {name.split("__")[-1] for name in estimator.get_params()}
+    return "sample_weight" not in inspect.signature(estimator.fit).parameters or bool(_COUNTS_ROWS & parameters)
 
 
 class _Network:
@@ -86,7 +101,11 @@ class _Network:
 
 
 class _Trees:
-    """scikit-learn's boosted trees on bucket codes and plain numbers; it counts rows, so it is given the records."""
+    """scikit-learn's boosted trees on bucket codes and plain numbers, stopped on a tenth of the records.
+
+    They count rows, so they are given the records. Without stopping they overfit small tables, raw ones above all,
+    which would flatter the minimized data.
+    """
 
     def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
         self.g = g
@@ -97,7 +116,7 @@ class _Trees:
         nominal = [isinstance(p, Groups) and p.attribute.kind == "category" and len(p.labels) < 255 for p in coarse]
         self.model = HistGradientBoostingClassifier(
             categorical_features=nominal + [False] * (len(shown) - len(coarse)) if any(nominal) else None,
-            early_stopping=False,
+            max_iter=200,
             random_state=random_state,
         )
         self.is_constant = not shown
@@ -109,6 +128,8 @@ class _Trees:
         return np.hstack([inputs.codes, inputs.numbers])
 
     def fit(self, X: Any, y: Codes) -> "_Trees":
+        # The part that stops the boosting in time is drawn by class, which needs a few records of each.
+        self.model.set_params(early_stopping=int(np.bincount(y)[np.unique(y)].min()) >= _STOPPABLE)
         self.model.fit(self._matrix(X), y)
         return self
 
@@ -122,7 +143,8 @@ class _Pipeline:
     def __init__(self, g: Generalization, estimator: Any, n_classes: int) -> None:
         self.g = g
         self.n_classes = n_classes
-        self.by_rows = counts_rows(estimator)
+        # The encoder's scaling of plain numbers takes no weights.
+        self.by_rows = counts_rows(estimator) or any(isinstance(p, FullDetail) for p in g.partitions)
         self.model = make_pipeline(g.encoder(), clone(estimator))
 
     def fit(self, X: Any, y: Codes) -> "_Pipeline":

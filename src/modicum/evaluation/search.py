@@ -27,7 +27,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
-SIZES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F
+SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F, and collecting nothing
 MIN_LEAF = (100, 20)
 _NEAR = 0.15  # the quick model may be this much worse than the real one
 
@@ -112,6 +112,10 @@ def most_private(
     True
     """
     _check(keep, max_error)
+    if not len(sizes) or not len(privacy) or not len(min_leaf):
+        raise ParameterError("The search needs at least one value of 'privacy', 'sizes' and 'min_leaf'.")
+    if not len(X_validation):
+        raise DataError("There are no validation records to choose on; give it more rows or more persons.")
     labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
     task = _Task(
         as_frame(X_train),
@@ -128,7 +132,7 @@ def most_private(
         )
     best: Candidate | None = None
     considered = 0
-    for leaf in min_leaf:
+    for leaf in _possible_leaves(min_leaf, len(X_train)):
         made = list(_made(X_train, y_train, schema, privacy, sizes, leaf, label_bins))
         considered += len(made)
         near = [m for m in progress(made, "Trying candidates") if judge.within(_quick(m.g, task), _NEAR)]
@@ -139,7 +143,7 @@ def most_private(
             candidate = Candidate(m.g, m.privacy, m.max_leaves, leaf, p.error(), judge.skill(p), leak)
             if judge.within(p):
                 return Found(candidate, considered, judge.raw.error(), judge.majority.error())
-            best = candidate if best is None or candidate.skill_kept > best.skill_kept else best
+            best = candidate if best is None or judge.is_better(candidate, best) else best
     raise DataError(_out_of_reach(best, keep, judge.raw))
 
 
@@ -158,6 +162,9 @@ class _Judge:
     def skill(self, p: Predictions) -> float:
         return skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
 
+    def is_better(self, one: Candidate, other: Candidate) -> bool:
+        return one.skill_kept > other.skill_kept if self.keep is not None else one.error < other.error
+
     def within(self, p: Predictions, slack: float = 0.0) -> bool:
         if self.keep is not None:
             return self.skill(p) >= self.keep - slack
@@ -170,6 +177,11 @@ def _check(keep: float | None, max_error: float | None) -> None:
     name, value = ("keep", keep) if keep is not None else ("max_error", max_error)
     if value is None or not 0 <= value <= 1:
         raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
+
+
+def _possible_leaves(min_leaf: Sequence[int], n: int) -> Sequence[int]:
+    """The leaf sizes that can split the training records; the smallest where none can, so that its reason is told."""
+    return [leaf for leaf in min_leaf if 2 * leaf <= n] or [min(min_leaf)]
 
 
 def _out_of_reach(best: Candidate | None, keep: float | None, raw: Predictions) -> str:

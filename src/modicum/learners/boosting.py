@@ -8,10 +8,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from sklearn.tree import DecisionTreeRegressor
 
+from modicum.learners.frequent import Frequent
 from modicum.learners.inputs import Counts, Inputs, Scores
 
-_MOST_VALUES = 64  # of a target; rarer ones are told apart by their share alone
-_MOST_CELLS = 5_000
+_MOST_VALUES = 64
+_MOST_CELLS = 10_000
 
 
 class BoostedTrees:
@@ -19,7 +20,8 @@ class BoostedTrees:
 
     Each step fits one regression tree to what the current chances miss, n_zv/n_z − p_v(z), weighted by n_z, and moves
     the scores of each leaf by a damped Newton step. A leaf holds at least `min_records` records, however few cells
-    these are. Targets with more than 64 values learn the most frequent 64 and share the rest out by frequency.
+    these are. Targets with more than 64 values learn the most frequent 64 and share the rest out by frequency. Of more
+    than 10,000 cells a random part is kept: cell z with chance π_z = min(1, 10,000 · n_z/n), at weight n_z/π_z.
     """
 
     def __init__(self, steps: int = 30, rate: float = 0.3, depth: int = 5, min_records: float = 20) -> None:
@@ -29,9 +31,9 @@ class BoostedTrees:
         self.min_records = min_records
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "BoostedTrees":
-        kept = _heaviest(counts)
+        kept, scale = _drawn(np.asarray(counts[0].sum(axis=1), dtype=np.float64))
         X = _matrix(inputs[kept])
-        self._targets = [_Booster(self, X, table[kept]) for table in counts]
+        self._targets = [_Booster(self, X, table, kept, scale) for table in counts]
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
@@ -40,13 +42,13 @@ class BoostedTrees:
         return [booster.predict(X) for booster in self._targets]
 
 
-def _heaviest(counts: Sequence[Counts]) -> npt.NDArray[np.int64]:
-    """The cells with most records, where there are too many to boost on all."""
-    n = counts[0].shape[0]
-    if n <= _MOST_CELLS:
-        return np.arange(n)
-    records = np.asarray(counts[0].sum(axis=1))
-    return np.sort(np.argsort(-records, kind="stable")[:_MOST_CELLS])
+def _drawn(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The cells to learn from, and what each one's records count."""
+    if len(records) <= _MOST_CELLS:
+        return np.arange(len(records)), np.ones(len(records))
+    chance = np.minimum(1, _MOST_CELLS * records / records.sum())
+    kept = np.flatnonzero(np.random.default_rng(0).random(len(records)) < chance)
+    return kept, 1 / chance[kept]
 
 
 def _matrix(inputs: Inputs) -> npt.NDArray[np.float32]:
@@ -56,17 +58,18 @@ def _matrix(inputs: Inputs) -> npt.NDArray[np.float32]:
 class _Booster:
     """The trees of one target."""
 
-    def __init__(self, settings: BoostedTrees, X: npt.NDArray[np.float32], table: Counts) -> None:
-        total = np.asarray(table.sum(axis=0), dtype=np.float64)
-        self.share = (total + 1e-9) / (total + 1e-9).sum()
-        self.values = np.sort(np.argsort(-total, kind="stable")[:_MOST_VALUES])
-        self.rest = np.setdiff1d(np.arange(len(total)), self.values)
-        wanted: Any = table[:, self.values].toarray()
-        if len(self.rest):
-            wanted = np.column_stack([wanted, np.asarray(table[:, self.rest].sum(axis=1))])
+    def __init__(
+        self,
+        settings: BoostedTrees,
+        X: npt.NDArray[np.float32],
+        table: Counts,
+        kept: npt.NDArray[np.int64],
+        scale: npt.NDArray[np.float64],
+    ) -> None:
+        self.frequent = Frequent(table, _MOST_VALUES)
+        self.start = np.log(self.frequent.places)
         self.trees: list[tuple[DecisionTreeRegressor, npt.NDArray[np.float64]]] = []
-        self.start = np.log(np.append(self.share[self.values], [self.share[self.rest].sum()] * (len(self.rest) > 0)))
-        self._grow(settings, X, wanted)
+        self._grow(settings, X, self.frequent.pooled(table)[kept].toarray() * scale[:, None])
 
     def _grow(self, settings: BoostedTrees, X: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64]) -> None:
         n = wanted.sum(axis=1)
@@ -94,13 +97,7 @@ class _Booster:
         scores = np.tile(self.start, (len(X), 1))
         for tree, moves in self.trees:
             scores += moves[tree.apply(X)]
-        found = _softmax(scores)
-        chances = np.empty((len(X), len(self.share)), dtype=np.float32)
-        chances[:, self.values] = found[:, : len(self.values)]
-        if len(self.rest):
-            spread = self.share[self.rest] / self.share[self.rest].sum()
-            chances[:, self.rest] = found[:, -1:] * spread
-        return chances
+        return self.frequent.spread(_softmax(scores))
 
 
 def _newton(leaf: Any, nodes: int, missed: Any, chances: Any, n: Any) -> npt.NDArray[np.float64]:

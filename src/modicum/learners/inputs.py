@@ -20,6 +20,8 @@ Codes = npt.NDArray[np.int64]
 Counts: TypeAlias = csr_array  # cells × values: how many records have both
 Scores = npt.NDArray[np.float32]
 
+_LARGE = 1e30  # what infinity counts as: learners take finite numbers only
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -35,7 +37,7 @@ class Inputs:
         codes = g.codes(X)
         coarse = [j for j, p in enumerate(g.partitions) if not isinstance(p, Dropped | FullDetail)]
         plain = [(j, p) for j, p in enumerate(g.partitions) if isinstance(p, FullDetail)]
-        numbers = [p.decode(codes[:, j]) for j, p in plain]
+        numbers = [np.clip(p.decode(codes[:, j]), -_LARGE, _LARGE) for j, p in plain]
         return cls(
             codes=np.ascontiguousarray(codes[:, coarse]),
             sizes=tuple(len(g.partitions[j].labels) for j in coarse),
@@ -44,6 +46,11 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def width(self) -> int:
+        """How many columns they have one-hot: one per code, two per number (its value, and whether it is missing)."""
+        return sum(self.sizes) + 2 * self.numbers.shape[1]
 
     def __getitem__(self, rows: Any) -> "Inputs":
         return Inputs(self.codes[rows], self.sizes, self.numbers[rows])

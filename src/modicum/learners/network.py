@@ -7,11 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from modicum.learners.frequent import Frequent
 from modicum.learners.inputs import Counts, Inputs, Scores
 
 Floats = npt.NDArray[np.float32]
 _FULL_BATCH = 1024  # up to so many cells every step sees all of them
 _DENSE = 50_000_000  # numbers held at once; beyond, each batch is made when it is needed
+_WIDE = 500  # columns beyond which one-hot rows are kept sparse
+_MOST_VALUES = 1024
 
 
 class Network:
@@ -20,7 +23,8 @@ class Network:
     The paper trains for 20 epochs of batches of 256 records. Here one row is a cell of many records, and an epoch of a
     few hundred cells would be a single step; so the number of gradient steps is fixed instead. Up to 1,024 cells, each
     of 500 steps sees all of them by weight; beyond that, each of 1,500 sees 256 cells drawn by their records. A cell's
-    answer is the share of its records with each value: the same loss in expectation with less noise.
+    answer is the share of its records with each value: the same loss in expectation with less noise. Of a target with
+    more than 1,024 values the rarest share a place.
 
     Parameters
     ----------
@@ -34,50 +38,53 @@ class Network:
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "Network":
         random = np.random.default_rng(self.random_state)
-        self._scale = _scale(inputs.numbers, np.asarray(counts[0].sum(axis=1)))
-        answers = [table.shape[1] for table in counts]
+        records = np.asarray(counts[0].sum(axis=1), dtype=np.float64)
+        self._scale = _scale(inputs.numbers, records)
+        self._frequent = [Frequent(table, _MOST_VALUES) for table in counts]
+        tables = [frequent.pooled(table) for frequent, table in zip(self._frequent, counts, strict=True)]
+        answers = [table.shape[1] for table in tables]
         self._starts = np.cumsum([0, *answers[:-1]])
-        width = sum(inputs.sizes) + 2 * inputs.numbers.shape[1]
         self._weights = [
-            _start(random, width, self.hidden),
+            _start(random, inputs.width, self.hidden),
             np.zeros(self.hidden, dtype=np.float32),
             _start(random, self.hidden, sum(answers)),
-            np.log(_shares(counts) + 1e-6).astype(np.float32),
+            np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6).astype(np.float32),
         ]
-        self._train(inputs, counts, random)
+        self._train(inputs, csr_array(hstack(tables, format="csr")), records / records.sum(), random)
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
         """The chance of each value, one table per target."""
         first, shift, second, base = self._weights
         hidden = np.maximum(self._features(inputs) @ first + shift, 0)
-        return np.split(_softmax(hidden @ second + base, self._starts), self._starts[1:], axis=1)
+        parts = np.split(_softmax(hidden @ second + base, self._starts), self._starts[1:], axis=1)
+        return [frequent.spread(part) for frequent, part in zip(self._frequent, parts, strict=True)]
 
-    def _features(self, inputs: Inputs) -> Floats:
-        """One-hot codes, scaled numbers (0 where missing) and whether a number is missing."""
+    def _features(self, inputs: Inputs) -> Any:
+        """One-hot codes, scaled numbers (0 where missing) and whether a number is missing; sparse where wide."""
+        n, d = inputs.codes.shape
+        middle, spread = self._scale
+        scaled = np.clip((inputs.numbers - middle) / spread, -5, 5)
+        missing = np.isnan(scaled)
+        plain = np.hstack([np.where(missing, 0, scaled), missing]).astype(np.float32)
         offsets = np.cumsum([0, *inputs.sizes])
-        q = inputs.numbers.shape[1]
-        features = np.zeros((len(inputs), int(offsets[-1]) + 2 * q), dtype=np.float32)
-        rows = np.arange(len(inputs))[:, None]
-        features[rows, inputs.codes + offsets[:-1]] = 1
-        if q:
-            middle, spread = self._scale
-            scaled = np.clip((inputs.numbers - middle) / spread, -5, 5)
-            missing = np.isnan(scaled)
-            features[:, offsets[-1] : offsets[-1] + q] = np.where(missing, 0, scaled)
-            features[:, offsets[-1] + q :] = missing
+        places = inputs.codes + offsets[:-1]
+        if inputs.width > _WIDE:
+            ones = np.ones(n * d, dtype=np.float32)
+            hot = csr_array((ones, places.ravel(), np.arange(0, n * d + 1, d or 1)[: n + 1]), shape=(n, offsets[-1]))
+            return csr_array(hstack([hot, csr_array(plain)], format="csr")) if d else plain
+        features = np.zeros((n, inputs.width), dtype=np.float32)
+        features[np.arange(n)[:, None], places] = 1
+        features[:, offsets[-1] :] = plain
         return features
 
-    def _train(self, inputs: Inputs, counts: Sequence[Counts], random: np.random.Generator) -> None:
-        records = np.asarray(counts[0].sum(axis=1), dtype=np.float64)
-        share = records / records.sum()
+    def _train(self, inputs: Inputs, table: csr_array, share: Any, random: np.random.Generator) -> None:
         whole = len(inputs) <= _FULL_BATCH
         steps = 500 if whole else 1500
         drawn: Any = None if whole else random.choice(len(inputs), (steps, 256), p=share)
         even = np.full(256, 1 / 256, dtype=np.float32)
         every = share.astype(np.float32)
-        table = hstack(counts, format="csr")
-        dense = whole or len(inputs) * (table.shape[1] + self._weights[0].shape[0]) <= _DENSE
+        dense = whole or len(inputs) * (table.shape[1] + min(inputs.width, _WIDE)) <= _DENSE
         if dense:
             features, answers = self._features(inputs), self._answers(table)
         optimizer = _Adam(self._weights)
@@ -96,7 +103,7 @@ class Network:
         counts = table.toarray().astype(np.float32)
         return counts / np.maximum(_totals(counts, self._starts), 1)
 
-    def _gradients(self, features: Floats, answers: Floats, share: Floats) -> list[Floats]:
+    def _gradients(self, features: Any, answers: Floats, share: Floats) -> list[Floats]:
         first, shift, second, base = self._weights
         hidden = np.maximum(features @ first + shift, 0)
         error = (_softmax(hidden @ second + base, self._starts) - answers) * share[:, None]
@@ -138,10 +145,6 @@ def _scale(numbers: npt.NDArray[np.float64], records: Any) -> tuple[Any, Any]:
     middle = np.nansum(numbers * present, axis=0) / total
     spread = np.sqrt(np.nansum((numbers - middle) ** 2 * present, axis=0) / total)
     return middle, np.where(spread > 0, spread, 1)
-
-
-def _shares(counts: Sequence[Counts]) -> npt.NDArray[np.float64]:
-    return np.concatenate([np.asarray(t.sum(axis=0)) / max(1, t.sum()) for t in counts])
 
 
 def _totals(table: Floats, starts: npt.NDArray[np.int64]) -> Floats:

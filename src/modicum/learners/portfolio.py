@@ -13,7 +13,8 @@ from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Codes, Counts, Inputs, Scores, chunks, count_table
 from modicum.learners.network import Network
 
-NETWORK, COUNTS, TREES, TOGETHER = "network", "counts", "boosted trees", "all together"
+NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
+TOGETHER, NAIVE = "all together", "naive guess"
 MEMBERS = (NETWORK, COUNTS, TREES)
 L2 = (0.0, 1e-4, 1e-3)  # the network's, tuned on validation records (papers/0 Appendix F)
 _VALIDATION = 0.2
@@ -53,8 +54,8 @@ class Portfolio:
 
     A fifth of the records (whole persons where `units` are given) is set aside. On it the network's L2 is chosen, and
     for each target the member: the first one, unless another guesses right more often there by more than two standard
-    errors of the difference, in which case the best of those. The members are then trained on all records. `members`
-    may name a part of the portfolio, which is how a single one is measured.
+    errors of the difference, in which case the best of those; the naive guess is among them. The members are then
+    trained on all records. `members` may name a part of the portfolio, which is how a single one is measured.
 
     Attributes
     ----------
@@ -80,12 +81,13 @@ class Portfolio:
         whole = [a + b for a, b in zip(first, second, strict=True)]
         needed = self.members if TOGETHER in self.chosen_ else set(self.chosen_)
         self._fitted = {name: self._trained(name, kept[name], inputs, whole) for name in self.members if name in needed}
+        self._naive = _Naive().fit(inputs, whole)
         return self
 
     def guess(self, inputs: Inputs, questions: Sequence[Question]) -> list[Codes]:
         """For each target the most likely possible value of every distinct row."""
         found: list[list[Codes]] = [[] for _ in questions]
-        for rows in chunks(len(inputs), sum(self._sizes)):
+        for rows in chunks(len(inputs), sum(self._sizes) + inputs.width):
             for i, scores in enumerate(self.predict(inputs[rows])):
                 found[i].append(best_guess(scores, questions[i].mask, rows))
         return [np.concatenate(parts) for parts in found]
@@ -93,16 +95,18 @@ class Portfolio:
     def predict(self, inputs: Inputs) -> list[Scores]:
         """The chances that the chosen member gives each value, one table per target."""
         scores = {name: learner.predict(inputs) for name, learner in self._fitted.items()}
-        return [
-            _mean([s[i] for s in scores.values()]) if name == TOGETHER else scores[name][i]
-            for i, name in enumerate(self.chosen_)
-        ]
+        if TOGETHER in self.chosen_:
+            scores[TOGETHER] = [_mean(each) for each in zip(*(scores[name] for name in self.members), strict=True)]
+        if NAIVE in self.chosen_:
+            scores[NAIVE] = self._naive.predict(inputs)
+        return [scores[name][i] for i, name in enumerate(self.chosen_)]
 
     def _set_aside(self, n: int, units: Codes | None) -> npt.NDArray[np.bool_]:
-        of_row: Any = np.arange(n) if units is None else units
+        alone = units is None or int(units.max()) == 0
+        of_row: Any = np.arange(n) if alone else units
         many = int(of_row.max()) + 1
         drawn = np.random.default_rng(self.random_state).permutation(many)
-        return (drawn < round(_VALIDATION * many))[of_row]
+        return (drawn < max(1, round(_VALIDATION * many)))[of_row]
 
     def _tried(
         self, inputs: Inputs, train: Sequence[Counts], validation: Sequence[Counts], questions: Sequence[Question]
@@ -118,6 +122,7 @@ class Portfolio:
             learners[name], hits[name] = tried[kept[name]], found[kept[name]]
         if len(self.members) > 1:
             hits[TOGETHER] = _hits(_Average(list(learners.values())), inputs, validation, questions)
+        hits[NAIVE] = _hits(_Naive().fit(inputs, train), inputs, validation, questions)
         return kept, hits
 
     def _trained(self, name: str, l2: float, inputs: Inputs, tables: Sequence[Counts]) -> Learner:
@@ -134,11 +139,11 @@ class Portfolio:
 def _hits(learner: Any, inputs: Inputs, tables: Sequence[Counts], questions: Sequence[Question]) -> list[Hits]:
     filled = _filled(tables)
     found: list[list[Codes]] = [[] for _ in questions]
-    for part in chunks(len(filled), sum(question.size for question in questions)):
+    for part in chunks(len(filled), sum(question.size for question in questions) + inputs.width):
         rows = filled[part]
         for i, scores in enumerate(learner.predict(inputs[rows])):
             found[i].append(best_guess(scores, questions[i].mask, rows))
-    guesses = [np.concatenate(parts) if parts else filled for parts in found]
+    guesses = [np.concatenate(parts) for parts in found]
     return [
         Hits(guess, np.asarray(table[filled, guess], dtype=np.float64))
         for table, guess in zip(tables, guesses, strict=True)
@@ -160,6 +165,17 @@ def _preferred(names: Sequence[str], hits: Sequence[Hits]) -> str:
         if ahead > max(doubt, lead):
             best, lead = name, ahead
     return best
+
+
+class _Naive:
+    """The shares of the values, whatever is seen: where nothing can be learned, no member should do worse."""
+
+    def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "_Naive":
+        self._shares = [np.asarray(table.sum(axis=0), dtype=np.float32) for table in counts]
+        return self
+
+    def predict(self, inputs: Inputs) -> list[Scores]:
+        return [np.tile(share / max(1.0, share.sum()), (len(inputs), 1)) for share in self._shares]
 
 
 class _Average:

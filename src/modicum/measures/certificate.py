@@ -11,8 +11,9 @@ inequality, with probability at least 1−δ over the holdout, no adversary that
     U + sqrt(ln(1/δ) / (2n))
 
 on fresh records, on average over people. It assumes that holdout and fresh records are independent draws from the same
-population. Where one person has several records (role `person`) only persons are assumed independent: changing one
-person with m_i records moves U by at most m_i/n, and 1/n becomes Σ m_i² / n².
+population. Where one person has several records (role `person`) only persons are assumed independent, given how many
+records each has: changing a person with m_i of them moves U by at most m_i/n, so that 1/n becomes Σ m_i² / n², and the
+average is over records.
 
 For m attributes and c candidates among which the certificate chose, δ = (1 − confidence) / (m·c), so that all claims
 hold together. A number is certified at the resolution of `modicum.table.targets`: ten bins, fixed on other records.
@@ -33,6 +34,7 @@ from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
+from modicum.table.values import plain
 
 Codes = npt.NDArray[np.int64]
 
@@ -67,6 +69,11 @@ class Certificate:
         return float(np.mean(list(self.bounds.values())))
 
     @property
+    def unit(self) -> str:
+        """What the average is over: people, or records where one person has several."""
+        return "people" if self.persons == self.records else "records"
+
+    @property
     def vacuous(self) -> list[str]:
         """The attributes about which the certificate says nothing: their bound is 1."""
         return [name for name, bound in self.bounds.items() if bound >= 1]
@@ -76,12 +83,12 @@ class Certificate:
         bound = self.bounds[attribute]
         return (
             f"With {self.confidence:.0%} confidence, no adversary that sees only the generalized record guesses "
-            f"{attribute!r} correctly for more than {bound:.1%} of people like those in the holdout, on average."
+            f"{attribute!r} correctly for more than {bound:.1%} of {self.unit} like those in the holdout, on average."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return {**asdict(self), "mean": self.mean}
+        return plain({**asdict(self), "mean": self.mean, "unit": self.unit})
 
 
 def certify(
@@ -126,8 +133,9 @@ def certify(
         raise ParameterError(
             f"The 'confidence' parameter must be a number between 0 and 1. Got {confidence!r} instead."
         )
-    if candidates < 1:
-        raise ParameterError(f"The 'candidates' parameter must be an int ≥ 1. Got {candidates!r} instead.")
+    for name, value, least in (("candidates", candidates, 1), ("bins", bins, 2)):
+        if not isinstance(value, int) or value < least:
+            raise ParameterError(f"The {name!r} parameter must be an int ≥ {least}. Got {value!r} instead.")
     attributes = personal_attributes(g.schema, personal)
     holdout = as_frame(X_holdout, g.names)
     if known is None and any(not g.schema[name].is_category for name in attributes):

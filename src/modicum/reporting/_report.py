@@ -2,9 +2,12 @@
 
 import json
 import os
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from modicum.errors import ParameterError
 from modicum.evaluation import Judgement
@@ -30,7 +33,9 @@ class Report:
         """One self-contained page: no script, nothing loaded from elsewhere."""
         from jinja2 import Environment, StrictUndefined  # deferred: only reports need it
 
-        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        environment = Environment(
+            autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_readable
+        )
         environment.filters |= {"percent": _percent, "number": _number, "interval": _interval, "share": _share}
         template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
         attributes = self.content["attributes"]
@@ -96,4 +101,13 @@ def _number(value: Any, digits: int = 3) -> str:
 
 
 def _interval(value: Any, digits: int = 1) -> str:
-    return "" if value is None else f"{value[0]:.{digits}%} to {value[1]:.{digits}%}"
+    if value is None or None in value:
+        return ""
+    return f"{value[0]:.{digits}%} to {value[1]:.{digits}%}"
+
+
+def _readable(value: Any) -> Any:
+    """Text without the characters that a page cannot show."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "".join("\ufffd" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in value)

@@ -3,80 +3,71 @@
 from typing import Any
 
 from modicum import __version__
+from modicum.errors import DataError
 from modicum.evaluation import Judgement
 from modicum.generalization.bins import AnyPartition, Groups
-from modicum.generalization.describe import AttributeLine
+from modicum.reporting.disclosure import described, few, tens, tens_up
 from modicum.table.codes import FEW
-
-FEW_TEXT = f"< {FEW}"
-
-LIMITS = (
-    "The adversary is the strongest of several that were tried, not the strongest there can be; the certificate holds "
-    "for every adversary, but only on average over people: a single person may be easier to guess than the mean.",
-    "Utility, attack and certificate speak of people like those in the test records; they assume that these are a "
-    "random sample of the people whose data will be collected.",
-    "The adversary sees the collected record and nothing else. Someone who knows more about a person can guess more.",
-    "A number or date counts as guessed when its tenth of the population is right.",
-)
 
 
 def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
-    """Everything a report shows, ready for JSON; counts under ten are given as "< 10"."""
-    utility = judged.utility.to_dict()
-    for group in utility["by_group"].values():
-        if group["records"] < FEW:
-            group |= {"records": FEW_TEXT, "error": None, "interval": None, "raw_error": None, "majority_error": None}
-    attack = judged.attack.to_dict()
-    del attack["seconds"]  # the same seed gives the same report
-    certificate = judged.certificate.to_dict()
-    certificate["mean_error"] = 1 - certificate["mean"]
+    """Everything a report shows, ready for JSON; what would tell of fewer than ten people is left out or rounded."""
     description = judged.description
+    records = description.records or 0
+    if records < FEW:
+        raise DataError(f"A report needs at least {FEW} test records, or it would tell of single people.")
     return {
         "modicum": "report",
         "version": 1,
         "modicum_version": __version__,
         "purpose": purpose,
-        "label": judged.generalization.schema.label,
+        "label": judged.label,
+        "classes": list(judged.classes),
         "decision": decision(judged),
         "warnings": _warnings(judged),
         "collected": {
             "attributes": len(description.attributes),
             "needed": len(judged.generalization.needed),
             "n_buckets": description.n_buckets,
-            "records": description.records,
+            "records": records,
             "groups": description.groups,
-            "smallest_group": _few(description.smallest_group or 0),
+            "smallest_group": few(description.smallest_group or 0),
         },
-        "attributes": [_attribute(line, judged) for line in description.attributes],
-        "utility": utility,
-        "attack": attack,
-        "certificate": certificate,
-        "limits": list(LIMITS),
+        "attributes": _attributes(judged, records),
+        "utility": _utility(judged),
+        "attack": _attack(judged, records),
+        "certificate": _certificate(judged),
+        "limits": _limits(judged),
     }
 
 
 def decision(judged: Judgement) -> str:
     """The decision in one sentence."""
     g, utility, attack = judged.generalization, judged.utility, judged.attack
-    label = f"{g.schema.label!r}" if g.schema.label else "the label"
     if not g.needed:
-        return f"To predict {label}, nothing is collected; the model can only guess the majority."
+        return f"To predict {judged.label!r}, nothing is collected; the model can only guess the majority."
     kept = sum(p.action == "kept" for p in g.partitions)
     detail = "none in full detail" if not kept else f"{kept} in full detail"
     return (
-        f"To predict {label}, ask for {len(g.needed)} of {len(g.names)} attributes, {detail}: the model is then wrong "
-        f"for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, {utility.majority_error:.1%} when "
-        f"always guessing the majority), while an adversary who sees the answers is wrong about {attack.error:.1%} of "
-        f"personal values ({attack.naive:.1%} without seeing them, {attack.raw:.0%} on raw data)."
+        f"To predict {judged.label!r}, ask for {len(g.needed)} of {len(g.names)} attributes, {detail}: the model is then "
+        f"wrong for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, {utility.majority_error:.1%} "
+        f"when always guessing the majority), while an adversary who sees the answers is wrong about "
+        f"{attack.error:.1%} of personal values ({attack.naive:.1%} without seeing them, {attack.raw:.0%} on raw data)."
     )
 
 
 def _warnings(judged: Judgement) -> list[str]:
     found = []
-    if judged.utility.is_weak:
+    utility = judged.utility
+    if utility.is_weak:
         found.append(
             f"Even the raw data barely predicts the label: it lowers the log-loss of the majority guess by only "
-            f"{max(0.0, judged.utility.raw_skill):.1%}, so keeping that skill means little."
+            f"{max(0.0, utility.raw_skill):.1%}, so keeping that skill means little."
+        )
+    elif utility.skill_kept > 1.02:
+        found.append(
+            "The model on minimized data predicts better than the one on raw data, which learned chance patterns: there "
+            "are few records for so much detail."
         )
     if (judged.description.smallest_group or 0) < FEW:
         found.append(
@@ -91,29 +82,46 @@ def _warnings(judged: Judgement) -> list[str]:
     return found
 
 
-def _attribute(line: AttributeLine, judged: Judgement) -> dict[str, Any]:
-    risk = judged.attack.by_attribute.get(line.name)
-    certified = judged.certificate.bounds.get(line.name)
-    records = judged.description.records or 0
-    values_of = _values(judged.generalization[line.name], len(line.buckets))
-    return {
-        "name": line.name,
-        "personal": line.personal,
-        "decision": line.action,
-        "n_buckets": line.n_buckets,
-        "values": judged.values[line.name],
-        "buckets": [
-            {"label": b.label, "takes": list(b.takes), "share": _few_share(b.share, records), "values": values}
-            for b, values in zip(line.buckets, values_of, strict=True)
-        ],
-        "adversary_error": None if risk is None else risk.error,
-        "adversary_interval": None if risk is None else list(risk.interval),
-        "naive_error": None if risk is None else risk.naive,
-        "raw_error": None if risk is None else risk.raw,
-        "method": None if risk is None else risk.method,
-        "certified_accuracy": certified,
-        "certified_error": None if certified is None else 1 - certified,
-    }
+def _limits(judged: Judgement) -> list[str]:
+    unit = judged.certificate.unit
+    return [
+        "The adversary is the strongest of several that were tried, not the strongest there can be; the certificate "
+        f"holds for every adversary, but only on average over {unit}: a single person may be easier to guess.",
+        "Utility, attack and certificate speak of people like those in the test records; they assume that these are a "
+        "random sample of the people whose data will be collected.",
+        "The adversary sees the collected record and nothing else. Someone who knows more about a person can guess "
+        "more.",
+        f"A number or date counts as guessed when it is placed in the right one of {judged.certificate.bins} ranges of "
+        "about equal frequency (fewer where it has fewer values).",
+    ]
+
+
+def _attributes(judged: Judgement, records: int) -> list[dict[str, Any]]:
+    attack = _attack(judged, records)["by_attribute"]
+    bounds = _certificate(judged)["bounds"]
+    found = []
+    for line in described(judged.description)["attributes"]:
+        name = line["name"]
+        risk, certified = attack.get(name), bounds.get(name)
+        values = _values(judged.generalization[name], len(line["buckets"]))
+        found.append(
+            {
+                "name": name,
+                "personal": risk is not None,
+                "decision": line["action"],
+                "n_buckets": line["n_buckets"],
+                "values": judged.values[name],
+                "buckets": [bucket | {"values": v} for bucket, v in zip(line["buckets"], values, strict=True)],
+                "adversary_error": None if risk is None else risk["error"],
+                "adversary_interval": None if risk is None else risk["interval"],
+                "naive_error": None if risk is None else risk["naive"],
+                "raw_error": None if risk is None else risk["raw"],
+                "method": None if risk is None else risk["method"],
+                "certified_accuracy": certified,
+                "certified_error": None if certified is None else 1 - certified,
+            }
+        )
+    return found
 
 
 def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
@@ -122,12 +130,29 @@ def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
     return [named[i] if i < len(named) else None for i in range(n)]
 
 
-def _few(count: int) -> int | str:
-    return count if count >= FEW else FEW_TEXT
+def _utility(judged: Judgement) -> dict[str, Any]:
+    content = judged.utility.to_dict()
+    large = {name: group for name, group in content["by_group"].items() if group["records"] >= FEW}
+    content["small_groups"] = len(content["by_group"]) - len(large)
+    for group in large.values():
+        n = group["records"]
+        group |= {key: tens(group[key], n) for key in ("error", "raw_error", "majority_error")}
+        group["records"] = few(n)
+    return content | {"by_group": large}
 
 
-def _few_share(share: float | None, records: int) -> float | str | None:
-    """A share of the records; one that stands for fewer than ten of them is given as "< 10"."""
-    if share is None or share == 0:
-        return share
-    return share if round(share * records) >= FEW else FEW_TEXT
+def _attack(judged: Judgement, records: int) -> dict[str, Any]:
+    content = judged.attack.to_dict()
+    del content["seconds"]  # the same seed gives the same report
+    for result in content["by_attribute"].values():
+        result |= {key: tens(result[key], records) for key in ("error", "naive")}
+    return content
+
+
+def _certificate(judged: Judgement) -> dict[str, Any]:
+    content = judged.certificate.to_dict()
+    n = judged.certificate.records
+    for key in ("bounds", "observed"):
+        content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
+    content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
+    return content | {"mean_error": 1 - content["mean"]}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.table.codes import Weights
 from modicum.table.values import Floats
 
@@ -39,6 +39,10 @@ class Labels:
     @classmethod
     def fit(cls, y: Any, bins: int | None = None, weights: Weights | None = None, name: str = "y") -> "Labels":
         """The classes of `y`; a number with many values only by `bins` groups of about equal size."""
+        if bins is not None and (not isinstance(bins, int) or not 2 <= bins <= MAX_CATEGORIES_OF_LABEL):
+            raise ParameterError(
+                f"The 'label_bins' parameter must be an int from 2 to {MAX_CATEGORIES_OF_LABEL}. Got {bins!r} instead."
+            )
         values = label_values(y, name=name)
         distinct, counts = _distinct(values, weights)
         if len(distinct) < 2:
@@ -70,6 +74,8 @@ class Labels:
         """Each record's class number; -1 for a class that was not there at fit."""
         values = label_values(y)
         if self.edges is not None:
+            if values.dtype.kind not in "iufb":
+                raise DataError(f"The label {label_name(y)!r} should be a number, as it was in the training data.")
             return np.searchsorted(self.edges, values.astype(np.float64), side="left").astype(np.int64)
         found = pd.Index(self.classes).get_indexer(pd.Index(values))
         return np.asarray(found, dtype=np.int64)

@@ -97,6 +97,11 @@ class Attribute(BaseModel):
             raise ValueError("its domain must be a lowest and a highest value")
 
     @property
+    def is_identifying(self) -> bool:
+        """Whether its values stand for single people: an identifier, or a person's number."""
+        return "identifier" in self.roles or "person" in self.roles
+
+    @property
     def is_category(self) -> bool:
         """Whether values are compared as text (`category` and `ordered`) rather than by size."""
         return self.kind in ("category", "ordered")

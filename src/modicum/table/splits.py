@@ -51,7 +51,11 @@ def split_rows(
     if n < 3:
         raise DataError(f"The data has {n} rows; splitting needs at least 3.")
     units = np.arange(n) if persons is None else _units(persons, n)
-    order = check_random_state(random_state).permutation(int(units.max()) + 1)
+    try:
+        random = check_random_state(random_state)
+    except ValueError:
+        raise ParameterError(f"The seed must be a whole number from 0 to 2**32 - 1. Got {random_state!r}.") from None
+    order = random.permutation(int(units.max()) + 1)
     sizes = np.bincount(units)[order]
     drawn = np.cumsum(sizes)
     n_test = int(np.searchsorted(drawn, round(test * n), side="right"))
