@@ -99,7 +99,7 @@ def minimize(
         out.print(
             f"\nChosen among {chosen['considered']} candidates on validation records: privacy {chosen['privacy']:g}, "
             f"{chosen['max_leaves']} leaves of at least {chosen['min_leaf']} records; it keeps "
-            f"{chosen['skill_kept']:.0%} of the skill, with an error of {chosen['error']:.1%} "
+            f"{round(chosen['skill_kept'], 2) + 0.0:.0%} of the skill, with an error of {chosen['error']:.1%} "
             f"(raw data {chosen['raw_error']:.1%}).",
             markup=False,
         )

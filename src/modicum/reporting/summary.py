@@ -8,6 +8,7 @@ from modicum.evaluation import Judgement
 from modicum.generalization.bins import AnyPartition, Groups
 from modicum.reporting.disclosure import described, few, tens, tens_up
 from modicum.table.codes import FEW
+from modicum.table.values import plain
 
 
 def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
@@ -16,7 +17,7 @@ def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
     records = description.records or 0
     if records < FEW:
         raise DataError(f"A report needs at least {FEW} test records, or it would tell of single people.")
-    return {
+    content = {
         "modicum": "report",
         "version": 1,
         "modicum_version": __version__,
@@ -39,6 +40,7 @@ def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
         "certificate": _certificate(judged),
         "limits": _limits(judged),
     }
+    return dict(plain(content))
 
 
 def decision(judged: Judgement) -> str:
@@ -49,8 +51,8 @@ def decision(judged: Judgement) -> str:
     kept = sum(p.action == "kept" for p in g.partitions)
     detail = "none in full detail" if not kept else f"{kept} in full detail"
     return (
-        f"To predict {judged.label!r}, ask for {len(g.needed)} of {len(g.names)} attributes, {detail}: the model is then "
-        f"wrong for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, {utility.majority_error:.1%} "
+        f"To predict {judged.label!r}, ask for {len(g.needed)} of {len(g.names)} attributes, {detail}: the model is "
+        f"then wrong for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, {utility.majority_error:.1%} "
         f"when always guessing the majority), while an adversary who sees the answers is wrong about "
         f"{attack.error:.1%} of personal values ({attack.naive:.1%} without seeing them, {attack.raw:.0%} on raw data)."
     )
@@ -66,8 +68,8 @@ def _warnings(judged: Judgement) -> list[str]:
         )
     elif utility.skill_kept > 1.02:
         found.append(
-            "The model on minimized data predicts better than the one on raw data, which learned chance patterns: there "
-            "are few records for so much detail."
+            "The model on minimized data predicts better than the one on raw data, which learned chance patterns: "
+            "there are few records for so much detail."
         )
     if (judged.description.smallest_group or 0) < FEW:
         found.append(
