@@ -52,9 +52,10 @@ def decision(judged: Judgement) -> str:
     detail = "none in full detail" if not kept else f"{kept} in full detail"
     return (
         f"To predict {judged.label!r}, ask for {len(g.needed)} of {len(g.names)} attributes, {detail}: the model is "
-        f"then wrong for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, {utility.majority_error:.1%} "
-        f"when always guessing the majority), while an adversary who sees the answers is wrong about "
-        f"{attack.error:.1%} of personal values ({attack.naive:.1%} without seeing them, {attack.raw:.0%} on raw data)."
+        f"then wrong for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, "
+        f"{utility.majority_error:.1%} when always guessing the majority), while an adversary who sees the answers is "
+        f"wrong about {attack.error:.1%} of personal values ({attack.naive:.1%} without seeing them, {attack.raw:.0%} "
+        "on raw data)."
     )
 
 
