@@ -29,6 +29,7 @@ from modicum.table.targets import Target
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
 SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F, and collecting nothing
 MIN_LEAF = (100, 20)
+_ROUNDING = 0.001  # of skill: a model that sees nothing may differ that much from the majority guess
 _NEAR = 0.15  # the quick model may be this much worse than the real one
 
 
@@ -167,7 +168,7 @@ class _Judge:
 
     def within(self, p: Predictions, slack: float = 0.0) -> bool:
         if self.keep is not None:
-            return self.skill(p) >= self.keep - slack
+            return self.skill(p) >= self.keep - slack - _ROUNDING
         return self.max_error is not None and p.error() <= self.max_error + slack
 
 

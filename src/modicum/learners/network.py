@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
+from threadpoolctl import threadpool_limits
 
 from modicum.learners.frequent import Frequent
 from modicum.learners.inputs import Counts, Inputs, Scores
@@ -50,7 +51,9 @@ class Network:
             _start(random, self.hidden, sum(answers)),
             np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6).astype(np.float32),
         ]
-        self._train(inputs, csr_array(hstack(tables, format="csr")), records / records.sum(), random)
+        # The matrices are small: threads would wait for each other longer than they work.
+        with threadpool_limits(1, user_api="blas"):
+            self._train(inputs, csr_array(hstack(tables, format="csr")), records / records.sum(), random)
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:

@@ -54,7 +54,7 @@ class Portfolio:
 
     A fifth of the records (whole persons where `units` are given) is set aside. On it the network's L2 is chosen, and
     for each target the member: the first one, unless another guesses right more often there by more than two standard
-    errors of the difference, in which case the best of those; the naive guess is among them. The members are then
+    errors of the difference (the naive guess: one), in which case the best of those. The members are then
     trained on all records. `members` may name a part of the portfolio, which is how a single one is measured.
 
     Attributes
@@ -156,12 +156,16 @@ def _filled(tables: Sequence[Counts]) -> npt.NDArray[np.int64]:
 
 
 def _preferred(names: Sequence[str], hits: Sequence[Hits]) -> str:
-    """The first member, or the best of those that are right more often by over two standard errors."""
+    """The first member, or the best of those that are clearly right more often.
+
+    Clearly is by over two standard errors of the difference; by over one for the naive guess, which no adversary should
+    fall behind.
+    """
     best, lead = names[0], 0.0
     for name, mine in zip(names[1:], hits[1:], strict=True):
         differs = mine.guess != hits[0].guess
         ahead = float((mine.right - hits[0].right).sum())
-        doubt = 2 * float(np.sqrt(((mine.right + hits[0].right) * differs).sum()))
+        doubt = (1 if name == NAIVE else 2) * float(np.sqrt(((mine.right + hits[0].right) * differs).sum()))
         if ahead > max(doubt, lead):
             best, lead = name, ahead
     return best
