@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.measures import Resampling, share_interval
+from modicum.measures import Resampling, mean_interval, share_interval
 
 
 def population(cells: int, values: int, lead: float, random: np.random.Generator) -> np.ndarray:
@@ -148,3 +148,25 @@ def test_resampling_keeps_a_person_together():
         lambda w: float(np.average(values, weights=w))
     )
     assert 2 < (persons[1] - persons[0]) / (rows[1] - rows[0]) < 4.5
+
+
+def test_an_interval_of_the_mean_knows_persons():
+    wrong = np.array([1] * 30 + [0] * 70)
+    assert mean_interval(wrong) == pytest.approx(share_interval(30, 100))
+    assert mean_interval(wrong, np.zeros(100, dtype=np.int64)) == (0.0, 1.0)
+    low, high = mean_interval(np.tile([1, 0, 0], 10), np.repeat(np.arange(10), 3))
+    assert low < 0.2 < 0.45 < high
+    low, high = mean_interval(np.zeros(50), np.repeat(np.arange(5), 10))
+    assert low == 0
+    assert high > 0.4
+
+
+def test_its_coverage_with_few_persons():
+    random = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        rate = random.beta(4, 8, 12)
+        units = np.repeat(np.arange(12), 10)
+        low, high = mean_interval((random.random(120) < rate[units]).astype(float), units)
+        covered.append(low <= 1 / 3 <= high)
+    assert np.mean(covered) > 0.92

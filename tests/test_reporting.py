@@ -113,23 +113,58 @@ def test_few_people_are_not_counted(judged):
 
 
 def test_no_share_can_be_turned_back_into_a_few_people(judged):
-    """Shares of attributes, buckets and groups stand for whole tens of people."""
+    """Shares of the whole, of attributes, buckets and groups stand for whole tens of people, intervals too."""
     content = md.report(judged).to_dict()
     n = content["collected"]["records"]
-    shares = [r[key] for r in content["attack"]["by_attribute"].values() for key in ("error", "naive")]
+    attack, utility, certificate = content["attack"], content["utility"], content["certificate"]
+    shares = [r[key] for r in attack["by_attribute"].values() for key in ("error", "naive")]
+    shares += [end for r in attack["by_attribute"].values() for end in r["interval"]]
     shares += [b["share"] for a in content["attributes"] for b in a["buckets"] if isinstance(b["share"], float)]
-    shares += list(content["certificate"]["observed"].values()) + list(content["certificate"]["naive"].values())
-    assert len(shares) > 10
+    shares += list(certificate["observed"].values()) + list(certificate["naive"].values())
+    shares += [utility["error"], utility["raw_error"], utility["majority_error"], *utility["interval"]]
+    assert len(shares) > 20
     for share in shares:
         assert share * n / 10 == pytest.approx(round(share * n / 10)) or share == 1
-    for name, bound in content["certificate"]["bounds"].items():
+    for group in utility["by_group"].values():
+        for share in (group["error"], *group["interval"]):
+            assert share * group["records"] / 10 == pytest.approx(round(share * group["records"] / 10)) or share == 1
+
+
+def test_rounding_keeps_what_is_claimed(judged):
+    """A bound stays a bound, a point lies in its interval, a mean is the mean of its rows."""
+    content = md.report(judged).to_dict()
+    attack, certificate = content["attack"], content["certificate"]
+    for name, bound in certificate["bounds"].items():
         assert bound >= judged.certificate.bounds[name]
+    for result in [*attack["by_attribute"].values(), attack, *content["utility"]["by_group"].values()]:
+        assert result["interval"][0] <= result["error"] <= result["interval"][1]
+    assert attack["error"] == pytest.approx(np.mean([r["error"] for r in attack["by_attribute"].values()]))
+    assert certificate["mean"] == pytest.approx(np.mean(list(certificate["bounds"].values())))
 
 
-def test_a_report_of_nine_people_is_refused(judged):
-    few = dataclasses.replace(judged, description=dataclasses.replace(judged.description, records=9))
-    with pytest.raises(md.errors.DataError, match="at least 10 test records"):
+def test_a_report_of_few_people_is_refused(judged):
+    few = dataclasses.replace(judged, description=dataclasses.replace(judged.description, records=99))
+    with pytest.raises(md.errors.DataError, match="at least 100"):
         md.report(few)
+
+
+def test_persons_are_counted_where_rows_are_not_people():
+    """A group of one person with 25 rows is not a group of 25."""
+    random = np.random.default_rng(0)
+    who = np.repeat(np.arange(80), 25)
+    X = pd.DataFrame({"site": np.where(who == 79, "rare", "usual"), "age": random.integers(18, 80, 2_000), "who": who})
+    y = pd.Series(X["age"] > 40)
+    schema = md.Schema.infer(X, person="who").replace("site", locked=True)
+    g = md.PrivacyTree(max_leaves=4, schema=schema).fit(X, y).generalization_
+    assert g.describe(X).smallest_group == 1
+    assert g.describe(X).persons == 80
+    judged = md.judge(g, X[:900], y[:900], X[900:], y[900:], by="site")
+    content = md.report(judged).to_dict()
+    assert "site: rare" not in content["utility"]["by_group"]
+    assert content["collected"]["smallest_group"] == "< 10"
+    assert {b["label"]: b["share"] for b in content["attributes"][0]["buckets"]}["rare"] == "< 10"
+    assert content["unit"] == "records"
+    assert "of records (" in content["decision"]
 
 
 def test_each_attribute_has_its_decision_risk_and_certificate(judged):

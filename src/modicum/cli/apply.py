@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, names, out
+from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, check_places, names, out
 from modicum.errors import DataError
 from modicum.generalization import Generalization, load
 from modicum.generalization.bins import Dropped
@@ -30,6 +30,7 @@ def apply(
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
     g = load(artifact)
     file_format(output)
+    check_places([artifact], output)
     with connected() as connection, replacing(output) as temporary:
         everything = scan_table(connection, file, g.schema, missing=missing or (), only=g.needed)
         kept = names(keep_columns, everything.columns) or []

@@ -14,8 +14,9 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("demo-output"),
 ) -> None:
     """Minimize the embedded Adult census data: who earns more than 50,000 dollars a year?"""
-    from modicum.cli.judging import judged_on, show_judgement, split_for, write_report
+    from modicum.cli.judging import judged_on, show_report, split_for, write_report
     from modicum.minimizers import PrivacyTree
+    from modicum.reporting import report
 
     output.mkdir(parents=True, exist_ok=True)
     adult = load_adult()
@@ -25,9 +26,10 @@ def demo(
     g = method.generalization_
     judged = judged_on(g, adult.X, adult.y, parts, by=["sex", "race"])
     g.save(output / "generalization.json")
-    write_report(judged, output / "report.html", "Who earns more than 50,000 dollars a year? (US census, 1994)")
+    made = report(judged, "Who earns more than 50,000 dollars a year? (US census, 1994)")
+    write_report(made, output / "report.html")
     out.print("To predict who earns more than 50,000 dollars a year, a form would ask:\n", markup=False)
     show_description(judged.description, out)
     out.print()
-    show_judgement(judged, out)
+    show_report(made, out)
     out.print(f"\nWritten to {output}: generalization.json, report.html, report.json.", markup=False)

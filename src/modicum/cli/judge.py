@@ -41,14 +41,14 @@ def judge(
     FILE holds full records. 60% of them are learned from, by the classifier and by the adversary; 30% are judged. With
     the seed of `minimize` these are records that the generalization was not made from.
     """
-    from modicum.cli.judging import judged_file, show_judgement
+    from modicum.cli.judging import judged_file, show_report
     from modicum.reporting import report
 
-    judged = judged_file(artifact, file, label, missing, by, label_bins, confidence, seed)
+    made = report(judged_file(artifact, file, label, missing, by, label_bins, confidence, seed))
     if as_json:
-        typer.echo(json.dumps(report(judged).to_dict(), allow_nan=False))
+        typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:
-        show_judgement(judged, out)
+        show_report(made, out)
 
 
 def report(
@@ -66,9 +66,12 @@ def report(
     missing: MissingOption = None,
 ) -> None:
     """Judge a generalization and write the report: one page that opens offline, and the same numbers as JSON."""
+    from modicum import reporting
     from modicum.cli.judging import judged_file, write_report
 
     check_places([artifact, file], report=output)
-    made = write_report(judged_file(artifact, file, label, missing, by, label_bins, confidence, seed), output, purpose)
+    judged = judged_file(artifact, file, label, missing, by, label_bins, confidence, seed)
+    made = reporting.report(judged, purpose)
+    write_report(made, output)
     out.print(printable(made.to_dict()["decision"]))
     out.print(f"\nWritten to {output} and {output.with_suffix('.json')}.", markup=False)

@@ -12,8 +12,8 @@ from modicum.cli.tables import printable
 from modicum.errors import DataError
 from modicum.evaluation import Judgement, judge
 from modicum.generalization import Generalization, load
-from modicum.reporting import Report, report
-from modicum.reporting.summary import decision
+from modicum.reporting import Report
+from modicum.reporting.summary import check_size
 from modicum.table.splits import Split, split_rows
 
 
@@ -53,6 +53,7 @@ def judged_on(
     seed: int = 0,
 ) -> Judgement:
     """The judgement on the test part, after learning from the training part."""
+    check_size(len(parts.test))
     with notes.status("Judging what is lost and what could leak …"):
         return judge(
             g,
@@ -67,54 +68,56 @@ def judged_on(
         )
 
 
-def write_report(judged: Judgement, path: Path, purpose: str | None = None) -> Report:
+def write_report(content: Report, path: Path) -> None:
     """The report as HTML, and the same numbers as JSON beside it."""
-    made = report(judged, purpose)
-    made.save(path)
-    made.save(path.with_suffix(".json"))
-    return made
+    content.save(path)
+    content.save(path.with_suffix(".json"))
 
 
-def show_judgement(judged: Judgement, console: Console) -> None:
-    """The decision in one sentence and the risk of each personal attribute."""
-    utility, attack, certificate = judged.utility, judged.attack, judged.certificate
-    console.print(printable(decision(judged)))
+def show_report(made: Report, console: Console) -> None:
+    """The decision in one sentence and the risk of each personal attribute: the report's numbers on the terminal."""
+    content = made.to_dict()
+    utility, attack, certificate = content["utility"], content["attack"], content["certificate"]
+    console.print(printable(content["decision"]))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("personal attribute", max_width=28, min_width=18, overflow="fold")
     for title in ("adversary's error", "95% interval", "naive", "certified"):
         table.add_column(title, justify="right", no_wrap=True)
-    for name, risk in attack.by_attribute.items():
-        interval = f"{risk.interval[0]:.1%} to {risk.interval[1]:.1%}"
-        floor = f"{1 - certificate.bounds[name]:.1%}"
-        table.add_row(printable(name), f"{risk.error:.1%}", interval, f"{risk.naive:.1%}", floor)
-    low, high = attack.interval
-    table.add_row(
-        Text("mean", style="bold"),
-        f"{attack.error:.1%}",
-        f"{low:.1%} to {high:.1%}",
-        f"{attack.naive:.1%}",
-        f"{1 - certificate.mean:.1%}",
-    )
+    for name, risk in attack["by_attribute"].items():
+        table.add_row(printable(name), *_row(risk, 1 - certificate["bounds"][name]))
+    table.add_row(Text("mean", style="bold"), *_row(attack, certificate["mean_error"]))
     console.print(table)
     console.print()
-    low, high = utility.skill_interval
-    skill = "–" if utility.skill_kept != utility.skill_kept else f"{utility.skill_kept:.0%}"
-    skill += f" ({low:.0%} to {high:.0%})" if low == low else ""
     console.print(
-        f"Model: error {utility.error:.1%} ({utility.interval[0]:.1%} to {utility.interval[1]:.1%}), raw data "
-        f"{utility.raw_error:.1%}, majority guess {utility.majority_error:.1%}; skill kept {skill}.",
+        f"Model: error {utility['error']:.1%} ({_ends(utility['interval'])}), raw data {utility['raw_error']:.1%}, "
+        f"majority guess {utility['majority_error']:.1%}; skill kept {_skill(utility)}.",
         markup=False,
     )
-    if utility.is_weak:
-        console.print("Even the raw data barely predicts this label.", markup=False)
-    if utility.worst_group is not None:
-        worst = utility.by_group[utility.worst_group]
-        console.print(
-            printable(f"Highest error: {utility.worst_group}, {worst.error:.1%} of {worst.records:,} records.")
-        )
+    if utility["worst_group"] is not None:
+        worst = utility["by_group"][utility["worst_group"]]
+        where = f"{utility['worst_group']}, {worst['error']:.1%} of {worst['records']:,} records"
+        console.print(printable(f"Highest error: {where}."))
     console.print(
-        "An error is the share of people guessed wrong: higher is safer. No adversary is below the certified one, on "
-        f"average over {certificate.unit} like these, with {certificate.confidence:.0%} confidence.",
+        f"An error is the share of {content['unit']} guessed wrong: higher is safer. With "
+        f"{certificate['confidence']:.0%} confidence no adversary who sees only the collected record is below the "
+        f"certified one, on average over {certificate['unit']} like these.",
         markup=False,
     )
+    for warning in content["warnings"]:
+        console.print(printable(f"Note: {warning}"))
+
+
+def _row(risk: dict[str, Any], certified: float) -> tuple[str, str, str, str]:
+    return f"{risk['error']:.1%}", _ends(risk["interval"]), f"{risk['naive']:.1%}", f"{certified:.1%}"
+
+
+def _ends(interval: list[float] | None) -> str:
+    return "–" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}"
+
+
+def _skill(utility: dict[str, Any]) -> str:
+    if utility["skill_kept"] is None:
+        return "–"
+    low, high = utility["skill_interval"]
+    return f"{utility['skill_kept']:.0%}" + ("" if low is None else f" ({low:.0%} to {high:.0%})")

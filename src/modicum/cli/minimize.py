@@ -25,6 +25,7 @@ from modicum.errors import ParameterError
 from modicum.generalization import Generalization
 from modicum.reporting.disclosure import described
 from modicum.table.splits import Split
+from modicum.table.values import plain
 
 Names = list[str] | None
 
@@ -67,7 +68,9 @@ def minimize(
     Learns from 60% of the rows, chooses on 10% (with --keep or --max-error), and reports on 30% that had no part in
     either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
     """
-    from modicum.cli.judging import judged_on, show_judgement, split_for, write_report
+    from modicum.cli.judging import judged_on, show_report, split_for, write_report
+    from modicum.reporting import report as make_report
+    from modicum.reporting.summary import check_size
 
     check_places([file, *([schema] if schema else [])], output, report)
     if by and report is None:
@@ -76,6 +79,8 @@ def minimize(
         file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
     )
     parts = split_for(X, y, found.person, seed)
+    if report is not None:
+        check_size(len(parts.test))
     given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
     settings = {name: value for name, value in given.items() if value is not None}
     if keep is None and max_error is None:
@@ -83,31 +88,36 @@ def minimize(
     else:
         g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
     description = g.describe(X.iloc[parts.test])
-    judged = None
+    made = None
     if report is not None:
-        judged = judged_on(g, X, y, parts, by=by, label_bins=label_bins, seed=seed)
-        write_report(judged, report)
+        made = make_report(judged_on(g, X, y, parts, by=by, label_bins=label_bins, seed=seed))
+        write_report(made, report)
     g.save(output)
+    open_questions = tuple(s for s in found.suggestions if not found[s.attribute].is_identifying)
     if as_json:
-        suggestions = [suggestion.model_dump() for suggestion in found.suggestions]
+        suggestions = [suggestion.model_dump() for suggestion in open_questions]
         content = {"output": str(output), **described(description), "suggestions": suggestions, "search": chosen}
         typer.echo(json.dumps(content))
         return
-    show_suggestions(found.suggestions, out)
+    show_suggestions(open_questions, out)
     show_description(description, out)
     if chosen is not None:
         out.print(
             f"\nChosen among {chosen['considered']} candidates on validation records: privacy {chosen['privacy']:g}, "
             f"{chosen['max_leaves']} leaves of at least {chosen['min_leaf']} records; it keeps "
-            f"{round(chosen['skill_kept'], 2) + 0.0:.0%} of the skill, with an error of {chosen['error']:.1%} "
+            f"{_share(chosen['skill_kept'])} of the skill, with an error of {chosen['error']:.1%} "
             f"(raw data {chosen['raw_error']:.1%}).",
             markup=False,
         )
-    if judged is not None:
+    if made is not None:
         out.print()
-        show_judgement(judged, out)
+        show_report(made, out)
         out.print(f"\nReport: {report}", markup=False)
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
+
+
+def _share(value: float | None) -> str:
+    return "none" if value is None else f"{round(value, 2) + 0.0:.0%}"
 
 
 def _fitted(
@@ -162,7 +172,7 @@ def _searched(
         "min_leaf": best.min_leaf,
         "considered": found.considered,
         "error": best.error,
-        "skill_kept": best.skill_kept,
+        "skill_kept": plain(best.skill_kept),
         "adversary_error": best.adversary_error,
         "raw_error": found.raw_error,
         "majority_error": found.majority_error,

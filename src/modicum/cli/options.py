@@ -48,7 +48,8 @@ def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: P
     taken = [os.path.realpath(path) for path in [*inputs, *outputs]]
     for path in outputs:
         if taken.count(os.path.realpath(path)) > 1:
-            raise ParameterError(f"The file {str(path)!r} would be written over by another result, or is an input.")
+            why = " (the report's numbers go to a .json beside it)" if report is not None else ""
+            raise ParameterError(f"The file {str(path)!r} would be written twice, or over an input{why}.")
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | None:

@@ -10,11 +10,12 @@ from sklearn.metrics import get_scorer
 
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.grouping import group_names
-from modicum.evaluation.models import Codes, Floats, Model, model_on, raw_generalization
+from modicum.evaluation.models import Codes, Floats, model_on, raw_generalization
 from modicum.evaluation.scores import Predictions
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import Interval, Resampling, mean_interval
+from modicum.table.codes import FEW
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import person_codes
@@ -37,9 +38,10 @@ class Score:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """The error within one group of test records."""
+    """The error within one group of test records; without a person column each record is a person."""
 
     records: int
+    persons: int
     error: float
     interval: Interval
     raw_error: float
@@ -86,8 +88,8 @@ class Utility:
 
     @property
     def worst_group(self) -> str | None:
-        """The group of at least ten records with the highest error."""
-        large = [name for name, score in self.by_group.items() if score.records >= 10]
+        """The group of at least ten persons with the highest error."""
+        large = [name for name, score in self.by_group.items() if score.persons >= FEW]
         return max(large, key=lambda name: self.by_group[name].error, default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,12 +148,10 @@ def utility(
         raise DataError("The test data has no rows.")
     classes = len(labels)
     names = None if by is None else group_names(by, test, g.schema)
-    models = {
-        "minimized": model_on(g, estimator, classes, random_state).fit(train, y),
-        "raw": model_on(raw_generalization(train, g.schema), estimator, classes, random_state).fit(train, y),
-        "majority": _Prior(y, classes),
-    }
+    shown = {"minimized": g, "raw": raw_generalization(train, g.schema)}
+    models = {name: model_on(one, estimator, classes, random_state).fit(train, y) for name, one in shown.items()}
     chances = {name: model.predict_proba(test) for name, model in models.items()}
+    chances["majority"] = np.tile(np.bincount(y, minlength=classes) / len(y), (len(test), 1))
     found = {name: Predictions(c, truth) for name, c in chances.items()}
     persons = person_codes(g.schema, test)
     resampling = Resampling(len(test), persons, _draws(len(test), classes), random_state)
@@ -164,7 +164,7 @@ def utility(
         interval=scores["error"].interval or (0.0, 1.0),
         raw_error=scores["error"].raw,
         majority_error=scores["error"].majority,
-        skill_kept=skill_kept(*(found[name].log_loss() for name in models)),
+        skill_kept=skill_kept(*(p.log_loss() for p in found.values())),
         skill_interval=kept,
         scores=scores,
         records=len(test),
@@ -172,19 +172,6 @@ def utility(
         estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
         by_group={} if names is None else _by_group(found, names, persons),
     )
-
-
-class _Prior:
-    """Always the training data's class shares."""
-
-    def __init__(self, y: Codes, n_classes: int) -> None:
-        self.share = np.bincount(y, minlength=n_classes) / len(y)
-
-    def fit(self, X: Any, y: Codes) -> "Model":
-        return self
-
-    def predict_proba(self, X: Any) -> Floats:
-        return np.tile(self.share, (len(X), 1))
 
 
 def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict[str, Score], Interval]:
@@ -229,7 +216,8 @@ def _by_group(
         errors = [float(p.wrong[members].mean()) for p in found.values()]
         units = None if persons is None else np.unique(persons[members], return_inverse=True)[1]
         interval = mean_interval(found["minimized"].wrong[members], units)
-        groups[name] = GroupScore(n, errors[0], interval, errors[1], errors[2])
+        many = n if units is None else int(units.max()) + 1
+        groups[name] = GroupScore(n, many, errors[0], interval, errors[1], errors[2])
     return groups
 
 

@@ -123,17 +123,20 @@ class _Trees:
 
     def _matrix(self, X: Any) -> Floats:
         inputs = Inputs.of(self.g, X)
-        if self.is_constant:
-            return np.zeros((len(inputs), 1))
         return np.hstack([inputs.codes, inputs.numbers])
 
     def fit(self, X: Any, y: Codes) -> "_Trees":
+        self.share = np.bincount(y, minlength=self.n_classes) / len(y)
+        if self.is_constant:
+            return self
         # The part that stops the boosting in time is drawn by class, which needs a few records of each.
         self.model.set_params(early_stopping=int(np.bincount(y)[np.unique(y)].min()) >= _STOPPABLE)
         self.model.fit(self._matrix(X), y)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
+        if self.is_constant:
+            return np.tile(self.share, (len(X), 1))
         return _all_classes(self.model.predict_proba(self._matrix(X)), self.model.classes_, self.n_classes)
 
 

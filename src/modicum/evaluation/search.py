@@ -29,7 +29,6 @@ from modicum.table.targets import Target
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
 SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F, and collecting nothing
 MIN_LEAF = (100, 20)
-_ROUNDING = 0.001  # of skill: a model that sees nothing may differ that much from the majority guess
 _NEAR = 0.15  # the quick model may be this much worse than the real one
 
 
@@ -133,8 +132,10 @@ def most_private(
         )
     best: Candidate | None = None
     considered = 0
-    for leaf in _possible_leaves(min_leaf, len(X_train)):
-        made = list(_made(X_train, y_train, schema, privacy, sizes, leaf, label_bins))
+    for leaf in min_leaf:
+        # Records too few to be split can still be left uncollected.
+        fitting = [size for size in sizes if size == 1 or 2 * leaf <= len(X_train)]
+        made = list(_made(X_train, y_train, schema, privacy, fitting, leaf, label_bins)) if fitting else []
         considered += len(made)
         near = [m for m in progress(made, "Trying candidates") if judge.within(_quick(m.g, task), _NEAR)]
         leaks = [(m, _adversary_error(m.g, task)) for m in progress(near, "Attacking candidates")]
@@ -168,7 +169,7 @@ class _Judge:
 
     def within(self, p: Predictions, slack: float = 0.0) -> bool:
         if self.keep is not None:
-            return self.skill(p) >= self.keep - slack - _ROUNDING
+            return self.skill(p) >= self.keep - slack
         return self.max_error is not None and p.error() <= self.max_error + slack
 
 
@@ -180,14 +181,12 @@ def _check(keep: float | None, max_error: float | None) -> None:
         raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
 
 
-def _possible_leaves(min_leaf: Sequence[int], n: int) -> Sequence[int]:
-    """The leaf sizes that can split the training records; the smallest where none can, so that its reason is told."""
-    return [leaf for leaf in min_leaf if 2 * leaf <= n] or [min(min_leaf)]
-
-
 def _out_of_reach(best: Candidate | None, keep: float | None, raw: Predictions) -> str:
     if best is None:
-        return f"No candidate comes near the target; raw data has an error of {raw.error():.3f}."
+        return (
+            f"No candidate comes near the target; raw data has an error of {raw.error():.3f}. Ask for less, or allow "
+            "smaller leaves (min_leaf)."
+        )
     if keep is not None:
         wanted, reached = f"keeps {keep:.0%} of the raw model's skill", f"keeps {best.skill_kept:.0%}"
     else:

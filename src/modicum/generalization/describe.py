@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modicum.generalization.bins import AnyPartition, FullDetail
+from modicum.generalization.bins import AnyPartition, Codes, FullDetail
+from modicum.table.codes import FEW
 from modicum.table.frames import as_frame
-from modicum.table.groups import group_sizes
+from modicum.table.groups import group_rows
+from modicum.table.roles import person_codes
 
 if TYPE_CHECKING:
     from modicum.generalization.core import Generalization
@@ -17,11 +19,12 @@ _ACTIONS = {"dropped": "not collected", "coarsened": "coarsened", "kept": "kept"
 
 @dataclass(frozen=True)
 class BucketLine:
-    """One bucket: its label, what else it takes (unseen or missing values), its share of the records where known."""
+    """One bucket: its label, what else it takes (unseen or missing values), its share of the records, its persons."""
 
     label: str
     takes: tuple[str, ...] = ()
     share: float | None = None
+    persons: int | None = None
 
 
 @dataclass(frozen=True)
@@ -39,15 +42,22 @@ class AttributeLine:
 class Description:
     """What a generalization asks of a person; `str()` gives a table, `to_dict()` plain data.
 
-    `smallest_group` is the number of records that share the rarest combination of buckets, and `groups` how many
-    combinations occur; both need records. A tree leaf of 100 records is not a group of 100.
+    `smallest_group` is the number of persons that share the rarest combination of buckets, and `groups` how many
+    combinations occur; both need records. Without a person column each record is a person. A tree leaf of 100 records
+    is not a group of 100.
     """
 
     attributes: tuple[AttributeLine, ...]
     n_buckets: int
     records: int | None = None
+    persons: int | None = None
     groups: int | None = None
     smallest_group: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What the numbers count: people, or records where one person has several."""
+        return "people" if self.persons == self.records else "records"
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -89,13 +99,17 @@ def percent(share: float) -> str:
 
 def summary_text(description: Description) -> str:
     """The last line: how much is asked in all, and how small the smallest group is."""
-    dropped = sum(line.action == "not collected" for line in description.attributes)
+    asked = [line for line in description.attributes if line.action != "not collected"]
     total = len(description.attributes)
-    text = f"{dropped} of {total} attributes not collected; {description.n_buckets} buckets in all."
+    buckets = sum(line.n_buckets for line in asked)
+    text = f"{total - len(asked)} of {total} attributes not collected; " + (
+        f"{buckets} buckets for the others." if asked else "nothing is asked."
+    )
     if description.records is None:
         return text
     smallest = description.smallest_group or 0
-    shown = "fewer than 10 records" if smallest < 10 else f"{smallest:,} records"
+    unit = "records" if description.unit == "people" else "persons"
+    shown = f"fewer than {FEW} {unit}" if smallest < FEW else f"{smallest:,} {unit}"
     return (
         f"{text} {description.records:,} records fall into {description.groups:,} different combinations; "
         f"the rarest holds {shown}."
@@ -110,19 +124,30 @@ def describe(g: "Generalization", X: Any = None) -> Description:
         return Description(lines, g.n_buckets)
     frame = as_frame(X, g.names)
     codes = g.codes(frame)
-    lines = tuple(_line(p, p.name in personal, codes[:, j]) for j, p in enumerate(g.partitions))
-    sizes = group_sizes(codes)
-    return Description(lines, g.n_buckets, len(frame), len(sizes), int(sizes.min()) if len(sizes) else 0)
+    persons = person_codes(g.schema, frame)
+    lines = tuple(_line(p, p.name in personal, codes[:, j], persons) for j, p in enumerate(g.partitions))
+    sizes = persons_in(group_rows(codes), persons)
+    many = len(frame) if persons is None else int(persons.max(initial=-1)) + 1
+    return Description(lines, g.n_buckets, len(frame), many, len(sizes), int(sizes.min()) if len(sizes) else 0)
 
 
-def _line(partition: AnyPartition, personal: bool, codes: Any) -> AttributeLine:
+def persons_in(groups: Codes, persons: Codes | None, n_groups: int = 0) -> Codes:
+    """How many different persons each group holds; without persons, how many records."""
+    if persons is not None:
+        width = int(persons.max(initial=0)) + 1
+        groups = np.unique(groups * width + persons) // width
+    return np.bincount(groups, minlength=n_groups)
+
+
+def _line(partition: AnyPartition, personal: bool, codes: Any, persons: Codes | None = None) -> AttributeLine:
     labels = partition.labels
     takes = [bucket.takes for bucket in getattr(partition, "buckets", ())] + [()] * len(labels)
     if codes is None or isinstance(partition, FullDetail):
         buckets = tuple(BucketLine(labels[i], takes[i]) for i in range(min(len(labels), partition.n_buckets)))
     else:
         shares = np.bincount(codes, minlength=len(labels)) / max(1, len(codes))
+        people = persons_in(codes, persons, len(labels))
         shown = [i for i in range(len(labels)) if i < partition.n_buckets or shares[i] > 0]
-        buckets = tuple(BucketLine(labels[i], takes[i], round(float(shares[i]), 6)) for i in shown)
+        buckets = tuple(BucketLine(labels[i], takes[i], round(float(shares[i]), 6), int(people[i])) for i in shown)
     action = _ACTIONS[partition.action]
     return AttributeLine(partition.name, personal, action, partition.n_buckets, buckets)

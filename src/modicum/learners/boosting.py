@@ -19,9 +19,10 @@ class BoostedTrees:
     """Multinomial gradient boosting (Friedman 2001) on cells with counts.
 
     Each step fits one regression tree to what the current chances miss, n_zv/n_z − p_v(z), weighted by n_z, and moves
-    the scores of each leaf by a damped Newton step. A leaf holds at least `min_records` records, however few cells
-    these are. Targets with more than 64 values learn the most frequent 64 and share the rest out by frequency. Of more
-    than 10,000 cells a random part is kept: cell z with chance π_z = min(1, 10,000 · n_z/n), at weight n_z/π_z.
+    the scores of each leaf by a damped Newton step. A leaf holds at least `min_records` of the records it learns from,
+    however few cells these are. Targets with more than 64 values learn the most frequent 64 and share the rest out by
+    frequency. Of more than 10,000 cells a random part is kept: cell z with chance π_z = min(1, 10,000 · n_z/n), at
+    weight n_z/π_z.
     """
 
     def __init__(self, steps: int = 30, rate: float = 0.3, depth: int = 5, min_records: float = 20) -> None:
@@ -69,9 +70,12 @@ class _Booster:
         self.frequent = Frequent(table, _MOST_VALUES)
         self.start = np.log(self.frequent.places)
         self.trees: list[tuple[DecisionTreeRegressor, npt.NDArray[np.float64]]] = []
-        self._grow(settings, X, self.frequent.pooled(table)[kept].toarray() * scale[:, None])
+        least = settings.min_records * float(scale.max(initial=1.0))
+        self._grow(settings, X, self.frequent.pooled(table)[kept].toarray() * scale[:, None], least)
 
-    def _grow(self, settings: BoostedTrees, X: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64]) -> None:
+    def _grow(
+        self, settings: BoostedTrees, X: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64], least: float
+    ) -> None:
         n = wanted.sum(axis=1)
         filled = n > 0
         X, wanted, n = X[filled], wanted[filled], n[filled]
@@ -83,7 +87,7 @@ class _Booster:
             missed = wanted / n[:, None] - chances
             tree = DecisionTreeRegressor(
                 max_depth=settings.depth,
-                min_weight_fraction_leaf=min(0.5, settings.min_records / n.sum()),
+                min_weight_fraction_leaf=min(0.5, least / n.sum()),
                 random_state=0,
             ).fit(X, missed, sample_weight=n)
             leaf = tree.apply(X)

@@ -55,12 +55,6 @@ class Inputs:
     def __getitem__(self, rows: Any) -> "Inputs":
         return Inputs(self.codes[rows], self.sizes, self.numbers[rows])
 
-    def beside(self, other: "Inputs") -> "Inputs":
-        """The columns of both."""
-        return Inputs(
-            np.hstack([self.codes, other.codes]), self.sizes + other.sizes, np.hstack([self.numbers, other.numbers])
-        )
-
     def distinct(self) -> tuple["Inputs", Codes]:
         """The distinct rows, and for each row which of them it is."""
         cells = group_rows(np.hstack([self.codes, (self.numbers + 0.0).view(np.int64)]))
@@ -68,11 +62,10 @@ class Inputs:
         return self[first], cells
 
 
-def count_table(cells: Codes, values: Codes, shape: tuple[int, int], weights: Any = None) -> Counts:
+def count_table(cells: Codes, values: Codes, shape: tuple[int, int]) -> Counts:
     """How many records of each cell have each value; a negative value is left out."""
     known = values >= 0
-    ones = np.ones(int(known.sum())) if weights is None else np.asarray(weights, dtype=np.float64)[known]
-    return csr_array((ones, (cells[known], values[known])), shape=shape)
+    return csr_array((np.ones(int(known.sum())), (cells[known], values[known])), shape=shape)
 
 
 def chunks(n: int, width: int, cells: int = 20_000_000) -> Sequence[slice]:

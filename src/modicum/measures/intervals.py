@@ -26,8 +26,10 @@ def share_interval(hits: float, n: float, level: float = LEVEL) -> Interval:
     """
     if n <= 0:
         raise ParameterError("An interval needs at least one record.")
-    z = _normal_quantile((1 + level) / 2)
-    share = hits / n
+    return _wilson(hits / n, n, _normal_quantile((1 + level) / 2))
+
+
+def _wilson(share: float, n: float, z: float) -> Interval:
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # Rounding must not push the share itself out at 0 and 1.
@@ -40,14 +42,21 @@ def _normal_quantile(p: float) -> float:
     return NormalDist().inv_cdf(p)
 
 
+def _student_quantile(p: float, freedom: int) -> float:
+    from scipy.stats import t  # deferred: it takes long to import
+
+    return float(t.ppf(p, freedom))
+
+
 def mean_interval(
     values: npt.NDArray[Any], units: npt.NDArray[np.int64] | None = None, level: float = LEVEL
 ) -> Interval:
     """An interval for the mean of values from 0 to 1; rows that share a unit (one person's) are not independent.
 
     Wilson's interval for the number of independent yes/no records whose share would vary as much as this mean:
-    n' = p(1−p) / Var(mean), with Var(mean) = Σ_units (Σ_{i in unit} (x_i − p))² / n². Where nothing varies, n' is the
-    number of units. For yes/no values without units it is Wilson's interval itself.
+    n' = p(1−p) / Var(mean), with Var(mean) = Σ_units (Σ_{i in unit} (x_i − p))² / n², but no more than there are rows;
+    where the units do not differ, n' is their number. With few units Student's t takes the place of the normal
+    distribution, and one unit alone says nothing. For yes/no values without units it is Wilson's interval itself.
 
     Examples
     --------
@@ -57,17 +66,20 @@ def mean_interval(
     >>> bool(np.allclose(mean_interval(wrong), share_interval(30, 100)))
     True
     >>> five_rows_each = mean_interval(np.repeat(wrong, 5), units=np.repeat(np.arange(100), 5))
-    >>> bool(np.allclose(five_rows_each, share_interval(30, 100)))
+    >>> bool(np.allclose(five_rows_each, share_interval(30, 100), atol=0.002))
     True
     """
     n = len(values)
     p = float(np.mean(values))
-    alone = n if units is None else int(units.max()) + 1
+    many = n if units is None else int(units.max()) + 1
+    if units is not None and many < 2:
+        return 0.0, 1.0
     off = values - p
     sums = off if units is None else np.bincount(units, weights=off)
     variance = float((sums**2).sum()) / n**2
-    effective = p * (1 - p) / variance if variance > 0 else alone
-    return share_interval(p * effective, effective, level)
+    effective = min(n, p * (1 - p) / variance) if variance > 1e-12 else many
+    z = _normal_quantile((1 + level) / 2) if units is None else _student_quantile((1 + level) / 2, many - 1)
+    return _wilson(p, effective, z)
 
 
 @dataclass(frozen=True)

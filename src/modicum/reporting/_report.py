@@ -91,7 +91,7 @@ def _percent(value: Any, digits: int = 1) -> str:
 
 def _share(value: float | str) -> str:
     """A bucket's share of the records."""
-    return f"{value} people" if isinstance(value, str) else percent(value)
+    return value if isinstance(value, str) else percent(value)
 
 
 def _number(value: Any, digits: int = 3) -> str:

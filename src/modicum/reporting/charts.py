@@ -106,7 +106,7 @@ def _axis(top: float, n: int) -> Markup:
 
 
 def _name(name: str, y: float) -> Markup:
-    short = name if len(name) <= 24 else name[:23] + "…"
+    short = name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"
     return Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="{}">{}<title>{}</title></text>').format(
         NAMES - 10, y + 17, DARK, short, name
     )

@@ -1,7 +1,8 @@
 """What may leave the team: no count of fewer than ten people, and no share from which one could be worked out.
 
-Counts under ten are written "< 10". Every other count of people, and every share of them, is rounded to tens of people,
-so that a small count cannot be found by multiplying a share or by subtracting one count from another.
+A count under ten is written "< 10", and a group or bucket of so few is not told apart. Every other count of people, and
+every share of them, is rounded to tens: then a small count cannot be found by multiplying a share or by subtracting one
+count from another. Intervals are rounded outward, so that they still hold.
 """
 
 import math
@@ -14,7 +15,7 @@ FEW_TEXT = f"< {FEW}"
 
 
 def few(count: int) -> int | str:
-    """A count of people: exact to ten, "< 10" below that.
+    """A count of people: to the nearest ten, "< 10" below that.
 
     Examples
     --------
@@ -25,37 +26,42 @@ def few(count: int) -> int | str:
     return FEW_TEXT if count < FEW else FEW * round(count / FEW)
 
 
-def few_share(share: float | None, n: int) -> float | str | None:
-    """A share of n people; "< 10" where it stands for fewer than ten of them."""
-    if share is None or share == 0:
-        return share
-    return FEW_TEXT if round(share * n) < FEW else tens(share, n)
-
-
 def tens(share: float, n: int) -> float:
-    """A share of n people, rounded to tens of people.
+    """A share of n people as tens of people among n rounded to tens.
 
     Examples
     --------
     >>> from modicum.reporting.disclosure import tens
-    >>> tens(0.234, 1000), tens(0.234, 50), tens(0.001, 1000)
+    >>> tens(0.234, 1000), tens(0.234, 51), tens(0.001, 1000)
     (0.23, 0.2, 0.0)
     """
-    return min(1.0, FEW * round(share * n / FEW) / n)
+    return _of(round(share * n / FEW), n)
 
 
 def tens_up(share: float, n: int) -> float:
     """The same, rounded up: for a bound that must stay one."""
-    return min(1.0, FEW * math.ceil(share * n / FEW) / n)
+    return _of(math.ceil(share * n / FEW - 1e-9), n)
+
+
+def outward(interval: Any, n: int) -> list[float] | None:
+    """An interval of a share of n people, widened to whole tens."""
+    if interval is None or any(end is None or end != end for end in interval):
+        return None
+    return [_of(math.floor(interval[0] * n / FEW + 1e-9), n), tens_up(interval[1], n)]
+
+
+def _of(tens_of_people: int, n: int) -> float:
+    return min(1.0, tens_of_people / max(1, round(n / FEW)))
 
 
 def described(description: Description) -> dict[str, Any]:
     """A description as plain data that may leave the team."""
     content = description.to_dict()
-    records = description.records
-    if records is None:
+    if description.records is None:
         return content
     for attribute in content["attributes"]:
         for bucket in attribute["buckets"]:
-            bucket["share"] = few_share(bucket["share"], records)
+            persons = bucket.pop("persons")
+            if bucket["share"]:
+                bucket["share"] = FEW_TEXT if (persons or 0) < FEW else tens(bucket["share"], description.records)
     return content | {"smallest_group": few(description.smallest_group or 0)}

@@ -1,22 +1,38 @@
-"""A judgement as plain data: every number that a report shows, and none that would name a few people."""
+"""A judgement as plain data: every number that a report shows, and none that would tell of a few people.
 
+Page, terminal and JSON all read this one dict, so that they cannot contradict each other.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from modicum import __version__
 from modicum.errors import DataError
 from modicum.evaluation import Judgement
 from modicum.generalization.bins import AnyPartition, Groups
-from modicum.reporting.disclosure import described, few, tens, tens_up
+from modicum.reporting.disclosure import described, few, outward, tens, tens_up
 from modicum.table.codes import FEW
 from modicum.table.values import plain
+
+LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
+COARSE = 1000
+
+
+def check_size(n: int) -> None:
+    """Refuse a report on so few test records that its numbers would be empty or tell of single people."""
+    if n < LEAST_RECORDS:
+        raise DataError(
+            f"There are {n} test records (30% of the rows); judging needs at least {LEAST_RECORDS}, or its numbers "
+            "would mean little and tell of single people."
+        )
 
 
 def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
     """Everything a report shows, ready for JSON; what would tell of fewer than ten people is left out or rounded."""
     description = judged.description
     records = description.records or 0
-    if records < FEW:
-        raise DataError(f"A report needs at least {FEW} test records, or it would tell of single people.")
+    check_size(records)
+    attack, certificate, utility = _attack(judged, records), _certificate(judged), _utility(judged, records)
     content = {
         "modicum": "report",
         "version": 1,
@@ -24,84 +40,96 @@ def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
         "purpose": purpose,
         "label": judged.label,
         "classes": list(judged.classes),
-        "decision": decision(judged),
-        "warnings": _warnings(judged),
+        "unit": description.unit,
         "collected": {
             "attributes": len(description.attributes),
             "needed": len(judged.generalization.needed),
-            "n_buckets": description.n_buckets,
+            "in_full_detail": sum(p.action == "kept" for p in judged.generalization.partitions),
+            "buckets": sum(line.n_buckets for line in description.attributes if line.action != "not collected"),
             "records": records,
             "groups": description.groups,
             "smallest_group": few(description.smallest_group or 0),
         },
-        "attributes": _attributes(judged, records),
-        "utility": _utility(judged),
-        "attack": _attack(judged, records),
-        "certificate": _certificate(judged),
-        "limits": _limits(judged),
+        "attributes": _attributes(judged, attack["by_attribute"], certificate["bounds"]),
+        "utility": utility,
+        "attack": attack,
+        "certificate": certificate,
     }
+    content |= {"decision": _decision(content), "warnings": _warnings(content), "limits": _limits(content)}
     return dict(plain(content))
 
 
-def decision(judged: Judgement) -> str:
+def _decision(content: dict[str, Any]) -> str:
     """The decision in one sentence."""
-    g, utility, attack = judged.generalization, judged.utility, judged.attack
-    if not g.needed:
-        return f"To predict {judged.label!r}, nothing is collected; the model can only guess the majority."
-    kept = sum(p.action == "kept" for p in g.partitions)
+    collected, utility, attack = content["collected"], content["utility"], content["attack"]
+    label = repr(content["label"])
+    if not collected["needed"]:
+        return f"To predict {label}, nothing is collected; the model can only guess the majority."
+    kept = collected["in_full_detail"]
     detail = "none in full detail" if not kept else f"{kept} in full detail"
     return (
-        f"To predict {judged.label!r}, ask for {len(g.needed)} of {len(g.names)} attributes, {detail}: the model is "
-        f"then wrong for {utility.error:.1%} of people ({utility.raw_error:.1%} on raw data, "
-        f"{utility.majority_error:.1%} when always guessing the majority), while an adversary who sees the answers is "
-        f"wrong about {attack.error:.1%} of personal values ({attack.naive:.1%} without seeing them, {attack.raw:.0%} "
-        "on raw data)."
+        f"To predict {label}, ask for {collected['needed']} of {collected['attributes']} attributes, {detail}: the "
+        f"model is then wrong for {utility['error']:.1%} of {content['unit']} ({utility['raw_error']:.1%} on raw data, "
+        f"{utility['majority_error']:.1%} when always guessing the majority), while an adversary who sees the answers "
+        f"is wrong about {attack['error']:.1%} of personal values ({attack['naive']:.1%} without seeing them, "
+        f"{attack['raw']:.0%} on raw data)."
     )
 
 
-def _warnings(judged: Judgement) -> list[str]:
-    found = []
-    utility = judged.utility
-    if utility.is_weak:
-        found.append(
-            f"Even the raw data barely predicts the label: it lowers the log-loss of the majority guess by only "
-            f"{max(0.0, utility.raw_skill):.1%}, so keeping that skill means little."
-        )
-    elif utility.skill_kept > 1.02:
-        found.append(
+def _warnings(content: dict[str, Any]) -> list[str]:
+    utility, collected, bounds = content["utility"], content["collected"], content["certificate"]["bounds"]
+    empty = [name for name, bound in bounds.items() if bound >= 1]
+    told = [
+        (
+            utility["is_weak"],
+            "Even the raw data barely predicts the label: it lowers the log-loss of the majority guess by only "
+            f"{max(0.0, utility['raw_skill']):.1%}, so keeping that skill means little.",
+        ),
+        (
+            not utility["is_weak"] and (utility["skill_kept"] or 0) > 1.02,
             "The model on minimized data predicts better than the one on raw data, which learned chance patterns: "
-            "there are few records for so much detail."
-        )
-    if (judged.description.smallest_group or 0) < FEW:
-        found.append(
-            "Some combinations of answers are shared by fewer than ten of the test records: such people stand out."
-        )
-    empty = judged.certificate.vacuous
-    if empty:
-        found.append(
-            f"The certificate says nothing about {', '.join(empty)}: an adversary could always be right, "
-            "or the holdout is too small to exclude it."
-        )
-    return found
+            "there are few records for so much detail.",
+        ),
+        (
+            utility["raw_error"] < 0.005 and utility["majority_error"] > 0.05,
+            "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise.",
+        ),
+        (
+            isinstance(collected["smallest_group"], str),
+            "Some combinations of answers are shared by fewer than ten people in the test records: they stand out.",
+        ),
+        (
+            bool(empty),
+            f"The certificate says nothing about {', '.join(empty)}: an adversary could always be right, or the "
+            "holdout is too small to exclude it.",
+        ),
+        (
+            collected["records"] < COARSE,
+            f"There are only {collected['records']} test records: shares are rounded to tens of them, which is coarse "
+            "here.",
+        ),
+    ]
+    return [text for applies, text in told if applies]
 
 
-def _limits(judged: Judgement) -> list[str]:
-    unit = judged.certificate.unit
+def _limits(content: dict[str, Any]) -> list[str]:
+    certificate = content["certificate"]
     return [
-        "The adversary is the strongest of several that were tried, not the strongest there can be; the certificate "
-        f"holds for every adversary, but only on average over {unit}: a single person may be easier to guess.",
-        "Utility, attack and certificate speak of people like those in the test records; they assume that these are a "
-        "random sample of the people whose data will be collected.",
-        "The adversary sees the collected record and nothing else. Someone who knows more about a person can guess "
-        "more.",
-        f"A number or date counts as guessed when it is placed in the right one of {judged.certificate.bins} ranges of "
+        "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
+        "collected record and nothing else: someone who knows more about a person can guess more.",
+        f"The certificate holds, with {certificate['confidence']:.0%} confidence, for every adversary who sees only "
+        f"the collected record, but only on average over {certificate['unit']}: a single person may be easier.",
+        "It holds only if the test records had no part in making or choosing what is collected. That is so after "
+        "`minimize` with the same seed; not for a generalization that was made from all rows, nor for one that was "
+        "edited after looking at these results.",
+        "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
+        "people whose data will be collected.",
+        f"A number or date counts as guessed when it is placed in the right one of {certificate['bins']} ranges of "
         "about equal frequency (fewer where it has fewer values).",
     ]
 
 
-def _attributes(judged: Judgement, records: int) -> list[dict[str, Any]]:
-    attack = _attack(judged, records)["by_attribute"]
-    bounds = _certificate(judged)["bounds"]
+def _attributes(judged: Judgement, attack: dict[str, Any], bounds: dict[str, float]) -> list[dict[str, Any]]:
     found = []
     for line in described(judged.description)["attributes"]:
         name = line["name"]
@@ -133,23 +161,38 @@ def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
     return [named[i] if i < len(named) else None for i in range(n)]
 
 
-def _utility(judged: Judgement) -> dict[str, Any]:
+def _utility(judged: Judgement, records: int) -> dict[str, Any]:
     content = judged.utility.to_dict()
-    large = {name: group for name, group in content["by_group"].items() if group["records"] >= FEW}
+    content |= {key: tens(content[key], records) for key in ("error", "raw_error", "majority_error")}
+    content["interval"] = outward(content["interval"], records)
+    error = content["scores"]["error"]
+    error |= {key: tens(error[key], records) for key in ("minimized", "raw", "majority")}
+    error |= {key: outward(error[key], records) for key in ("interval", "raw_interval")}
+    large = {name: _group(group) for name, group in content["by_group"].items() if group["persons"] >= FEW}
     content["small_groups"] = len(content["by_group"]) - len(large)
-    for group in large.values():
-        n = group["records"]
-        group |= {key: tens(group[key], n) for key in ("error", "raw_error", "majority_error")}
-        group["records"] = few(n)
+    content["worst_group"] = max(large, key=lambda name: large[name]["error"], default=None)
     return content | {"by_group": large}
+
+
+def _group(group: dict[str, Any]) -> dict[str, Any]:
+    n = group["records"]
+    rounded = {key: tens(group[key], n) for key in ("error", "raw_error", "majority_error")}
+    return (
+        group
+        | rounded
+        | {"interval": outward(group["interval"], n), "records": few(n), "persons": few(group["persons"])}
+    )
 
 
 def _attack(judged: Judgement, records: int) -> dict[str, Any]:
     content = judged.attack.to_dict()
     del content["seconds"]  # the same seed gives the same report
-    for result in content["by_attribute"].values():
+    results = content["by_attribute"].values()
+    for result in results:
         result |= {key: tens(result[key], records) for key in ("error", "naive")}
-    return content
+        result["interval"] = outward(result["interval"], records)
+    content |= {key: _mean([result[key] for result in results]) for key in ("error", "naive")}
+    return content | {"interval": outward(content["interval"], records)}
 
 
 def _certificate(judged: Judgement) -> dict[str, Any]:
@@ -158,4 +201,9 @@ def _certificate(judged: Judgement) -> dict[str, Any]:
     for key in ("bounds", "observed"):
         content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
-    return content | {"mean_error": 1 - content["mean"]}
+    mean = _mean(list(content["bounds"].values()))
+    return content | {"mean": mean, "mean_error": 1 - mean}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -144,7 +144,7 @@ class Coder:
 
 
 def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> Coding:
-    absent = DataError(f"The column {attribute.name!r} holds no value at all; leave it out.")
+    absent = DataError(f"The column {attribute.name!r} holds no value at all in these rows; leave it out.")
     if attribute.is_category:
         coding = _fit_category(attribute, series, weights)
         if coding.counts.sum() == 0:
