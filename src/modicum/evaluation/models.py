@@ -4,7 +4,6 @@ import inspect
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
@@ -20,9 +19,7 @@ from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from modicum.table.values import Codes, Floats
 
 # Parameters by which a learner counts or splits rows: on distinct rows with weights it would train differently.
 _COUNTS_ROWS = {

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from modicum.table.values import Codes, Floats
 
 _FLOOR = 1e-6  # a class given no chance at all costs this much, not infinity
 

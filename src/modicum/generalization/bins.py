@@ -27,12 +27,11 @@ from modicum.errors import ArtifactError, DataError
 from modicum.generalization.labels import group_label, interval_label, unique
 from modicum.table.frames import numbers, texts
 from modicum.table.schema import Attribute
-from modicum.table.values import Floats, canonical, iso, seconds
+from modicum.table.values import Codes, Floats, canonical, iso, seconds
 
 Scalar = int | float | str | None
 Policy = Literal["separate", "refuse"]
 Action = Literal["dropped", "coarsened", "kept"]
-Codes = npt.NDArray[np.int64]
 
 OTHER, MISSING = "(other)", "(missing)"
 

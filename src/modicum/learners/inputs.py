@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped, FullDetail
 from modicum.table.groups import group_rows
+from modicum.table.values import Codes
 
-Codes = npt.NDArray[np.int64]
 Counts: TypeAlias = csr_array  # cells × values: how many records have both
 Scores = npt.NDArray[np.float32]
 

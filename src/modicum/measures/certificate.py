@@ -25,7 +25,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
@@ -34,9 +33,7 @@ from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
-from modicum.table.values import plain
-
-Codes = npt.NDArray[np.int64]
+from modicum.table.values import Codes, plain
 
 
 @dataclass(frozen=True)

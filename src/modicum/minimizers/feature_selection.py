@@ -12,9 +12,9 @@ from modicum.generalization.build import drop, keep
 from modicum.minimizers.base import CodedData, Minimizer, check_number
 from modicum.table.codes import Coding, NumberCoding
 from modicum.table.schema import Schema
+from modicum.table.values import Floats
 
 Score = Literal["anova", "mutual_information", "chi2", "stepwise"]
-Floats = npt.NDArray[np.float64]
 
 
 class FeatureSelection(Minimizer):

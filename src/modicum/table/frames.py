@@ -15,9 +15,7 @@ from narwhals.stable.v2.dependencies import get_polars
 
 from modicum.errors import DataError, quoted
 from modicum.table.schema import Attribute
-from modicum.table.values import Floats, canonical
-
-Codes = npt.NDArray[np.int64]
+from modicum.table.values import Codes, Floats, canonical
 
 
 def is_array(X: Any) -> bool:

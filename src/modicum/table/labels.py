@@ -10,13 +10,10 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import Weights
-from modicum.table.values import Floats
+from modicum.table.values import Codes, Floats
 
 MAX_CLASSES = 20  # of a numeric label
 MAX_CATEGORIES_OF_LABEL = 256
-UNKNOWN = -1  # the code of a class that the training data does not have
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

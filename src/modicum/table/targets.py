@@ -10,18 +10,14 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import DataError
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, Weights, equal_starts, group_numbers
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Attribute
-from modicum.table.values import Floats
+from modicum.table.values import UNKNOWN, Codes, Floats
 
 BINS = 10  # of a personal number
-UNKNOWN = -1  # the code of a value that the known data does not have
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+UNKNOWN = -1  # the code of a value that the data at fit did not have
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
