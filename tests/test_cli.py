@@ -208,6 +208,7 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
         (["--report", tmp_path / "r.pdf"], "must end in .html"),
         (["--by", "sex"], "--report"),
         (["--report", tmp_path / "r.html", "--by", "id"], "identifies people"),
+        (["--report", tmp_path / "r.html", "--by", "bought"], "'bought' is the label"),
         (["--report", tmp_path / "g.html"], "g.json' would be written twice, or over an input"),
         (["--report", tmp_path / "r.html", "--by", "shoes"], "'shoes' is not in the file"),
     ]:

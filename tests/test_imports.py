@@ -69,6 +69,13 @@ def test_import_is_cheap():
     assert result.stdout.strip() == "[]"
 
 
+def test_the_command_line_starts_without_what_only_some_commands_need():
+    heavy = ["sklearn", "numba", "duckdb", "jinja2", "modicum.evaluation", "modicum.attacks"]
+    code = f"import sys, modicum.cli.main; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
 def test_public_names_are_there():
     import modicum as md
 

@@ -71,7 +71,6 @@ def test_a_wide_network_is_the_narrow_one():
     codes = random.integers(0, 300, (500, 2))
     numbers = np.where(random.random((500, 1)) < 0.1, np.nan, random.normal(size=(500, 1)))
     wide = inputs(codes, (300, 300), numbers)
-    narrow = inputs(codes, (300, 150 + 150), numbers)
     network = Network()
     network._scale = (np.zeros(1), np.ones(1))
     sparse = network._features(wide)
@@ -82,7 +81,6 @@ def test_a_wide_network_is_the_narrow_one():
     dense[:, 600] = np.where(np.isnan(numbers[:, 0]), 0, np.clip(numbers[:, 0], -5, 5))
     dense[:, 601] = np.isnan(numbers[:, 0])
     assert np.allclose(sparse.toarray(), dense)
-    assert narrow.width == wide.width
 
 
 @pytest.mark.parametrize("persons", [1, 2, 3])
@@ -91,7 +89,7 @@ def test_few_persons_are_enough_to_learn_from(persons):
     rows, cells = inputs(random.integers(0, 3, (60, 1)), (3,)).distinct()
     question = Question(random.integers(0, 2, 60), 2)
     portfolio = Portfolio(MEMBERS).fit(rows, cells, [question], np.arange(60) % persons)
-    assert len(portfolio.guess(rows, [question])[0]) == len(rows)
+    assert len(portfolio.guess(rows, [None])[0]) == len(rows)
 
 
 def test_where_nothing_can_be_learned_the_naive_guess_is_not_beaten_downwards():

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.attacks.result import AttackResult, AttributeResult
 from modicum.errors import DataError, ParameterError, quoted
@@ -82,9 +81,10 @@ class Reconstruction:
         attributes = personal_attributes(g.schema, self.personal)
         known, breached = _rows(known, g.names, "known"), _rows(breached, g.names, "breached")
         targets = [Target.fit(known, g.schema[name], self.bins) for name in attributes]
-        right = self._right(g, targets, known, breached)
-        naive = [_naive(target, breached) for target in targets]
-        methods = self._portfolio.chosen_
+        values = [target.encode(breached) for target in targets]
+        guesses, methods = self._guesses(g, targets, known, breached)
+        right = [guess == value for guess, value in zip(guesses, values, strict=True)]
+        naive = [float(np.mean(v != t.counts.argmax())) for t, v in zip(targets, values, strict=True)]
         persons = person_codes(g.schema, breached)
         results = {
             target.name: AttributeResult(
@@ -123,18 +123,19 @@ class Reconstruction:
                 f"Got {self.members!r} instead."
             )
 
-    def _right(
+    def _guesses(
         self, g: Generalization, targets: Sequence[Target], known: nw.DataFrame[Any], breached: nw.DataFrame[Any]
-    ) -> list[npt.NDArray[np.bool_]]:
-        """For each target, which breached records are guessed right."""
-        inputs, cells = Inputs.of(g, known).distinct()
-        questions = _questions(g, targets, known, cells, len(inputs))
-        self._portfolio = Portfolio(self.members, self.random_state)
-        self._portfolio.fit(inputs, cells, questions, person_codes(g.schema, known))
-        seen, seen_cells = Inputs.of(g, breached).distinct()
-        asked = _questions(g, targets, breached, seen_cells, len(seen))
-        guesses = self._portfolio.guess(seen, asked)
-        return [guess[seen_cells] == question.values for guess, question in zip(guesses, asked, strict=True)]
+    ) -> tuple[list[Codes], list[str]]:
+        """For each target, what is guessed of the breached records, and the model that guesses it."""
+        codes, seen_codes = g.codes(known), g.codes(breached)
+        inputs, cells = Inputs.of_codes(g, codes).distinct()
+        masks = _masks(g, targets, codes, cells)
+        questions = [Question(t.encode(known), t.size, mask) for t, mask in zip(targets, masks, strict=True)]
+        portfolio = Portfolio(self.members, self.random_state)
+        portfolio.fit(inputs, cells, questions, person_codes(g.schema, known))
+        seen, seen_cells = Inputs.of_codes(g, seen_codes).distinct()
+        guesses = portfolio.guess(seen, _masks(g, targets, seen_codes, seen_cells))
+        return [guess[seen_cells] for guess in guesses], portfolio.chosen_
 
 
 def _rows(X: Any, names: Sequence[str], what: str) -> nw.DataFrame[Any]:
@@ -144,23 +145,13 @@ def _rows(X: Any, names: Sequence[str], what: str) -> nw.DataFrame[Any]:
     return frame
 
 
-def _questions(g: Generalization, targets: Sequence[Target], frame: Any, cells: Codes, n: int) -> list[Question]:
-    """Each target's values in the frame, with what the buckets of its distinct rows leave possible."""
-    codes = g.codes(frame)
-    first = np.zeros(n, dtype=np.int64)
-    first[cells[::-1]] = np.arange(len(cells))[::-1]
-    return [
-        Question(target.encode(frame), target.size, _mask(g, target, codes[first, g.names.index(target.name)]))
-        for target in targets
-    ]
+def _masks(g: Generalization, targets: Sequence[Target], codes: Codes, cells: Codes) -> list[Callable[[Any], Mask]]:
+    """For each target, what the buckets of some of the distinct rows leave possible."""
+    distinct = codes[np.unique(cells, return_index=True)[1]]
+    return [_mask(g, target, distinct[:, g.names.index(target.name)]) for target in targets]
 
 
 def _mask(g: Generalization, target: Target, codes: Codes) -> Callable[[Any], Mask]:
     buckets, which = np.unique(codes, return_inverse=True)
     table = g.possible(target.name, target, buckets)
     return lambda rows: table[which[rows]]
-
-
-def _naive(target: Target, breached: Any) -> float:
-    """The error of always guessing the most frequent known value."""
-    return float(np.mean(target.encode(breached) != target.counts.argmax()))

@@ -9,7 +9,6 @@ import typer
 from modicum.cli.options import ArtifactArgument, JsonOption, MissingOption, out
 from modicum.cli.tables import show_description
 from modicum.generalization import load
-from modicum.reporting.disclosure import described
 from modicum.table.files import read_table
 
 
@@ -23,6 +22,8 @@ def describe(
     g = load(artifact)
     description = g.describe(None if file is None else read_table(file, missing=missing or (), schema=g.schema))
     if as_json:
+        from modicum.reporting.disclosure import described  # deferred: it brings the judges, and scikit-learn with them
+
         typer.echo(json.dumps(described(description)))
     else:
         show_description(description, out)

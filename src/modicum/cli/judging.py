@@ -9,7 +9,7 @@ from rich.text import Text
 
 from modicum.cli.options import names, notes, read_judged
 from modicum.cli.tables import printable
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Judgement, judge
 from modicum.generalization import Generalization, load
 from modicum.reporting import Report
@@ -22,6 +22,14 @@ def split_for(X: Any, y: Any, person: str | None, seed: int) -> Split:
     if person is not None and person not in X.columns:
         raise DataError(f"The column {person!r}, which says whose a row is, is not in the file.")
     return split_rows(y, persons=X[person] if person else None, random_state=seed)
+
+
+def groups_by(by: list[str] | None, X: Any, y: Any) -> list[str] | None:
+    """The columns by which scores are shown, checked before any work is done."""
+    found = names(by, [*X.columns, str(y.name)])
+    if found and str(y.name) in found:
+        raise ParameterError(f"The column {str(y.name)!r} is the label; scores by it would only repeat the error.")
+    return found
 
 
 def judged_file(
@@ -37,8 +45,9 @@ def judged_file(
     """A saved artifact, judged on a file of full records."""
     g = load(artifact)
     X, y = read_judged(file, g, label, missing)
+    groups = groups_by(by, X, y)
     parts = split_for(X, y, g.schema.person, seed)
-    return judged_on(g, X, y, parts, by=by, label_bins=label_bins, confidence=confidence, seed=seed)
+    return judged_on(g, X, y, parts, by=groups, label_bins=label_bins, confidence=confidence, seed=seed)
 
 
 def judged_on(
@@ -61,7 +70,7 @@ def judged_on(
             y.iloc[parts.train],
             X.iloc[parts.test],
             y.iloc[parts.test],
-            by=names(by, list(X.columns)),
+            by=by,
             label_bins=label_bins,
             confidence=confidence,
             random_state=seed,

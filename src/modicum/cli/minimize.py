@@ -23,7 +23,6 @@ from modicum.cli.options import (
 from modicum.cli.tables import show_description, show_suggestions
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
-from modicum.reporting.disclosure import described
 from modicum.table.splits import Split
 from modicum.table.values import plain
 
@@ -68,8 +67,9 @@ def minimize(
     Learns from 60% of the rows, chooses on 10% (with --keep or --max-error), and reports on 30% that had no part in
     either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
     """
-    from modicum.cli.judging import judged_on, show_report, split_for, write_report
+    from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
     from modicum.reporting import report as make_report
+    from modicum.reporting.disclosure import described
     from modicum.reporting.summary import check_size
 
     check_places([file, *([schema] if schema else [])], output, report)
@@ -78,6 +78,7 @@ def minimize(
     X, y, found = read_task(
         file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
     )
+    groups = groups_by(by, X, y)
     parts = split_for(X, y, found.person, seed)
     if report is not None:
         check_size(len(parts.test))
@@ -90,7 +91,7 @@ def minimize(
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:
-        made = make_report(judged_on(g, X, y, parts, by=by, label_bins=label_bins, seed=seed))
+        made = make_report(judged_on(g, X, y, parts, by=groups, label_bins=label_bins, seed=seed))
         write_report(made, report)
     g.save(output)
     open_questions = tuple(s for s in found.suggestions if not found[s.attribute].is_identifying)

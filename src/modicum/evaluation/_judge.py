@@ -14,6 +14,7 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.labels import Labels, label_name
+from modicum.table.roles import personal_attributes
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def judge(
     >>> judged.attack.error > 0.15, judged.certificate.confidence
     (True, 0.99)
     """
-    personal = None if personal is None else list(personal)
+    personal = personal_attributes(g.schema, personal)
     train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
     # What is quick comes first, and with it what may be refused.
     certificate = certify(g, test, personal, confidence, known=train)

@@ -179,22 +179,27 @@ def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict
     minimized, raw, majority = found.values()
 
     def drawn(draws: Any) -> list[float]:
-        own = [f(draws) for p in (minimized, raw) for f in (p.error, p.log_loss, p.auc)]
-        return [*own, skill_kept(own[1], own[4], majority.log_loss(draws))]
+        own = [f(draws) for p in (minimized, raw) for f in (p.log_loss, p.auc)]
+        return [*own, skill_kept(own[0], own[2], majority.log_loss(draws))]
 
-    ends = resampling.intervals(drawn)
+    loss, auc, raw_loss, raw_auc, skill = resampling.intervals(drawn)
+    ends = {
+        "error": [mean_interval(p.wrong, resampling.units) for p in (minimized, raw)],
+        "log_loss": [loss, raw_loss],
+        "auc": [auc, raw_auc],
+    }
     scores = {
         name: Score(
             minimized=getattr(minimized, name)(),
             raw=getattr(raw, name)(),
             majority=getattr(majority, name)(),
-            interval=ends[i],
-            raw_interval=ends[i + 3],
+            interval=own,
+            raw_interval=of_raw,
             more_is_better=name == "auc",
         )
-        for i, name in enumerate(("error", "log_loss", "auc"))
+        for name, (own, of_raw) in ends.items()
     }
-    return scores, ends[6]
+    return scores, skill
 
 
 def skill_kept(minimized: float, raw: float, majority: float) -> float:

@@ -22,7 +22,7 @@ Members = npt.NDArray[np.bool_]
 def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
     """Each group's name and members: `by` is a column, several columns, or one value per record."""
     if isinstance(by, str):
-        by = [by]
+        return _of_column(by, frame, schema)
     values = np.array(list(by), dtype=object) if isinstance(by, Iterable) else np.zeros(0, dtype=object)
     if len(values) != len(frame):
         if not len(values) or not all(isinstance(value, str) for value in values):

@@ -12,7 +12,7 @@ from modicum.errors import ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups
 from modicum.generalization.build import keep
-from modicum.learners.inputs import Inputs
+from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.portfolio import NETWORK, TREES, Portfolio, Question
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.groups import group_rows
@@ -94,7 +94,8 @@ class _Network:
 
     def predict_proba(self, X: Any) -> Floats:
         inputs, cells = Inputs.of(self.g, X).distinct()
-        return self.portfolio.predict(inputs)[0][cells].astype(np.float64)
+        parts = [self.portfolio.predict(inputs[rows])[0] for rows in chunks(len(inputs), inputs.width)]
+        return np.vstack(parts)[cells].astype(np.float64)
 
 
 class _Trees:

@@ -140,7 +140,7 @@ def most_private(
         near = [m for m in progress(made, "Trying candidates") if judge.within(_quick(m.g, task), _NEAR)]
         leaks = [(m, _adversary_error(m.g, task)) for m in progress(near, "Attacking candidates")]
         leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
-        for m, leak in leaks:
+        for m, leak in progress(leaks, "Checking the most private first"):
             p = _predictions(m.g, task, random_state)
             candidate = Candidate(m.g, m.privacy, m.max_leaves, leaf, p.error(), judge.skill(p), leak)
             if judge.within(p):

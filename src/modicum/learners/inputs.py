@@ -34,7 +34,11 @@ class Inputs:
     @classmethod
     def of(cls, g: Generalization, X: Any) -> "Inputs":
         """What `g` shows of the records X."""
-        codes = g.codes(X)
+        return cls.of_codes(g, g.codes(X))
+
+    @classmethod
+    def of_codes(cls, g: Generalization, codes: Codes) -> "Inputs":
+        """The same for records whose buckets (`g.codes`) are known."""
         coarse = [j for j, p in enumerate(g.partitions) if not isinstance(p, Dropped | FullDetail)]
         plain = [(j, p) for j, p in enumerate(g.partitions) if isinstance(p, FullDetail)]
         numbers = [np.clip(p.decode(codes[:, j]), -_LARGE, _LARGE) for j, p in plain]

@@ -84,12 +84,12 @@ class Portfolio:
         self._naive = _Naive().fit(inputs, whole)
         return self
 
-    def guess(self, inputs: Inputs, questions: Sequence[Question]) -> list[Codes]:
+    def guess(self, inputs: Inputs, masks: Sequence[Callable[[Any], Mask] | None]) -> list[Codes]:
         """For each target the most likely possible value of every distinct row."""
-        found: list[list[Codes]] = [[] for _ in questions]
+        found: list[list[Codes]] = [[] for _ in masks]
         for rows in chunks(len(inputs), sum(self._sizes) + inputs.width):
             for i, scores in enumerate(self.predict(inputs[rows])):
-                found[i].append(best_guess(scores, questions[i].mask, rows))
+                found[i].append(best_guess(scores, masks[i], rows))
         return [np.concatenate(parts) for parts in found]
 
     def predict(self, inputs: Inputs) -> list[Scores]:
