@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import as_polars
+from conftest import as_polars, shared_file
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -19,6 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 import modicum as md
 from modicum.evaluation.models import counts_rows, model_on
 from modicum.evaluation.scores import Predictions
+from modicum.table.files import read_table
+from modicum.table.splits import split_rows
 
 
 def task(n: int, seed: int, classes: int = 2) -> tuple[pd.DataFrame, pd.Series]:
@@ -174,3 +176,16 @@ def test_which_learners_are_trained_on_records():
 def test_no_classifier(g, estimator):
     with pytest.raises(md.errors.ParameterError, match="'estimator' parameter"):
         md.utility(g, *TRAIN, *TEST, estimator=estimator)
+
+
+def test_a_class_of_a_handful_of_records_does_not_spoil_the_rest():
+    """Fatal accidents, eight classes, the rarest of nine records: boosting without L2 diverges here."""
+    X = read_table(shared_file("fars/fars.tsv.gz"))
+    y = X.pop("target")
+    parts = split_rows(y)
+    train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
+    g = md.PrivacyTree(max_leaves=20).fit(*train).generalization_
+    u = md.utility(g, *train, *test)
+    assert u.raw_error < u.majority_error / 2
+    assert u.error < u.majority_error
+    assert 0 < u.skill_kept < 1.05

@@ -4,6 +4,7 @@ import inspect
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
@@ -26,7 +27,7 @@ _COUNTS_ROWS = {
     "batch_size", "bootstrap", "cv", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split",
     "n_neighbors", "probability", "subsample", "validation_fraction",
 }  # fmt: skip
-_STOPPABLE = 20  # records of the rarest class
+_STOPPABLE = 20  # records of a class from which some can be set aside
 
 
 class Model(Protocol):
@@ -102,7 +103,7 @@ class _Trees:
     """scikit-learn's boosted trees on bucket codes and plain numbers, stopped on a tenth of the records.
 
     They count rows, so they are given the records. Without stopping they overfit small tables, raw ones above all,
-    which would flatter the minimized data.
+    which would flatter the minimized data; without L2 they diverge where a class has a handful of records.
     """
 
     def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
@@ -115,8 +116,10 @@ class _Trees:
         self.model = HistGradientBoostingClassifier(
             categorical_features=nominal + [False] * (len(shown) - len(coarse)) if any(nominal) else None,
             max_iter=200,
+            l2_regularization=1.0,
             random_state=random_state,
         )
+        self.random_state = random_state
         self.is_constant = not shown
 
     def _matrix(self, X: Any) -> Floats:
@@ -127,10 +130,22 @@ class _Trees:
         self.share = np.bincount(y, minlength=self.n_classes) / len(y)
         if self.is_constant:
             return self
-        # The part that stops the boosting in time is drawn by class, which needs a few records of each.
-        self.model.set_params(early_stopping=int(np.bincount(y)[np.unique(y)].min()) >= _STOPPABLE)
-        self.model.fit(self._matrix(X), y)
+        rows, aside = self._matrix(X), self._set_aside(X, y)
+        if aside.any():
+            self.model.set_params(early_stopping=True)
+            self.model.fit(rows[~aside], y[~aside], X_val=rows[aside], y_val=y[aside])
+        else:
+            self.model.set_params(early_stopping=False).fit(rows, y)
         return self
+
+    def _set_aside(self, X: Any, y: Codes) -> npt.NDArray[np.bool_]:
+        """A tenth of the persons, to stop the boosting in time; none of a rare class, and no class whole."""
+        persons = person_codes(self.g.schema, as_frame(X))
+        units = np.arange(len(y)) if persons is None else persons
+        many = int(units.max()) + 1
+        drawn = np.random.default_rng(self.random_state).permutation(many) < many // 10
+        aside = drawn[units] & (np.bincount(y)[y] >= _STOPPABLE)
+        return np.asarray(aside & np.isin(y, y[~aside]))
 
     def predict_proba(self, X: Any) -> Floats:
         if self.is_constant:
