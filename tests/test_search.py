@@ -47,6 +47,12 @@ def test_it_says_what_is_reachable():
         most_private(*PARTS, schema=SCHEMA, max_error=0.01, privacy=[0.0, 0.5], sizes=[2, 4])
 
 
+def test_where_raw_data_predicts_nothing_there_is_no_skill_to_keep():
+    """Validation labels that are the opposite of what training showed: the raw model is worse than the majority."""
+    with pytest.raises(md.errors.DataError, match="no skill to keep"):
+        most_private(*PARTS[:3], ~PARTS[3], schema=SCHEMA, keep=0.5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
