@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import modicum as md
 from modicum.attacks import Reconstruction
@@ -10,6 +11,7 @@ from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.frequent import Frequent
 from modicum.learners.inputs import Inputs, count_table
+from modicum.learners.layers import Answers, Rows, Weights, gradients, hidden_layer
 from modicum.learners.network import Network
 from modicum.learners.portfolio import MEMBERS, NAIVE, Portfolio, Question
 
@@ -65,22 +67,53 @@ def test_wide_inputs_and_targets_of_many_values(learner):
     assert np.mean(found[even].argmax(axis=1) == 0) > 0.9
 
 
-def test_a_wide_network_is_the_narrow_one():
-    """Sparse rows and dense rows are the same features."""
+def test_the_hidden_layer_is_that_of_one_hot_rows():
+    """Adding up the weights of the codes is multiplying by zeros and ones."""
     random = np.random.default_rng(0)
     codes = random.integers(0, 300, (500, 2))
     numbers = np.where(random.random((500, 1)) < 0.1, np.nan, random.normal(size=(500, 1)))
-    wide = inputs(codes, (300, 300), numbers)
+    one_hot = np.zeros((500, 602), dtype=np.float32)
+    one_hot[np.arange(500)[:, None], codes + np.array([0, 300])] = 1
+    one_hot[:, 600] = np.where(np.isnan(numbers[:, 0]), 0, np.clip(numbers[:, 0], -5, 5))
+    one_hot[:, 601] = np.isnan(numbers[:, 0])
     network = Network()
     network._scale = (np.zeros(1), np.ones(1))
-    sparse = network._features(wide)
-    assert not isinstance(sparse, np.ndarray)
-    dense = np.zeros((500, wide.width), dtype=np.float32)
-    for i in range(500):
-        dense[i, codes[i, 0]] = dense[i, 300 + codes[i, 1]] = 1
-    dense[:, 600] = np.where(np.isnan(numbers[:, 0]), 0, np.clip(numbers[:, 0], -5, 5))
-    dense[:, 601] = np.isnan(numbers[:, 0])
-    assert np.allclose(sparse.toarray(), dense)
+    first, shift = (random.normal(size=size).astype(np.float32) for size in ((602, 64), 64))
+    weights = Weights(first, shift, np.zeros((64, 2), dtype=np.float32), np.zeros(2, dtype=np.float32))
+    found = hidden_layer(network._rows(inputs(codes, (300, 300), numbers)), np.arange(500), weights)
+    assert found == pytest.approx(np.maximum(one_hot @ first + shift, 0), abs=1e-4)
+
+
+def test_the_gradients_are_those_of_the_loss():
+    """Compared with finite differences of the cross-entropy and of the squared weights."""
+    random = np.random.default_rng(0)
+    rows = Rows(np.array([[0, 3], [1, 4], [2, 3]], dtype=np.int32), random.normal(size=(3, 2)).astype(np.float32))
+    table = np.array([[1, 0, 0.5, 0.5], [0.25, 0.75, 0, 1], [0, 1, 1, 0]], dtype=np.float32)
+    sparse = csr_array(table)
+    answers = Answers(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data, np.array([0, 2]))
+    weights = Weights(*(random.normal(size=size).astype(np.float32) for size in ((7, 32), 32, (32, 4), 4)))
+    portions, l2 = np.array([0.5, 0.3, 0.2], dtype=np.float32), 0.1
+
+    def loss() -> float:
+        one_hot = np.zeros((3, 7))
+        one_hot[np.arange(3)[:, None], rows.places] = 1
+        one_hot[:, 5:] = rows.numbers
+        hidden = np.maximum(one_hot @ weights.first.astype(np.float64) + weights.shift, 0)
+        scores = hidden @ weights.second + weights.base
+        chances = [np.exp(part) / np.exp(part).sum(axis=1, keepdims=True) for part in np.split(scores, 2, axis=1)]
+        squares = sum(float((w.astype(np.float64) ** 2).sum()) for w in (weights.first, weights.second))
+        return float(-(portions[:, None] * table * np.log(np.hstack(chances))).sum() + l2 / 2 * squares)
+
+    found = gradients(rows, answers, np.arange(3), portions, weights, l2)
+    for weight, gradient in zip(weights, found, strict=True):
+        for at in random.integers(0, weight.size, 10):
+            kept = weight.flat[at]
+            ends = []
+            for move in (1e-2, -1e-2):
+                weight.flat[at] = kept + move
+                ends.append(loss())
+            weight.flat[at] = kept
+            assert gradient.flat[at] == pytest.approx((ends[0] - ends[1]) / 2e-2, abs=5e-3)
 
 
 @pytest.mark.parametrize("persons", [1, 2, 3])
@@ -89,7 +122,7 @@ def test_few_persons_are_enough_to_learn_from(persons):
     rows, cells = inputs(random.integers(0, 3, (60, 1)), (3,)).distinct()
     question = Question(random.integers(0, 2, 60), 2)
     portfolio = Portfolio(MEMBERS).fit(rows, cells, [question], np.arange(60) % persons)
-    assert len(portfolio.guess(rows, [None])[0]) == len(rows)
+    assert len(portfolio.guess(rows, [None])[0].value) == len(rows)
 
 
 def test_where_nothing_can_be_learned_the_naive_guess_is_not_beaten_downwards():

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.evaluation.models import raw_generalization
 from modicum.evaluation.search import most_private
+from modicum.generalization.raw import raw_generalization
 
 
 def task(n: int, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:

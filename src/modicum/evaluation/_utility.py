@@ -10,9 +10,10 @@ from sklearn.metrics import get_scorer
 
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.grouping import group_names
-from modicum.evaluation.models import Codes, Floats, model_on, raw_generalization
+from modicum.evaluation.models import Codes, Floats, model_on
 from modicum.evaluation.scores import Predictions
 from modicum.generalization import Generalization
+from modicum.generalization.raw import raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.table.codes import FEW

@@ -1,4 +1,4 @@
-"""Classifiers on what a generalization shows; raw data is the generalization that keeps everything."""
+"""Classifiers on what a generalization shows."""
 
 import inspect
 from typing import Any, Protocol
@@ -11,15 +11,12 @@ from sklearn.pipeline import make_pipeline
 
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups
-from modicum.generalization.build import keep
+from modicum.generalization.bins import Dropped, FullDetail, Groups
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.portfolio import NETWORK, TREES, Portfolio, Question
-from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.frames import as_frame
 from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
-from modicum.table.schema import Attribute, Schema
-from modicum.table.targets import Target
 from modicum.table.values import Codes, Floats
 
 # Parameters by which a learner counts or splits rows: on distinct rows with weights it would train differently.
@@ -36,27 +33,6 @@ class Model(Protocol):
     def fit(self, X: Any, y: Codes) -> Any: ...
 
     def predict_proba(self, X: Any) -> Floats: ...
-
-
-def raw_generalization(X: Any, schema: Schema) -> Generalization:
-    """Everything in full detail: what a model on raw data sees.
-
-    The columns are taken as they are, whatever domain the schema declares; one without any value is left out.
-    """
-    frame = as_frame(X)
-    return Generalization(schema, [_kept(frame, schema[name]) for name in schema.features])
-
-
-def _kept(frame: Any, attribute: Attribute) -> AnyPartition:
-    kind = "category" if attribute.is_category else attribute.kind
-    free = attribute.model_copy(update={"domain": None, "kind": kind})
-    series = column(frame, attribute.name)
-    if attribute.is_category:
-        is_empty = not texts(series)[1]
-    else:
-        values = numbers(series, attribute)
-        is_empty = bool(np.isnan(values).all())
-    return Dropped(attribute=free) if is_empty else keep(Target.fit(frame, free, bins=1).coding)
 
 
 def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> Model:

@@ -13,9 +13,10 @@ import numpy as np
 
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation._utility import skill_kept
-from modicum.evaluation.models import Codes, model_on, raw_generalization
+from modicum.evaluation.models import Codes, model_on
 from modicum.evaluation.scores import Predictions
 from modicum.generalization import Generalization
+from modicum.generalization.raw import raw_generalization
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table

@@ -86,6 +86,11 @@ class Generalization:
         return [p.name for p in self._partitions if not isinstance(p, Dropped)]
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many codes each attribute has, `(other)` and `(missing)` included; 0 for a number in full detail."""
+        return tuple(1 if isinstance(p, Dropped) else len(p.labels) for p in self._partitions)
+
+    @property
     def n_buckets(self) -> int:
         """All buckets; a dropped attribute counts 1, `(other)` and `(missing)` do not count."""
         return sum(p.n_buckets for p in self._partitions)
@@ -155,8 +160,8 @@ class Generalization:
         target : Target
             The values to tell apart: categories, or the bins of a number.
         codes : array of int, optional
-            The buckets asked about, as `codes` gives them; all of them by default. A number in full detail has no list
-            of buckets, so there they must be given.
+            The buckets asked about: of this attribute, or whole rows as `codes` gives them; all buckets by default. A
+            number in full detail has no list of buckets, so there they must be given.
 
         Returns
         -------
@@ -171,7 +176,11 @@ class Generalization:
         >>> g.possible("age", Target.fit(X, g.schema["age"])).astype(int).tolist()
         [[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]]
         """
-        return possible(self[attribute], target, codes)
+        if codes is None or codes.ndim == 1:
+            return possible(self[attribute], target, codes)
+        partition = self[attribute]
+        buckets, which = np.unique(codes[:, self.names.index(attribute)], return_inverse=True)
+        return possible(partition, target, buckets)[which]
 
     def transform(self, X: Any, output: Output = "labels") -> Any:
         """X with no more detail than this generalization collects.

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from modicum.generalization import Generalization
-from modicum.generalization.bins import Dropped, FullDetail
+from modicum.generalization import Artifact, Generalization
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.table.groups import group_rows
 from modicum.table.values import Codes
 
@@ -37,15 +37,30 @@ class Inputs:
         return cls.of_codes(g, g.codes(X))
 
     @classmethod
-    def of_codes(cls, g: Generalization, codes: Codes) -> "Inputs":
-        """The same for records whose buckets (`g.codes`) are known."""
-        coarse = [j for j, p in enumerate(g.partitions) if not isinstance(p, Dropped | FullDetail)]
-        plain = [(j, p) for j, p in enumerate(g.partitions) if isinstance(p, FullDetail)]
-        numbers = [np.clip(p.decode(codes[:, j]), -_LARGE, _LARGE) for j, p in plain]
+    def of_codes(cls, artifact: Artifact, codes: Codes) -> "Inputs":
+        """The same for records whose buckets (`artifact.codes`) are known."""
+        if isinstance(artifact, Generalization):
+            return cls.beside([cls.of_partition(p, codes[:, j]) for j, p in enumerate(artifact.partitions)], len(codes))
+        return cls(codes, tuple(artifact.sizes), np.zeros((len(codes), 0)))
+
+    @classmethod
+    def of_partition(cls, partition: AnyPartition, codes: Codes) -> "Inputs":
+        """What one attribute's partition shows: a bucket, a plain number, or nothing."""
+        n = len(codes)
+        if isinstance(partition, Dropped):
+            return cls(np.zeros((n, 0), dtype=np.int64), (), np.zeros((n, 0)))
+        if isinstance(partition, FullDetail):
+            numbers = np.clip(partition.decode(codes), -_LARGE, _LARGE)
+            return cls(np.zeros((n, 0), dtype=np.int64), (), numbers[:, None])
+        return cls(codes[:, None], (len(partition.labels),), np.zeros((n, 0)))
+
+    @classmethod
+    def beside(cls, parts: Sequence["Inputs"], n: int) -> "Inputs":
+        """Several inputs of the same n rows as one."""
         return cls(
-            codes=np.ascontiguousarray(codes[:, coarse]),
-            sizes=tuple(len(g.partitions[j].labels) for j in coarse),
-            numbers=np.column_stack(numbers) if numbers else np.zeros((len(codes), 0)),
+            codes=np.hstack([np.zeros((n, 0), dtype=np.int64), *(part.codes for part in parts)]),
+            sizes=tuple(size for part in parts for size in part.sizes),
+            numbers=np.hstack([np.zeros((n, 0)), *(part.numbers for part in parts)]),
         )
 
     def __len__(self) -> int:

@@ -1,8 +1,9 @@
 """The strongest of several models for each target, chosen on records that did not train them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import product
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +12,20 @@ from modicum.generalization.possible import Mask
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Codes, Counts, Inputs, Scores, chunks, count_table
+from modicum.learners.mlp import ARCHITECTURES, MLP
 from modicum.learners.network import Network
 
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
 TOGETHER, NAIVE = "all together", "naive guess"
 MEMBERS = (NETWORK, COUNTS, TREES)
+NEURAL = tuple(ARCHITECTURES)  # the larger networks of papers/0 Appendix G, which need PyTorch
 L2 = (0.0, 1e-4, 1e-3)  # the network's, tuned on validation records (papers/0 Appendix F)
+_NETWORKS = {NETWORK, *NEURAL}
 _VALIDATION = 0.2
+_PLENTY = 10_000  # records set aside from which on training once more on all would change nothing
+
+
+Masking: TypeAlias = Callable[[Any], Mask]  # for some of the distinct rows, which values they leave possible
 
 
 class Learner(Protocol):
@@ -38,7 +46,15 @@ class Question:
 
     values: Codes
     size: int
-    mask: Callable[[Any], Mask] | None = None
+    mask: Masking | None = None
+
+
+@dataclass(frozen=True)
+class Guess:
+    """For each row the most likely possible value, and its chance among the possible ones."""
+
+    value: Codes
+    chance: Scores
 
 
 @dataclass(frozen=True)
@@ -52,102 +68,140 @@ class Hits:
 class Portfolio:
     """The paper's network, counts with back-off, boosted trees, and the average of the three.
 
-    A fifth of the records (whole persons where `units` are given) is set aside. On it the network's L2 is chosen, and
+    A fifth of the records (whole persons where `units` are given) is set aside. On it the networks' L2 is chosen, and
     for each target the member: the first one, unless another guesses right more often there by more than two standard
     errors of the difference (the naive guess: one), in which case the best of those. The members are then
-    trained on all records. `members` may name a part of the portfolio, which is how a single one is measured.
+    trained on all records; where those set aside are 10,000 or more, the members that the others trained are kept.
+
+    Parameters
+    ----------
+    members : names of models
+        A part of `MEMBERS` to measure a single one; with some of `NEURAL` for the larger networks (PyTorch).
+    l2 : member → the strength of its L2, where that is chosen already
 
     Attributes
     ----------
     chosen_ : the name of the member chosen for each target
+    l2_ : the L2 that each network was trained with
     """
 
-    def __init__(self, members: Sequence[str] = MEMBERS, random_state: int = 0) -> None:
+    def __init__(
+        self, members: Sequence[str] = MEMBERS, random_state: int = 0, *, l2: Mapping[str, float] | None = None
+    ) -> None:
         self.members = members
         self.random_state = random_state
+        self.l2 = l2
 
     def fit(
         self, inputs: Inputs, cells: Codes, questions: Sequence[Question], units: Codes | None = None
     ) -> "Portfolio":
         """Train on distinct rows; `cells` says which of them each record is."""
         self._sizes = [question.size for question in questions]
-        aside = self._set_aside(len(cells), units)
+        aside = set_aside(len(cells), units, self.random_state)
         first, second = (
             [count_table(cells[rows], q.values[rows], (len(inputs), q.size)) for q in questions]
             for rows in (~aside, aside)
         )
-        kept, trial = self._tried(inputs, first, second, questions)
+        learners, trial = self._tried(inputs, first, second, questions)
         self.chosen_ = [_preferred(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))]
         whole = [a + b for a, b in zip(first, second, strict=True)]
-        needed = self.members if TOGETHER in self.chosen_ else set(self.chosen_)
-        self._fitted = {name: self._trained(name, kept[name], inputs, whole) for name in self.members if name in needed}
+        needed = [name for name in self.members if TOGETHER in self.chosen_ or name in self.chosen_]
+        if aside.sum() >= _PLENTY:
+            self._fitted = {name: learners[name] for name in needed}
+        else:
+            self._fitted = {name: self._trained(name, self.l2_.get(name, 0.0), inputs, whole) for name in needed}
         self._naive = _Naive().fit(inputs, whole)
         return self
 
-    def guess(self, inputs: Inputs, masks: Sequence[Callable[[Any], Mask] | None]) -> list[Codes]:
+    def guess(self, inputs: Inputs, masks: Sequence[Masking | None]) -> list[Guess]:
         """For each target the most likely possible value of every distinct row."""
-        found: list[list[Codes]] = [[] for _ in masks]
+        found: list[list[Guess]] = [[] for _ in masks]
         for rows in chunks(len(inputs), sum(self._sizes) + inputs.width):
             for i, scores in enumerate(self.predict(inputs[rows])):
                 found[i].append(best_guess(scores, masks[i], rows))
-        return [np.concatenate(parts) for parts in found]
+        return [joined(parts) for parts in found]
 
     def predict(self, inputs: Inputs) -> list[Scores]:
         """The chances that the chosen member gives each value, one table per target."""
         scores = {name: learner.predict(inputs) for name, learner in self._fitted.items()}
         if TOGETHER in self.chosen_:
-            scores[TOGETHER] = [_mean(each) for each in zip(*(scores[name] for name in self.members), strict=True)]
+            scores[TOGETHER] = _mean([scores[name] for name in self.members])
         if NAIVE in self.chosen_:
             scores[NAIVE] = self._naive.predict(inputs)
         return [scores[name][i] for i, name in enumerate(self.chosen_)]
 
-    def _set_aside(self, n: int, units: Codes | None) -> npt.NDArray[np.bool_]:
-        alone = units is None or int(units.max()) == 0
-        of_row: Any = np.arange(n) if alone else units
-        many = int(of_row.max()) + 1
-        drawn = np.random.default_rng(self.random_state).permutation(many)
-        return (drawn < max(1, round(_VALIDATION * many)))[of_row]
-
     def _tried(
         self, inputs: Inputs, train: Sequence[Counts], validation: Sequence[Counts], questions: Sequence[Question]
-    ) -> tuple[dict[str, float], dict[str, list[Hits]]]:
-        """Each member's L2, and its hits on the validation records, target by target."""
-        kept: dict[str, float] = {}
+    ) -> tuple[dict[str, Learner], dict[str, list[Hits]]]:
+        """Each member with its best L2, and its hits on the validation records, target by target."""
+        self.l2_: dict[str, float] = {}
         learners: dict[str, Learner] = {}
-        hits: dict[str, list[Hits]] = {}
         for name in self.members:
-            tried = {l2: self._trained(name, l2, inputs, train) for l2 in (L2 if name == NETWORK else (0.0,))}
-            found = {l2: _hits(learner, inputs, validation, questions) for l2, learner in tried.items()}
-            kept[name] = max(tried, key=lambda l2: sum(h.right.sum() for h in found[l2]))
-            learners[name], hits[name] = tried[kept[name]], found[kept[name]]
-        if len(self.members) > 1:
-            hits[TOGETHER] = _hits(_Average(list(learners.values())), inputs, validation, questions)
-        hits[NAIVE] = _hits(_Naive().fit(inputs, train), inputs, validation, questions)
-        return kept, hits
+            tried = {l2: self._trained(name, l2, inputs, train) for l2 in self._strengths(name)}
+            best = next(iter(tried))
+            if len(tried) > 1:
+                hits = _hits({str(l2): learner for l2, learner in tried.items()}, inputs, validation, questions)
+                best = max(tried, key=lambda l2: sum(h.right.sum() for h in hits[str(l2)]))
+            learners[name] = tried[best]
+            if name in _NETWORKS:
+                self.l2_[name] = best
+        found = _hits(learners, inputs, validation, questions, together=len(learners) > 1)
+        naive = _hits({NAIVE: _Naive().fit(inputs, train)}, inputs, validation, questions)
+        return learners, found | naive
+
+    def _strengths(self, name: str) -> Sequence[float]:
+        if name not in _NETWORKS:
+            return (0.0,)
+        return L2 if self.l2 is None or name not in self.l2 else (self.l2[name],)
 
     def _trained(self, name: str, l2: float, inputs: Inputs, tables: Sequence[Counts]) -> Learner:
         filled = _filled(tables)
         learner: Learner
         if name == NETWORK:
             learner = Network(l2=l2, random_state=self.random_state)
+        elif name in NEURAL:
+            learner = MLP(name, l2=l2, random_state=self.random_state)
         else:
             learner = Backoff() if name == COUNTS else BoostedTrees()
         learner.fit(inputs[filled], [table[filled] for table in tables])
         return learner
 
 
-def _hits(learner: Any, inputs: Inputs, tables: Sequence[Counts], questions: Sequence[Question]) -> list[Hits]:
+def set_aside(n: int, units: Codes | None, random_state: int) -> npt.NDArray[np.bool_]:
+    """A random fifth of n records, of whole units (one person's records) where there are several."""
+    alone = units is None or int(units.max()) == 0
+    of_row: Any = np.arange(n) if alone else units
+    many = int(of_row.max()) + 1
+    drawn = np.random.default_rng(random_state).permutation(many)
+    return np.asarray((drawn < max(1, round(_VALIDATION * many)))[of_row])
+
+
+def _hits(
+    learners: Mapping[str, Any],
+    inputs: Inputs,
+    tables: Sequence[Counts],
+    questions: Sequence[Question],
+    together: bool = False,
+) -> dict[str, list[Hits]]:
+    """What each learner gets right, and where asked what their average does."""
     filled = _filled(tables)
-    found: list[list[Codes]] = [[] for _ in questions]
+    names = [*learners, *([TOGETHER] if together else [])]
+    found: dict[str, list[list[Guess]]] = {name: [[] for _ in questions] for name in names}
     for part in chunks(len(filled), sum(question.size for question in questions) + inputs.width):
         rows = filled[part]
-        for i, scores in enumerate(learner.predict(inputs[rows])):
-            found[i].append(best_guess(scores, questions[i].mask, rows))
-    guesses = [np.concatenate(parts) for parts in found]
-    return [
-        Hits(guess, np.asarray(table[filled, guess], dtype=np.float64))
-        for table, guess in zip(tables, guesses, strict=True)
-    ]
+        scores = {name: learner.predict(inputs[rows]) for name, learner in learners.items()}
+        if together:
+            scores[TOGETHER] = _mean(list(scores.values()))
+        for name, i in product(names, range(len(questions))):
+            found[name][i].append(best_guess(scores[name][i], questions[i].mask, rows))
+    return {
+        name: [_counted(joined(parts), table, filled) for parts, table in zip(found[name], tables, strict=True)]
+        for name in names
+    }
+
+
+def _counted(guess: Guess, table: Counts, cells: Codes) -> Hits:
+    return Hits(guess.value, np.asarray(table[cells, guess.value], dtype=np.float64))
 
 
 def _filled(tables: Sequence[Counts]) -> npt.NDArray[np.int64]:
@@ -182,24 +236,22 @@ class _Naive:
         return [np.tile(share / max(1.0, share.sum()), (len(inputs), 1)) for share in self._shares]
 
 
-class _Average:
-    """Several fitted learners as one."""
-
-    def __init__(self, learners: Sequence[Learner]) -> None:
-        self.learners = learners
-
-    def predict(self, inputs: Inputs) -> list[Scores]:
-        return [_mean(scores) for scores in zip(*(learner.predict(inputs) for learner in self.learners), strict=True)]
+def _mean(scores: Sequence[Sequence[Scores]]) -> list[Scores]:
+    """The average of several learners' chances, target by target."""
+    return [np.mean(each, axis=0, dtype=np.float32) for each in zip(*scores, strict=True)]
 
 
-def _mean(scores: Sequence[Scores]) -> Scores:
-    return np.mean(scores, axis=0, dtype=np.float32)
-
-
-def best_guess(scores: Scores, mask: Callable[[Any], Mask] | None, rows: Any) -> Codes:
+def best_guess(scores: Scores, mask: Masking | None, rows: Any) -> Guess:
     """The most likely value among the possible ones; among all where the known data has no possible one."""
-    if mask is None:
-        return scores.argmax(axis=1)
-    allowed = mask(rows)
-    none = ~allowed.any(axis=1, keepdims=True)
-    return np.where(allowed | none, scores, -1.0).argmax(axis=1)
+    if mask is not None:
+        allowed = mask(rows)
+        scores = np.where(allowed | ~allowed.any(axis=1, keepdims=True), scores, -1.0)
+    value = scores.argmax(axis=1)
+    total = np.maximum(scores, 0).sum(axis=1)
+    top = np.take_along_axis(scores, value[:, None], axis=1)[:, 0]
+    return Guess(value, np.divide(top, total, out=np.ones_like(total), where=total > 0))
+
+
+def joined(parts: Sequence[Guess]) -> Guess:
+    """The guesses of several chunks, one after the other."""
+    return Guess(np.concatenate([p.value for p in parts]), np.concatenate([p.chance for p in parts]))

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+_FEW_CODES = 4096
+
 
 def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """A number per row such that two rows share it exactly when all their codes are equal.
@@ -21,15 +23,23 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     n, d = codes.shape
     key = np.zeros(n, dtype=np.int64)
     size = 1
-    for j in range(d):
-        _, column = np.unique(codes[:, j], return_inverse=True)
-        width = int(column.max()) + 1 if n else 1
+    for j in range(d if n else 0):
+        column, width = _narrow(codes[:, j])
         if size * width >= 2**62:
             _, key = np.unique(key, return_inverse=True)
             size = int(key.max()) + 1
         key = key * width + column
         size *= width
     return np.unique(key, return_inverse=True)[1]
+
+
+def _narrow(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
+    """Numbers from 0 in the order of the codes, and how many there may be; sorted only where the codes spread wide."""
+    low, high = int(column.min()), int(column.max())
+    if high - low < _FEW_CODES:
+        return np.asarray(column, dtype=np.int64) - low, high - low + 1
+    values, numbers = np.unique(column, return_inverse=True)
+    return numbers, len(values)
 
 
 def group_sizes(codes: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
