@@ -15,25 +15,36 @@ population. Where one person has several records (role `person`) only persons ar
 records each has: changing a person with m_i of them moves U by at most m_i/n, so that 1/n becomes Σ m_i² / n², and the
 average is over records.
 
+An adversary with side knowledge sees z and the full values of other attributes of the same person; the cells z are then
+replaced by the cells of both together (`knowledge`, as for `modicum.attacks.Reconstruction`). These may be so many that
+hardly two holdout records share one: then U is near 1 and the bound says nothing, which `vacuous` tells.
+
 For m attributes and c candidates among which the certificate chose, δ = (1 − confidence) / (m·c), so that all claims
 hold together. A number is certified at the resolution of `modicum.table.targets`: ten bins, fixed on other records.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from modicum.errors import DataError, ParameterError
-from modicum.generalization import Generalization
+from modicum.errors import DataError, ParameterError, quoted
+from modicum.generalization import Artifact
+from modicum.generalization.raw import raw_generalization
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.groups import group_rows
-from modicum.table.roles import person_codes, personal_attributes
+from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
 from modicum.table.values import Codes, plain
+
+_SEEN = {
+    "nothing": "the generalized record",
+    "non_personal": "the generalized record and all attributes that are not personal",
+    "all_but_one": "the generalized record and all other attributes",
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,11 @@ class Certificate:
     naive : attribute → the accuracy of always guessing the holdout's most frequent value
     confidence : the probability with which all bounds hold together
     records, persons : how many the holdout has; without a person column each record is a person
+    groups : how many different cells the holdout's records fall into; the most for any attribute where they differ
     margin : what is added to U
+    bins : how finely a number is guessed
+    knowledge : what the adversary knows besides the buckets
+    weights : attribute → its share in the mean
     """
 
     bounds: dict[str, float]
@@ -59,11 +74,13 @@ class Certificate:
     groups: int
     margin: float
     bins: int
+    knowledge: str
+    weights: dict[str, float]
 
     @property
     def mean(self) -> float:
         """The highest mean accuracy over the attributes; it follows from the bounds."""
-        return float(np.mean(list(self.bounds.values())))
+        return float(sum(self.weights[name] * bound for name, bound in self.bounds.items()))
 
     @property
     def unit(self) -> str:
@@ -75,40 +92,52 @@ class Certificate:
         """The attributes about which the certificate says nothing: their bound is 1."""
         return [name for name, bound in self.bounds.items() if bound >= 1]
 
+    @property
+    def worst(self) -> str:
+        """The attribute whose bound is furthest above the naive guess."""
+        return max(self.bounds, key=lambda name: self.bounds[name] - self.naive[name])
+
     def sentence(self, attribute: str) -> str:
         """The claim about one attribute, to be quoted."""
         bound = self.bounds[attribute]
         return (
-            f"With {self.confidence:.0%} confidence, no adversary that sees only the generalized record guesses "
+            f"With {self.confidence:.0%} confidence, no adversary that sees only {_SEEN[self.knowledge]} guesses "
             f"{attribute!r} correctly for more than {bound:.1%} of {self.unit} like those in the holdout, on average."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return plain({**asdict(self), "mean": self.mean, "unit": self.unit})
+        more = {"mean": self.mean, "unit": self.unit, "worst": self.worst, "vacuous": self.vacuous}
+        return dict(plain({**asdict(self), **more}))
 
 
 def certify(
-    g: Generalization,
+    g: Artifact,
     X_holdout: Any,
     personal: Iterable[str] | None = None,
     confidence: float = 0.99,
     *,
+    knowledge: str = "nothing",
+    weights: Mapping[str, float] | None = None,
     known: Any = None,
     bins: int = BINS,
     candidates: int = 1,
     random_state: int = 0,
 ) -> Certificate:
-    """Bound the accuracy of every adversary that sees only `g`'s buckets (DESIGN §4; see this module's head).
+    """Bound the accuracy of every adversary that sees `g`'s buckets (DESIGN §4; see this module's head).
 
     Parameters
     ----------
-    g : Generalization
+    g : Generalization, or another artifact with `codes`
     X_holdout : frame
         Full records that had no part in making or choosing `g`. A column with the schema's role `person` is used.
     personal : attributes to certify; the schema's personal attributes by default.
     confidence : float
         With this probability all bounds hold together.
+    knowledge : "nothing", "non_personal" or "all_but_one"
+        Whether the adversary also knows the full values of the attributes that are not personal (A3), or of all but the
+        one it guesses (A4).
+    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
     known : frame, optional
         Other records, on which the bins of personal numbers are fixed. Without them a tenth of the holdout is set
         aside for that and does not count.
@@ -133,17 +162,20 @@ def certify(
     for name, value, least in (("candidates", candidates, 1), ("bins", bins, 2)):
         if not isinstance(value, int) or value < least:
             raise ParameterError(f"The {name!r} parameter must be an int ≥ {least}. Got {value!r} instead.")
+    if knowledge not in _SEEN:
+        raise ParameterError(f"The 'knowledge' parameter must be one of {quoted(_SEEN)}. Got {knowledge!r} instead.")
     attributes = personal_attributes(g.schema, personal)
+    shares = attribute_weights(attributes, weights)
     holdout = as_frame(X_holdout, g.names)
     if known is None and any(not g.schema[name].is_category for name in attributes):
         holdout, known = _set_aside(holdout, g.schema, random_state)
     if len(holdout) == 0:
         raise DataError("The holdout has no rows, so nothing can be certified.")
-    cells = group_rows(g.codes(holdout))
+    cells = _cells(g, holdout, attributes, knowledge)
     persons = person_codes(g.schema, holdout)
     margin = _margin(len(holdout), persons, (1 - confidence) / (len(attributes) * candidates))
     values = {name: _values(g.schema, name, holdout, known, bins) for name in attributes}
-    observed = {name: _best_in_hindsight(cells, codes) for name, codes in values.items()}
+    observed = {name: _best_in_hindsight(cells[name], codes) for name, codes in values.items()}
     return Certificate(
         bounds={name: min(1.0, u + margin) for name, u in observed.items()},
         observed=observed,
@@ -151,10 +183,26 @@ def certify(
         confidence=confidence,
         records=len(holdout),
         persons=len(holdout) if persons is None else int(persons.max()) + 1,
-        groups=int(cells.max()) + 1,
+        groups=max(int(of_row.max()) + 1 for of_row in cells.values()),
         margin=margin,
         bins=bins,
+        knowledge=knowledge,
+        weights=shares,
     )
+
+
+def _cells(g: Artifact, holdout: Any, attributes: Sequence[str], knowledge: str) -> dict[str, Codes]:
+    """For each attribute, which holdout records look the same to who guesses it."""
+    seen = g.codes(holdout)
+    if knowledge == "nothing":
+        return dict.fromkeys(attributes, group_rows(seen))
+    full = raw_generalization(holdout, g.schema)
+    values = full.codes(holdout)
+    others = [j for j, name in enumerate(full.names) if name not in attributes]
+    if knowledge == "non_personal":
+        return dict.fromkeys(attributes, group_rows(np.hstack([seen, values[:, others]])))
+    side = {name: [j for j, other in enumerate(full.names) if other != name] for name in attributes}
+    return {name: group_rows(np.hstack([seen, values[:, columns]])) for name, columns in side.items()}
 
 
 def _values(schema: Schema, name: str, holdout: Any, known: Any, bins: int) -> Codes:

@@ -1,6 +1,7 @@
 """What is personal and whose a row is: the schema's word, or the caller's where given."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,29 @@ def personal_attributes(schema: Schema, personal: Iterable[str] | None) -> list[
     if not named:
         raise ParameterError("No attribute is personal, so there is nothing to guess.")
     return named
+
+
+def attribute_weights(attributes: Sequence[str], weights: Mapping[str, float] | None) -> dict[str, float]:
+    """Each attribute's share in a mean; one that is not named counts 1.
+
+    Examples
+    --------
+    >>> from modicum.table.roles import attribute_weights
+    >>> attribute_weights(["age", "sex"], {"age": 3})
+    {'age': 0.75, 'sex': 0.25}
+    """
+    given = dict(weights or {})
+    unknown = [name for name in given if name not in attributes]
+    if unknown:
+        raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not among the attributes judged.")
+    for name, weight in given.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+            raise ParameterError(f"The weight of {name!r} must be a number ≥ 0. Got {weight!r} instead.")
+    found = {name: float(given.get(name, 1.0)) for name in attributes}
+    total = sum(found.values())
+    if not total:
+        raise ParameterError("All weights are 0, so there is nothing to average.")
+    return {name: weight / total for name, weight in found.items()}
 
 
 def person_codes(schema: Schema, frame: Any) -> npt.NDArray[np.int64] | None:

@@ -1,0 +1,44 @@
+"""k-anonymity: how many records are alike in what can be observed of them (Sweeney 2002)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.errors import DataError, ParameterError
+from modicum.table.frames import as_frame
+
+
+def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
+    """The size of the smallest group of records with the same quasi-identifiers.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released, such as `g.transform(X)`.
+    quasi_identifiers : names of columns; all (but `person`) by default. Missing values are alike.
+    person : a column that the rows of one person share; then persons are counted.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50", "≤ 50", "≥ 51"], "job": ["nurse", "nurse", "nurse"]})
+    >>> md.measures.k_anonymity(released, ["age", "job"]), md.measures.k_anonymity(released, ["job"])
+    (1, 3)
+    """
+    table = as_frame(frame)
+    if isinstance(quasi_identifiers, str):
+        raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {quasi_identifiers!r}.")
+    names = [c for c in table.columns if c != person] if quasi_identifiers is None else list(quasi_identifiers)
+    for name in [*names, *([] if person is None else [person])]:
+        if name not in table.columns:
+            raise DataError(f"The column {name!r} is not in the data.")
+    if not len(table):
+        raise DataError("The data has no rows, so nobody is hidden in it.")
+    if person is not None:
+        table = table.select([*names, person]).unique()
+    if not names:
+        return len(table)
+    groups = table.group_by([nw.col(name) for name in names]).agg(nw.len().alias("\0size"))
+    return int(np.min(groups["\0size"].to_numpy()))

@@ -1,0 +1,128 @@
+"""How many people of a whole population stand out, judged from a sample of them.
+
+The sizes of the groups of equal records in the sample are taken for a draw from Pitman's partition model with
+0 ≤ α < 1 and θ > −α, fitted by maximum likelihood (Hoshino, Journal of Official Statistics 17(4), 2001). For n records
+in D groups of which group j has n_j,
+
+    L = Π_{i=1}^{D−1} (θ + iα) / Π_{i=1}^{n−1} (θ + i) · Π_j Π_{i=1}^{n_j−1} (i − α),
+
+and among N people the expected number who share their record with nobody is
+
+    E[U_N] = N · Π_{i=1}^{N−1} (θ + α + i − 1) / (θ + i).
+
+Of u records that are unique in the sample, u · Π_{i=n}^{N−1} (θ + α + i − 1) / (θ + i) are expected to be unique among
+the N. On the surveys this was tried on, the numbers came out too high rather than too low, by up to a factor of two to
+three where the sample was a fiftieth of the population.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import ParameterError
+from modicum.measures.intervals import LEVEL, Interval
+from modicum.table.values import plain
+
+Sizes = npt.NDArray[np.int64]
+_DRAWS = 100
+_STARTS = ([0.0, 3.0], [-2.0, 5.0], [2.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """How many people are expected to be unique in a population.
+
+    Attributes
+    ----------
+    population : N
+    fraction : the share of it that the sample is
+    unique : how many of the N people are expected to share their record with nobody
+    interval : 95% interval, by drawing groups again with replacement
+    of_sample : how many of the sample's records are expected to be unique among all N
+    """
+
+    population: int
+    fraction: float
+    unique: float
+    interval: Interval
+    of_sample: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(plain(asdict(self)))
+
+
+def expected_uniques(sizes: Any, population: int, random_state: int = 0) -> Uniqueness:
+    """The expected number of unique people in a population, from the group sizes in a sample of it.
+
+    Parameters
+    ----------
+    sizes : how many people of the sample each group of equal records has
+    population : N, at least as many as the sample has
+
+    Examples
+    --------
+    >>> from modicum.measures import expected_uniques
+    >>> found = expected_uniques([400, 300, 200, 60, 20, 10, 5, 2, 1, 1, 1], population=10_000)
+    >>> found.fraction, 0 < found.of_sample < 3, 1 < found.unique < 30
+    (0.1, True, True)
+    """
+    counts = np.asarray(sizes, dtype=np.int64)
+    n = int(counts.sum())
+    if not isinstance(population, int | np.integer) or population < n:
+        raise ParameterError(
+            f"The 'population' parameter must be an int of at least the {n:,} people in the data. Got {population!r}."
+        )
+    point = _fitted(counts, _STARTS)
+    alpha, theta = _parameters(point)
+    random = np.random.default_rng(random_state)
+    drawn = []
+    for _ in range(_DRAWS):
+        again = random.choice(counts, len(counts))
+        if int(again.sum()) <= population:
+            drawn.append(population * _stays_unique(*_parameters(_fitted(again, [point])), 1, population))
+    unique = population * _stays_unique(alpha, theta, 1, population)
+    ends = np.quantile([*drawn, unique], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Uniqueness(
+        population=int(population),
+        fraction=n / population,
+        unique=unique,
+        interval=(float(ends[0]), float(ends[1])),
+        of_sample=int((counts == 1).sum()) * _stays_unique(alpha, theta, n, int(population)),
+    )
+
+
+def _stays_unique(alpha: float, theta: float, n: int, population: int) -> float:
+    """The chance that who is unique among n people is so among all: Π_{i=n}^{N−1} (θ + α + i − 1) / (θ + i)."""
+    from scipy.special import gammaln
+
+    gained = gammaln(theta + alpha + population - 1) - gammaln(theta + alpha + n - 1)
+    return float(np.exp(gained - gammaln(theta + population) + gammaln(theta + n)))
+
+
+def _fitted(sizes: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:
+    """α and θ of the highest likelihood, as the free numbers of `_parameters`."""
+    from scipy.optimize import minimize
+    from scipy.special import gammaln
+
+    n, groups = int(sizes.sum()), len(sizes)
+    size, often = np.unique(sizes, return_counts=True)
+
+    def unlikely(point: npt.NDArray[np.float64]) -> float:
+        alpha, theta = _parameters(point)
+        started = (groups - 1) * np.log(alpha) + gammaln(theta / alpha + groups) - gammaln(theta / alpha + 1)
+        spread = gammaln(theta + n) - gammaln(theta + 1)
+        return float(spread - started - np.sum(often * (gammaln(size - alpha) - gammaln(1 - alpha))))
+
+    options = {"xatol": 1e-3, "fatol": 1e-3}
+    tried = [minimize(unlikely, start, method="Nelder-Mead", options=options) for start in starts]
+    return np.asarray(min(tried, key=lambda found: found.fun).x)
+
+
+def _parameters(point: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """α between 0 and 1 and θ + α > 0 from two free numbers."""
+    alpha = float(np.clip(1 / (1 + np.exp(-np.clip(point[0], -30, 30))), 1e-6, 1 - 1e-9))
+    return alpha, float(np.exp(np.clip(point[1], -20, 40))) - alpha + 1e-9
