@@ -9,11 +9,12 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "modicum"
 
-_ARTIFACTS = {"errors", "table", "generalization"}
+_ARTIFACTS = {"errors", "progress", "table", "generalization"}
 _MODELS = _ARTIFACTS | {"measures", "learners", "trees"}
 _METHODS = {"minimizers", "anonymizers", "anatomy", "prism"}
 ALLOWED = {
     "errors": set(),
+    "progress": {"errors"},
     "table": {"errors"},
     "generalization": {"errors", "table"},
     "measures": _ARTIFACTS,

@@ -1,44 +1,59 @@
-"""A1: guess each personal attribute of a breached record from its buckets (papers/0 §5, Appendices A and F)."""
+"""A1 and A3–A5: guess the personal attributes of breached records (papers/0 §5, Appendices A and F)."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.attacks.result import AttackResult, AttributeResult
-from modicum.errors import DataError, ParameterError, quoted
-from modicum.generalization import Generalization
-from modicum.generalization.possible import Mask
-from modicum.learners.inputs import Codes, Inputs
-from modicum.learners.portfolio import MEMBERS, Portfolio, Question
+from modicum.attacks.breach import Breach
+from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge, Step, steps_of
+from modicum.attacks.overlap import warn_of_overlap
+from modicum.attacks.result import AttackResult, AttributeResult, Guesses
+from modicum.errors import ParameterError, quoted
+from modicum.generalization import Artifact
+from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
 from modicum.measures.intervals import Resampling, mean_interval
-from modicum.table.frames import as_frame
-from modicum.table.roles import person_codes, personal_attributes
-from modicum.table.targets import BINS, Target
+from modicum.progress import run_all
+from modicum.table.roles import attribute_weights
+from modicum.table.targets import BINS
 
 
 class Reconstruction:
-    """The reconstruction adversary A1.
+    """The reconstruction adversaries A1, A3, A4 and A5; A2 is a question to their result.
 
-    It knows the generalization and full records of other people (`known`), and sees the buckets of the breached ones.
-    It guesses every personal attribute, and the error is the share of wrong guesses, mean over the attributes:
+    An adversary knows the artifact and full records of other people (`known`), and sees the buckets of the breached
+    ones. It guesses every personal attribute, and the error is the share of wrong guesses, mean over the attributes:
 
         PR_A1(g) = min_h E[ (1/|P|) Σ_p 1{h(g(x))_p ≠ x_p} ]        (papers/0 §5)
 
+    With side knowledge h also sees the full values of other attributes of the same person: A3 the non-personal ones,
+    A4 all but the guessed one, A5 the non-personal ones and those before the guessed one in an order, averaged over
+    the places in the order and over several orders.
+
     The minimum over h is approached by a portfolio: the paper's network, counts per cell with back-off, boosted trees
-    and their average. Each may only guess what `g` leaves possible (Appendix A); the strongest for each attribute is
-    chosen on known records, never on the breached ones. Who sees the raw record reads the value off: `raw` is 0.
+    and their average. Each may only guess what the artifact leaves possible (Appendix A); the strongest for each
+    question is chosen on known records, never on the breached ones. Who sees the raw record reads the value off: `raw`
+    is 0.
 
     Parameters
     ----------
-    knowledge : "nothing"
+    knowledge : "nothing" (A1), "non_personal" (A3), "all_but_one" (A4) or "prefix" (A5)
         What it knows of the breached people besides their buckets.
     personal : attributes to guess; the schema's personal attributes by default.
+    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+    orders : int
+        For "prefix": in how many orders the attributes become known. They come in pairs, a random one and its reverse.
     bins : int
         A personal number counts as guessed when its bin is right, of so many bins of equal frequency among `known`.
     members : the models of the portfolio
+        `MLP-2`, `MLP-3` and `MLP-5` of Appendix G can be added (PyTorch).
+    n_jobs : int or None
+        How many questions are worked on at once; as many as there are cores by default.
+    progress : bool
+        Whether long work shows a bar on a terminal.
     random_state : int
 
     Examples
@@ -50,108 +65,192 @@ class Reconstruction:
     >>> result = attack.run(g, known=X[:9_000], breached=X[9_000:12_000])
     >>> result.raw <= result.error <= result.naive + 0.02
     True
+    >>> knows_more = md.attacks.Reconstruction("all_but_one", personal=["race", "sex"])
+    >>> knows_more.run(g, known=X[:9_000], breached=X[9_000:12_000]).error < result.error
+    True
     """
 
     def __init__(
         self,
-        knowledge: Literal["nothing"] = "nothing",
+        knowledge: Knowledge = "nothing",
         personal: Iterable[str] | None = None,
         *,
+        weights: Mapping[str, float] | None = None,
+        orders: int = 2,
         bins: int = BINS,
         members: Sequence[str] = MEMBERS,
+        n_jobs: int | None = None,
+        progress: bool = True,
         random_state: int = 0,
     ) -> None:
         self.knowledge = knowledge
         self.personal = personal if personal is None or isinstance(personal, str) else list(personal)
+        self.weights = weights
+        self.orders = orders
         self.bins = bins
         self.members = members
+        self.n_jobs = n_jobs
+        self.progress = progress
         self.random_state = random_state
 
-    def run(self, g: Generalization, known: Any, breached: Any) -> AttackResult:
+    def run(self, g: Artifact, known: Any, breached: Any) -> AttackResult:
         """Learn from the known records, attack the breached ones.
 
         Parameters
         ----------
-        g : Generalization
-        known, breached : frames with full records; the breached ones are seen through `g` alone and used to count
-            right guesses.
+        g : Generalization, or another artifact with `codes` and `possible`
+        known, breached : frames with full records; the breached ones are seen through `g` (and the side knowledge)
+            alone and used to count right guesses.
         """
         start = time.perf_counter()
-        self._check()
-        attributes = personal_attributes(g.schema, self.personal)
-        known, breached = _rows(known, g.names, "known"), _rows(breached, g.names, "breached")
-        targets = [Target.fit(known, g.schema[name], self.bins) for name in attributes]
-        values = [target.encode(breached) for target in targets]
-        guesses, methods = self._guesses(g, targets, known, breached)
-        right = [guess == value for guess, value in zip(guesses, values, strict=True)]
-        naive = [float(np.mean(v != t.counts.argmax())) for t, v in zip(targets, values, strict=True)]
-        persons = person_codes(g.schema, breached)
-        results = {
-            target.name: AttributeResult(
-                float(np.mean(~hits)), mean_interval(~hits, persons), base, 0.0, target.size, method
-            )
-            for target, hits, base, method in zip(targets, right, naive, methods, strict=True)
-        }
-        per_record = 1 - np.mean(right, axis=0)
-        resampling = Resampling(len(breached), persons, random_state=self.random_state)
-        low, high = resampling.interval(lambda draws: float(np.average(per_record, weights=draws)))
-        return AttackResult(
-            error=float(per_record.mean()),
-            interval=(low, high) if low < high else mean_interval(per_record, persons),
-            naive=float(np.mean(naive)),
+        check_parameters(self)
+        breach = Breach(g, known, breached, self.personal, self.bins, self.members, self.random_state)
+        weights = attribute_weights(breach.attributes, self.weights)
+        warn_of_overlap(breach)
+        steps = self.steps(breach)
+        answers = answered(breach, steps, self.n_jobs, self.progress)
+        return assembled(breach, self.knowledge, steps, answers, weights, time.perf_counter() - start)
+
+    def steps(self, breach: Breach) -> list[Step]:
+        """The questions about a breach that this adversary answers."""
+        return steps_of(self.knowledge, breach.artifact.names, breach.attributes, self.orders, self.random_state)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is guessed about one attribute, and by which model."""
+
+    guess: Guess
+    method: str
+
+
+Answers = dict[tuple[str, tuple[str, ...]], Answer]  # attribute and side knowledge → answer
+
+
+def answered(breach: Breach, steps: Sequence[Step], n_jobs: int | None, progress: bool) -> Answers:
+    """Every question answered once, on the cores there are.
+
+    The networks' L2 is tuned where all personal attributes are guessed at once; questions about a single one take what
+    was chosen for z and the non-personal attributes.
+    """
+    together = [step for step in steps if len(step.targets) > 1]
+    covered = {(name, step.side) for step in together for name in step.targets}
+    alone = dict.fromkeys(s for s in steps if len(s.targets) == 1 and (s.targets[0], s.side) not in covered)
+    base = steps_of("non_personal", breach.artifact.names, breach.attributes, 0, 0)[0]
+    found: Answers = {}
+    l2: dict[str, float] | None = None
+    if alone and base not in together and len(base.targets) > 1:
+        networks = [name for name in breach.members if name not in MEMBERS[1:]]
+        l2 = breach.learned(base, members=networks).l2_ if networks else None
+    at_once = [partial(_answers, breach, step, None) for step in together]
+    for step, (answers, chosen) in zip(
+        together, run_all(at_once, "Guessing", n_jobs=n_jobs, progress=progress), strict=True
+    ):
+        found |= answers
+        l2 = chosen if step == base else l2
+    pieces = [partial(_answers, breach, step, l2) for step in alone]
+    for answers, _ in run_all(pieces, "Guessing with side knowledge", n_jobs=n_jobs, progress=progress):
+        found |= answers
+    return found
+
+
+def _answers(breach: Breach, step: Step, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
+    """The answers to one question, and the L2 that its networks have."""
+    portfolio = breach.learned(step, l2)
+    guesses = breach.guessed(step, portfolio)
+    answers = {
+        (name, step.side): Answer(guesses[name], method)
+        for name, method in zip(step.targets, portfolio.chosen_, strict=True)
+    }
+    return answers, portfolio.l2_
+
+
+def assembled(
+    breach: Breach,
+    knowledge: Knowledge,
+    steps: Sequence[Step],
+    answers: Answers,
+    weights: dict[str, float],
+    seconds: float,
+) -> AttackResult:
+    """The result of one adversary from the answers to its questions."""
+    asked = [(name, step.side) for step in steps for name in step.targets]
+    by_attribute = {name: [answers[key] for key in asked if key[0] == name] for name in breach.attributes}
+    return result_of(ADVERSARY[knowledge], breach, by_attribute, weights, seconds)
+
+
+def result_of(
+    adversary: str,
+    breach: Breach,
+    answers: Mapping[str, Sequence[Answer]],
+    weights: dict[str, float],
+    seconds: float,
+) -> AttackResult:
+    """Errors with their intervals and baselines; several answers about an attribute are averaged."""
+    n = len(breach.breached)
+    guesses = {name: _guesses(breach, name, each) for name, each in answers.items()}
+    wrong = {name: 1 - g.right.reshape(-1, n).mean(axis=0) for name, g in guesses.items()}
+    naive = {name: float(np.mean(~g.naive)) for name, g in guesses.items()}
+    results = {
+        name: AttributeResult(
+            error=float(wrong[name].mean()),
+            interval=mean_interval(wrong[name], breach.persons),
+            naive=naive[name],
             raw=0.0,
-            by_attribute=results,
-            records=len(breached),
-            known=len(known),
-            random_state=self.random_state,
-            seconds=time.perf_counter() - start,
+            values=breach.targets[name].size,
+            method=_method([answer.method for answer in each]),
         )
-
-    def _check(self) -> None:
-        if self.knowledge != "nothing":
-            raise ParameterError(
-                f"The 'knowledge' parameter of Reconstruction must be 'nothing'. Got {self.knowledge!r} instead."
-            )
-        if not isinstance(self.bins, int) or self.bins < 2:
-            raise ParameterError(
-                f"The 'bins' parameter of Reconstruction must be an int ≥ 2. Got {self.bins!r} instead."
-            )
-        unknown = [name for name in self.members if name not in MEMBERS]
-        if unknown or not self.members:
-            raise ParameterError(
-                f"The 'members' parameter of Reconstruction must name some of {quoted(MEMBERS)}. "
-                f"Got {self.members!r} instead."
-            )
-
-    def _guesses(
-        self, g: Generalization, targets: Sequence[Target], known: nw.DataFrame[Any], breached: nw.DataFrame[Any]
-    ) -> tuple[list[Codes], list[str]]:
-        """For each target, what is guessed of the breached records, and the model that guesses it."""
-        codes, seen_codes = g.codes(known), g.codes(breached)
-        inputs, cells = Inputs.of_codes(g, codes).distinct()
-        masks = _masks(g, targets, codes, cells)
-        questions = [Question(t.encode(known), t.size, mask) for t, mask in zip(targets, masks, strict=True)]
-        portfolio = Portfolio(self.members, self.random_state)
-        portfolio.fit(inputs, cells, questions, person_codes(g.schema, known))
-        seen, seen_cells = Inputs.of_codes(g, seen_codes).distinct()
-        guesses = portfolio.guess(seen, _masks(g, targets, seen_codes, seen_cells))
-        return [guess[seen_cells] for guess in guesses], portfolio.chosen_
+        for name, each in answers.items()
+    }
+    per_record = np.sum([weights[name] * wrong[name] for name in wrong], axis=0)
+    resampling = Resampling(n, breach.persons, random_state=breach.random_state)
+    low, high = resampling.interval(lambda draws: float(np.average(per_record, weights=draws)))
+    return AttackResult(
+        adversary=adversary,
+        error=float(per_record.mean()),
+        interval=(low, high) if low < high else mean_interval(per_record, breach.persons),
+        naive=float(sum(weights[name] * error for name, error in naive.items())),
+        raw=0.0,
+        by_attribute=results,
+        weights=weights,
+        records=n,
+        known=len(breach.known),
+        random_state=breach.random_state,
+        seconds=seconds,
+        guesses=guesses,
+        persons=breach.persons,
+    )
 
 
-def _rows(X: Any, names: Sequence[str], what: str) -> nw.DataFrame[Any]:
-    frame = as_frame(X, names)
-    if len(frame) < (5 if what == "known" else 1):
-        raise DataError(f"The {what} data has {len(frame)} rows, too few for an attack.")
-    return frame
+def _guesses(breach: Breach, name: str, answers: Sequence[Answer]) -> Guesses:
+    truth = breach.values[name]
+    return Guesses(
+        rows=np.tile(np.arange(len(truth)), len(answers)),
+        chance=np.concatenate([answer.guess.chance for answer in answers]),
+        right=np.concatenate([answer.guess.value == truth for answer in answers]),
+        naive=np.tile(truth == breach.naive[name], len(answers)),
+    )
 
 
-def _masks(g: Generalization, targets: Sequence[Target], codes: Codes, cells: Codes) -> list[Callable[[Any], Mask]]:
-    """For each target, what the buckets of some of the distinct rows leave possible."""
-    distinct = codes[np.unique(cells, return_index=True)[1]]
-    return [_mask(g, target, distinct[:, g.names.index(target.name)]) for target in targets]
+def _method(methods: Sequence[str]) -> str:
+    """The model, or the one that answered most of several questions."""
+    return max(dict.fromkeys(methods), key=list(methods).count)
 
 
-def _mask(g: Generalization, target: Target, codes: Codes) -> Callable[[Any], Mask]:
-    buckets, which = np.unique(codes, return_inverse=True)
-    table = g.possible(target.name, target, buckets)
-    return lambda rows: table[which[rows]]
+def check_parameters(attack: Any) -> None:
+    """Refuse what an adversary cannot work with, before any work is done."""
+    name = type(attack).__name__
+
+    def refuse(parameter: str, wanted: str) -> None:
+        got = getattr(attack, parameter)
+        raise ParameterError(f"The {parameter!r} parameter of {name} must {wanted}. Got {got!r} instead.")
+
+    if getattr(attack, "knowledge", "nothing") not in KNOWLEDGE:
+        refuse("knowledge", f"be one of {quoted(KNOWLEDGE)}")
+    if not isinstance(attack.bins, int) or attack.bins < 2:
+        refuse("bins", "be an int ≥ 2")
+    orders = getattr(attack, "orders", 1)
+    if not isinstance(orders, int) or orders < 1:
+        refuse("orders", "be an int ≥ 1")
+    if not attack.members or any(member not in (*MEMBERS, *NEURAL) for member in attack.members):
+        refuse("members", f"name some of {quoted((*MEMBERS, *NEURAL), limit=9)}")

@@ -1,10 +1,18 @@
 """What an attack found, always beside what it is compared to."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from modicum.measures.intervals import Interval
-from modicum.table.values import plain
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from modicum.errors import ParameterError
+from modicum.measures.intervals import Interval, Resampling, mean_interval
+from modicum.table.values import Codes, plain
+
+PERCENT = (1.0, 5.0, 10.0, 25.0, 50.0, 100.0)  # of the records, the most confident guesses first
 
 
 @dataclass(frozen=True)
@@ -35,35 +43,198 @@ class AttributeResult:
 
 
 @dataclass(frozen=True)
+class ConfidentResult:
+    """The adversary's success on the guesses it is most confident of (A2).
+
+    Attributes
+    ----------
+    percent : how many of its guesses about each attribute, the most confident first
+    records : how many guesses about each attribute that are
+    error, interval : mean share of wrong ones over the attributes, with its 95% interval
+    naive, raw : the same mean for the naive guess about the same records, and for raw data
+    by_attribute : attribute → error
+    """
+
+    percent: float
+    records: int
+    error: float
+    interval: Interval
+    naive: float
+    raw: float
+    by_attribute: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(plain(asdict(self)))
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """Every guess about one attribute: of which record, how sure, and whether it and the naive guess are right."""
+
+    rows: Codes
+    chance: npt.NDArray[np.float32]
+    right: npt.NDArray[np.bool_]
+    naive: npt.NDArray[np.bool_]
+
+    def ranked(self, random_state: int) -> Codes:
+        """The guesses from the most to the least confident; equally confident ones in a seeded random order."""
+        ties = np.random.default_rng(random_state).permutation(len(self.chance))
+        return np.lexsort((ties, -self.chance.astype(np.float64)))
+
+
+@dataclass(frozen=True)
 class AttackResult:
     """The adversary's success, mean over attributes and for each.
 
     Attributes
     ----------
-    error : mean share of wrong guesses over the attributes (papers/0 §5, PR_A1); higher is more private
+    adversary : which of the paper's adversaries, A1 to A6
+    error : mean share of wrong guesses over the attributes (papers/0 §5); higher is more private
     interval : 95% interval of the error
     naive, raw : the same mean for the naive guess and for raw data
     by_attribute : attribute → `AttributeResult`
+    weights : attribute → its share in the mean
     records : how many breached records were attacked
     known : how many records the adversary learned from
     random_state, seconds : the seed, and how long it took
     """
 
+    adversary: str
     error: float
     interval: Interval
     naive: float
     raw: float
     by_attribute: dict[str, AttributeResult]
+    weights: dict[str, float]
     records: int
     known: int
     random_state: int
     seconds: float
+    guesses: dict[str, Guesses] = field(repr=False, compare=False)
+    persons: Codes | None = field(repr=False, compare=False)
 
     @property
     def worst(self) -> str:
         """The attribute about which the adversary gains most over the naive guess."""
         return max(self.by_attribute, key=lambda name: self.by_attribute[name].gain)
 
+    @property
+    def aggregates(self) -> dict[str, dict[str, Any]]:
+        """The error as mean, max and min over the attributes (papers/0 §8.2), and whose the latter two are."""
+        errors = {name: result.error for name, result in self.by_attribute.items()}
+        most, least = max(errors, key=lambda name: errors[name]), min(errors, key=lambda name: errors[name])
+        return {
+            "mean": {"error": self.error, "naive": self.naive, "attribute": None},
+            "max": {"error": errors[most], "naive": self.by_attribute[most].naive, "attribute": most},
+            "min": {"error": errors[least], "naive": self.by_attribute[least].naive, "attribute": least},
+        }
+
+    def confident(self, percent: Sequence[float] = PERCENT) -> list[ConfidentResult]:
+        """The error on the k% guesses of each attribute that the adversary is most confident of (A2, papers/0 §8.1).
+
+        The confidence of a guess is its chance among the values that are possible, and counts relative to all guesses
+        about that attribute: the k% highest are taken, ⌈k% · n⌉ of n. Records with the same buckets have the same
+        chance; those that tie at the limit are taken in a random order that the seed fixes.
+
+        Parameters
+        ----------
+        percent : numbers above 0, up to 100
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> g = md.PrivacyTree(max_leaves=4).fit(X[:9_000], y[:9_000]).generalization_
+        >>> result = md.attacks.Reconstruction(personal=["race", "sex"]).run(g, X[:9_000], X[9_000:12_000])
+        >>> sure, all_of_them = result.confident([10, 100])
+        >>> sure.error < all_of_them.error, sure.records
+        (True, 300)
+        """
+        asked = list(percent)
+        bad = [k for k in asked if not 0 < k <= 100]
+        if bad or not asked:
+            raise ParameterError(f"The 'percent' parameter must list numbers above 0, up to 100. Got {percent!r}.")
+        order = {name: guesses.ranked(self.random_state) for name, guesses in self.guesses.items()}
+        return [self._most_confident(float(k), order) for k in asked]
+
+    def _most_confident(self, percent: float, order: Mapping[str, Codes]) -> ConfidentResult:
+        many = max(1, int(np.ceil(percent / 100 * len(next(iter(order.values()))) - 1e-9)))
+        chosen = {name: ranked[:many] for name, ranked in order.items()}
+        wrong = {name: ~self.guesses[name].right[rows] for name, rows in chosen.items()}
+        naive = {name: float(np.mean(~self.guesses[name].naive[rows])) for name, rows in chosen.items()}
+        errors = {name: float(hits.mean()) for name, hits in wrong.items()}
+        taken = np.zeros((self.records, 2 * len(chosen)))
+        for i, (name, rows) in enumerate(chosen.items()):
+            of_row = self.guesses[name].rows[rows]
+            taken[:, 2 * i] = np.bincount(of_row, minlength=self.records)
+            taken[:, 2 * i + 1] = np.bincount(of_row, weights=wrong[name], minlength=self.records)
+        return ConfidentResult(
+            percent=percent,
+            records=many,
+            error=self._mean(errors),
+            interval=self._interval(taken, wrong),
+            naive=self._mean(naive),
+            raw=0.0,
+            by_attribute=errors,
+        )
+
+    def _mean(self, values: Mapping[str, float]) -> float:
+        return float(sum(self.weights[name] * value for name, value in values.items()))
+
+    def _interval(self, taken: npt.NDArray[np.float64], wrong: Mapping[str, npt.NDArray[np.bool_]]) -> Interval:
+        """By resampling the records (whole persons); Wilson's where no guess, or every guess, is wrong."""
+        weights = np.array(list(self.weights.values()))
+
+        def error(draws: Any) -> float:
+            counted = draws @ taken
+            return float(np.sum(weights * counted[1::2] / np.maximum(counted[::2], 1)))
+
+        low, high = Resampling(self.records, self.persons, random_state=self.random_state).interval(error)
+        return (low, high) if low < high else mean_interval(np.concatenate(list(wrong.values())))
+
+    def exposed(self, n: int = 10, attribute: str | None = None) -> pd.DataFrame:
+        """The guesses that the adversary is most confident of: whose they are, and about what.
+
+        For the team alone: rows are never named in a report.
+
+        Parameters
+        ----------
+        n : int
+        attribute : one attribute; all of them by default
+
+        Returns
+        -------
+        frame with `row` (position among the breached records), `attribute`, `chance` (that the guess is right, as the
+        adversary sees it), `percent` (so many of its guesses about that attribute are at least as confident) and
+        `right`; sorted by `percent`, then by chance.
+        """
+        if attribute is not None and attribute not in self.guesses:
+            raise ParameterError(f"The attribute {attribute!r} was not guessed; these were: {', '.join(self.guesses)}.")
+        found = []
+        for name in self.guesses if attribute is None else [attribute]:
+            guesses = self.guesses[name]
+            first = guesses.ranked(self.random_state)[:n]
+            at_least = np.searchsorted(np.sort(-guesses.chance), -guesses.chance[first], side="right")
+            found.append(
+                pd.DataFrame(
+                    {
+                        "row": guesses.rows[first],
+                        "attribute": name,
+                        "chance": guesses.chance[first],
+                        "percent": 100 * at_least / len(guesses.chance),
+                        "right": guesses.right[first],
+                    }
+                )
+            )
+        everyone = pd.concat(found, ignore_index=True)
+        return everyone.sort_values(["percent", "chance"], ascending=[True, False], kind="stable")[:n].reset_index(
+            drop=True
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return plain({**asdict(self), "worst": self.worst})
+        """The same as plain data, without any record."""
+        names = [f.name for f in fields(self) if f.name not in ("guesses", "persons", "by_attribute")]
+        content = {name: getattr(self, name) for name in names}
+        content["by_attribute"] = {name: asdict(result) for name, result in self.by_attribute.items()}
+        return dict(plain(content | {"worst": self.worst, "aggregates": self.aggregates}))

@@ -1,0 +1,118 @@
+"""One breach as an adversary sees it: known records to learn from, breached ones to guess about, both coded once."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.attacks.knowledge import Step
+from modicum.errors import DataError
+from modicum.generalization import Artifact
+from modicum.generalization.possible import Mask
+from modicum.generalization.raw import raw_generalization
+from modicum.learners.inputs import Codes, Inputs
+from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
+from modicum.table.frames import as_frame
+from modicum.table.roles import person_codes, personal_attributes
+from modicum.table.targets import Target
+
+
+class Breach:
+    """The records of one breach, and the questions about them answered one by one.
+
+    Parameters
+    ----------
+    artifact : through which the breached records are seen
+    known, breached : frames with full records
+    personal : attributes to guess
+    bins : of a personal number
+    members, random_state : the adversary's portfolio
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        known: Any,
+        breached: Any,
+        personal: Sequence[str] | None,
+        bins: int,
+        members: Sequence[str],
+        random_state: int,
+    ) -> None:
+        self.artifact = artifact
+        self.attributes = personal_attributes(artifact.schema, personal)
+        self.members = members
+        self.random_state = random_state
+        self._frames = _rows(known, artifact.names, "known"), _rows(breached, artifact.names, "breached")
+        self.known, self.breached = self._frames
+        self.targets = {name: Target.fit(self.known, artifact.schema[name], bins) for name in self.attributes}
+        self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
+        self.persons = person_codes(artifact.schema, self.breached)
+        self._known_values = {name: target.encode(self.known) for name, target in self.targets.items()}
+        self._known_persons = person_codes(artifact.schema, self.known)
+        self._codes = artifact.codes(self.known), artifact.codes(self.breached)
+
+    @property
+    def naive(self) -> dict[str, int]:
+        """The most frequent known value of each attribute."""
+        return {name: int(target.counts.argmax()) for name, target in self.targets.items()}
+
+    @cached_property
+    def _raw(self) -> tuple[dict[str, Inputs], dict[str, Inputs]]:
+        """Every attribute in full detail, for the known and the breached records."""
+        raw = raw_generalization(self.known, self.artifact.schema)
+        found = []
+        for frame in self._frames:
+            codes = raw.codes(frame)
+            columns = {p.name: Inputs.of_partition(p, codes[:, j]) for j, p in enumerate(raw.partitions)}
+            found.append(columns)
+        return found[0], found[1]
+
+    def inputs(self, side: Sequence[str], which: int) -> Inputs:
+        """What is seen of the known (0) or breached (1) records: buckets, and the named attributes in full detail."""
+        codes = self._codes[which]
+        columns = [self._raw[which][name] for name in side]
+        return Inputs.beside([Inputs.of_codes(self.artifact, codes), *columns], len(codes))
+
+    def learned(
+        self, step: Step, l2: Mapping[str, float] | None = None, members: Sequence[str] | None = None
+    ) -> Portfolio:
+        """The adversary that the known records make for a step's attributes."""
+        inputs, cells = self.inputs(step.side, 0).distinct()
+        masks = self._masks(step, 0, cells)
+        questions = [
+            Question(self._known_values[name], self.targets[name].size, mask)
+            for name, mask in zip(step.targets, masks, strict=True)
+        ]
+        portfolio = Portfolio(members or self.members, self.random_state, l2=l2)
+        return portfolio.fit(inputs, cells, questions, self._known_persons)
+
+    def guessed(self, step: Step, portfolio: Portfolio) -> dict[str, Guess]:
+        """What it guesses of every breached record."""
+        inputs, cells = self.inputs(step.side, 1).distinct()
+        guesses = portfolio.guess(inputs, self._masks(step, 1, cells))
+        return {
+            name: Guess(guess.value[cells], guess.chance[cells])
+            for name, guess in zip(step.targets, guesses, strict=True)
+        }
+
+    def possible(self, name: str, which: int, rows: Any) -> Mask:
+        """Which values of an attribute the buckets of some known (0) or breached (1) records leave possible."""
+        return self.artifact.possible(name, self.targets[name], self._codes[which][rows])
+
+    def _masks(self, step: Step, which: int, cells: Codes) -> list[Masking]:
+        """The same for some of the distinct rows, each by its first record."""
+        first = np.unique(cells, return_index=True)[1]
+        return [self._mask(name, which, first) for name in step.targets]
+
+    def _mask(self, name: str, which: int, first: Codes) -> Masking:
+        return lambda rows: self.possible(name, which, first[rows])
+
+
+def _rows(X: Any, names: Sequence[str], what: str) -> nw.DataFrame[Any]:
+    frame = as_frame(X, names)
+    if len(frame) < (5 if what == "known" else 1):
+        raise DataError(f"The {what} data has {len(frame)} rows, too few for an attack.")
+    return frame

@@ -1,0 +1,184 @@
+"""A8: find a description that fits exactly one breached person (papers/0 §5, §8.1, Appendix A)."""
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import Artifact, Generalization
+from modicum.generalization.bins import Dropped, FullDetail, Groups
+from modicum.generalization.describe import persons_in
+from modicum.generalization.raw import raw_generalization
+from modicum.measures.intervals import Interval, share_interval
+from modicum.measures.uniqueness import Uniqueness, expected_uniques
+from modicum.table.frames import as_frame
+from modicum.table.groups import group_rows
+from modicum.table.roles import person_codes
+from modicum.table.values import Codes, iso, plain
+
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)  # where the bars of the histogram start
+
+
+@dataclass(frozen=True)
+class SinglingOutResult:
+    """Who stands out in a breach.
+
+    Attributes
+    ----------
+    error : share of people who are not alone with their buckets; higher is more private
+    interval : its 95% interval (Wilson)
+    naive, raw : the same where nothing is collected (nobody is alone), and on raw data
+    least : how many people have a rarest combination of buckets: the k of k-anonymity
+    rarest : how many combinations are that rare
+    groups : how many combinations there are
+    sizes : people in a group ("1", "2–4", …) → how many such groups there are
+    predicate : a description in words that fits a rarest combination and no other record
+    population : how many people are expected to be unique in the whole population, where its size was given
+    people, random_state, seconds : how many people were breached, the seed, how long it took
+    """
+
+    error: float
+    interval: Interval
+    naive: float
+    raw: float
+    least: int
+    rarest: int
+    groups: int
+    sizes: dict[str, int]
+    predicate: str
+    population: Uniqueness | None
+    people: int
+    random_state: int
+    seconds: float
+
+    @property
+    def unique(self) -> int:
+        """How many people are alone with their buckets."""
+        return self.rarest if self.least == 1 else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data. The predicate describes a person or a few, so it is left out."""
+        content = asdict(self) | {"unique": self.unique}
+        content.pop("predicate")
+        return dict(plain(content))
+
+
+class SinglingOut:
+    """The adversary A8, who sees all breached records and points at one.
+
+    A combination of buckets z is as rare as the number of breached people who have it, |z|. Where |z| = 1, the
+    description of z is a predicate that isolates one person. One person's records count as one where the schema has a
+    person column.
+
+    Parameters
+    ----------
+    population : int, optional
+        How many people there are of whom the breached ones are a random sample; then the expected number of unique
+        people among all of them is given, too (see `modicum.measures.uniqueness`).
+    random_state : int
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:9_000], y[:9_000]).generalization_
+    >>> result = md.attacks.SinglingOut(population=250_000).run(g, X[9_000:12_000])
+    >>> result.least == md.measures.k_anonymity(g.transform(X[9_000:12_000]))
+    True
+    """
+
+    def __init__(self, population: int | None = None, *, random_state: int = 0) -> None:
+        self.population = population
+        self.random_state = random_state
+
+    def run(self, g: Artifact, breached: Any) -> SinglingOutResult:
+        """Look for the rarest of the breached records."""
+        start = time.perf_counter()
+        frame = as_frame(breached, g.names)
+        if not len(frame):
+            raise DataError("The breached data has 0 rows, so nobody can be singled out.")
+        persons = person_codes(g.schema, frame)
+        people = len(frame) if persons is None else int(persons.max()) + 1
+        if self.population is not None and (not isinstance(self.population, int) or self.population < people):
+            raise ParameterError(
+                f"The 'population' parameter of SinglingOut must be an int of at least the {people:,} breached people. "
+                f"Got {self.population!r} instead."
+            )
+        codes = g.codes(frame)
+        groups = group_rows(codes)
+        sizes = persons_in(groups, persons)
+        least = int(sizes.min())
+        alone = _alone(groups, sizes, persons)
+        raw_groups = group_rows(raw_generalization(frame, g.schema).codes(frame))
+        raw = _alone(raw_groups, persons_in(raw_groups, persons), persons)
+        place = int(np.flatnonzero(sizes[groups] == least)[0])
+        return SinglingOutResult(
+            error=1 - alone / people,
+            interval=share_interval(people - alone, people),
+            naive=1.0 if people > 1 else 0.0,
+            raw=1 - raw / people,
+            least=least,
+            rarest=int((sizes == least).sum()),
+            groups=len(sizes),
+            sizes=_histogram(sizes),
+            predicate=predicate(g, codes[place]),
+            population=None if self.population is None else expected_uniques(sizes, self.population, self.random_state),
+            people=people,
+            random_state=self.random_state,
+            seconds=time.perf_counter() - start,
+        )
+
+
+def _alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
+    """How many people have a record that nobody else's equals."""
+    single = sizes[groups] == 1
+    return int(single.sum()) if persons is None else len(np.unique(persons[single]))
+
+
+def _histogram(sizes: Codes) -> dict[str, int]:
+    """How many groups have each size, in bars that grow."""
+    found = {}
+    for low, high in zip(_STEPS, [*_STEPS[1:], None], strict=True):
+        inside = int(((sizes >= low) & (True if high is None else sizes < high)).sum())
+        name = f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}" if high else f"{low:,} or more"
+        found[name] = inside
+    last = max(i for i, many in enumerate(found.values()) if many)
+    return dict(list(found.items())[: last + 1])
+
+
+def predicate(g: Artifact, codes: Codes) -> str:
+    """What the buckets of one record say, as a description in words.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.attacks.singling_out import predicate
+    >>> X = pd.DataFrame({"age": [18, 35, 70, 71], "job": ["nurse", "clerk", "nurse", "smith"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_
+    >>> predicate(g, g.codes(X)[2])
+    'age is ≥ 51 and job is nurse'
+    """
+    if not isinstance(g, Generalization):
+        return "the record falls into cell " + ", ".join(str(code) for code in codes)
+    said = []
+    for partition, code in zip(g.partitions, codes.tolist(), strict=True):
+        if isinstance(partition, Dropped):
+            continue
+        if isinstance(partition, FullDetail):
+            value = float(partition.decode(np.array([code]))[0])
+            shown = iso(value) if partition.attribute.kind == "date" else f"{value:g}"
+            said.append(f"{partition.name} is " + ("missing" if value != value else shown))
+        else:
+            said.append(f"{partition.name} is {_bucket(partition, code)}")
+    return " and ".join(said) or "any record"
+
+
+def _bucket(partition: Any, code: int) -> str:
+    takes = partition.buckets[code].takes if code < len(partition.buckets) else ()
+    if isinstance(partition, Groups) and code < len(partition.buckets) and len(partition.buckets[code].values) > 1:
+        values = partition.buckets[code].values
+        named = "one of " + ", ".join(values) if len(values) <= 8 else f"in {partition.labels[code]!r}"
+        return " or ".join([named, *takes])
+    return " or ".join([partition.labels[code], *takes])
