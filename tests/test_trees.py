@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.minimizers.base import personal_weights
 from modicum.minimizers.privacy_tree import _all_counts, _criterion, _layout, _with_label
 from modicum.table.counts import RowCounts
+from modicum.table.roles import attribute_weights
 from modicum.trees import grow
 from modicum.trees.splitting import find_split
 
@@ -44,7 +44,7 @@ def coded(seed: int, n: int = 200, classes: int = 2, kinds=("category", "categor
 
 def root_split(data, alpha, weights=None, min_leaf=1):
     layout = _layout(data)
-    shares = personal_weights(data.schema, weights)
+    shares = attribute_weights(data.schema.personal, weights)
     source = RowCounts(_with_label(data), layout)
     found = find_split(source.root().histogram, layout, _criterion(data, layout, alpha, shares, min_leaf))
     return found, data.codes.astype(int), data.label
@@ -120,7 +120,7 @@ def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30,
     source.batch = batch
     return grow(
         source,
-        _criterion(data, layout, alpha, personal_weights(data.schema, None), min_leaf),
+        _criterion(data, layout, alpha, attribute_weights(data.schema.personal, None), min_leaf),
         max_leaves=max_leaves,
         value_counts=[_all_counts(data, column) for column in layout.splits],
     )

@@ -1,5 +1,6 @@
 """Adversaries: what someone learns who sees generalized records (papers/0 §5)."""
 
+from modicum.attacks._suite import SuiteResult, suite
 from modicum.attacks.linkability import Linkability, LinkResult
 from modicum.attacks.multi_breach import MultiBreach, MultiBreachResult
 from modicum.attacks.overlap import OverlapWarning
@@ -19,4 +20,6 @@ __all__ = [
     "Reconstruction",
     "SinglingOut",
     "SinglingOutResult",
+    "SuiteResult",
+    "suite",
 ]

@@ -14,7 +14,8 @@ from modicum.generalization.possible import Mask
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
-from modicum.table.frames import as_frame
+from modicum.table.checking import check_values
+from modicum.table.frames import as_frame, column
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.targets import Target
 
@@ -45,7 +46,7 @@ class Breach:
         self.attributes = personal_attributes(artifact.schema, personal)
         self.members = members
         self.random_state = random_state
-        self._frames = _rows(known, artifact.names, "known"), _rows(breached, artifact.names, "breached")
+        self._frames = _rows(known, artifact, "known"), _rows(breached, artifact, "breached")
         self.known, self.breached = self._frames
         self.targets = {name: Target.fit(self.known, artifact.schema[name], bins) for name in self.attributes}
         self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
@@ -76,9 +77,7 @@ class Breach:
         columns = [self._raw[which][name] for name in side]
         return Inputs.beside([Inputs.of_codes(self.artifact, codes), *columns], len(codes))
 
-    def learned(
-        self, step: Step, l2: Mapping[str, float] | None = None, members: Sequence[str] | None = None
-    ) -> Portfolio:
+    def learned(self, step: Step, l2: Mapping[str, float] | None = None) -> Portfolio:
         """The adversary that the known records make for a step's attributes."""
         inputs, cells = self.inputs(step.side, 0).distinct()
         masks = self._masks(step, 0, cells)
@@ -86,7 +85,7 @@ class Breach:
             Question(self._known_values[name], self.targets[name].size, mask)
             for name, mask in zip(step.targets, masks, strict=True)
         ]
-        portfolio = Portfolio(members or self.members, self.random_state, l2=l2)
+        portfolio = Portfolio(self.members, self.random_state, l2=l2)
         return portfolio.fit(inputs, cells, questions, self._known_persons)
 
     def guessed(self, step: Step, portfolio: Portfolio) -> dict[str, Guess]:
@@ -111,8 +110,12 @@ class Breach:
         return lambda rows: self.possible(name, which, first[rows])
 
 
-def _rows(X: Any, names: Sequence[str], what: str) -> nw.DataFrame[Any]:
-    frame = as_frame(X, names)
+def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:
+    frame = as_frame(X, artifact.names)
     if len(frame) < (5 if what == "known" else 1):
         raise DataError(f"The {what} data has {len(frame)} rows, too few for an attack.")
+    for name in artifact.names:
+        attribute = artifact.schema[name]
+        if attribute.kind != "ordered":  # whose domain may be no more than what the fit has seen
+            check_values(attribute, column(frame, name))
     return frame

@@ -95,8 +95,9 @@ class MultiBreach:
         chosen = self._strongest(views, whole)
         found = self._guesses(breaches)
         step = Step(tuple(whole.attributes))
-        answers = {name: [Answer(found[chosen[name]][name], chosen[name])] for name in step.targets}
-        result = result_of("A6", whole, answers, weights, time.perf_counter() - start)
+        seconds = (time.perf_counter() - start) / len(step.targets)
+        answers = {name: [Answer(found[chosen[name]][name], chosen[name], seconds)] for name in step.targets}
+        result = result_of("A6", whole, answers, weights)
         alone = [
             sum(w * float(np.mean(found[way][name].value != whole.values[name])) for name, w in weights.items())
             for way in list(found)[: len(given)]

@@ -1,7 +1,7 @@
 """A1 and A3–A5: guess the personal attributes of breached records (papers/0 §5, Appendices A and F)."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -102,14 +102,13 @@ class Reconstruction:
         known, breached : frames with full records; the breached ones are seen through `g` (and the side knowledge)
             alone and used to count right guesses.
         """
-        start = time.perf_counter()
         check_parameters(self)
         breach = Breach(g, known, breached, self.personal, self.bins, self.members, self.random_state)
         weights = attribute_weights(breach.attributes, self.weights)
         warn_of_overlap(breach)
         steps = self.steps(breach)
-        answers = answered(breach, steps, self.n_jobs, self.progress)
-        return assembled(breach, self.knowledge, steps, answers, weights, time.perf_counter() - start)
+        answers, _ = answered(breach, steps, self.n_jobs, self.progress)
+        return assembled(breach, self.knowledge, steps, answers, weights)
 
     def steps(self, breach: Breach) -> list[Step]:
         """The questions about a breach that this adversary answers."""
@@ -118,48 +117,56 @@ class Reconstruction:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is guessed about one attribute, and by which model."""
+    """What is guessed about one attribute, by which model, and how long that took."""
 
     guess: Guess
     method: str
+    seconds: float
 
 
 Answers = dict[tuple[str, tuple[str, ...]], Answer]  # attribute and side knowledge → answer
 
 
-def answered(breach: Breach, steps: Sequence[Step], n_jobs: int | None, progress: bool) -> Answers:
-    """Every question answered once, on the cores there are.
+def answered(
+    breach: Breach,
+    steps: Sequence[Step],
+    n_jobs: int | None,
+    progress: bool,
+    meanwhile: Sequence[Callable[[], Any]] = (),
+) -> tuple[Answers, list[Any]]:
+    """Every question answered once, on the cores there are, and the results of what else is to be done meanwhile.
 
-    The networks' L2 is tuned where all personal attributes are guessed at once; questions about a single one take what
-    was chosen for z and the non-personal attributes.
+    First come the questions about all personal attributes at once, among them always what z and the non-personal ones
+    tell (A3): there the networks' L2 is tuned, which questions about a single attribute then take over.
     """
-    together = [step for step in steps if len(step.targets) > 1]
-    covered = {(name, step.side) for step in together for name in step.targets}
-    alone = dict.fromkeys(s for s in steps if len(s.targets) == 1 and (s.targets[0], s.side) not in covered)
     base = steps_of("non_personal", breach.artifact.names, breach.attributes, 0, 0)[0]
+    several = len(base.targets) > 1
+    alone = [step for step in dict.fromkeys(steps) if len(step.targets) == 1]
+    together = dict.fromkeys(
+        [*(step for step in steps if len(step.targets) > 1), *([base] if alone and several else [])]
+    )
+    first: list[Callable[[], Any]] = [*meanwhile, *(partial(_answers, breach, step, None) for step in together)]
+    done = run_all(first, "Guessing", n_jobs=n_jobs, progress=progress)
     found: Answers = {}
     l2: dict[str, float] | None = None
-    if alone and base not in together and len(base.targets) > 1:
-        networks = [name for name in breach.members if name not in MEMBERS[1:]]
-        l2 = breach.learned(base, members=networks).l2_ if networks else None
-    at_once = [partial(_answers, breach, step, None) for step in together]
-    for step, (answers, chosen) in zip(
-        together, run_all(at_once, "Guessing", n_jobs=n_jobs, progress=progress), strict=True
-    ):
+    for step, (answers, chosen) in zip(together, done[len(meanwhile) :], strict=True):
         found |= answers
         l2 = chosen if step == base else l2
-    pieces = [partial(_answers, breach, step, l2) for step in alone]
+    rest = [step for step in alone if (step.targets[0], step.side) not in found]
+    pieces = [partial(_answers, breach, step, l2) for step in rest]
     for answers, _ in run_all(pieces, "Guessing with side knowledge", n_jobs=n_jobs, progress=progress):
         found |= answers
-    return found
+    return found, done[: len(meanwhile)]
 
 
 def _answers(breach: Breach, step: Step, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
     """The answers to one question, and the L2 that its networks have."""
+    start = time.perf_counter()
     portfolio = breach.learned(step, l2)
     guesses = breach.guessed(step, portfolio)
+    seconds = (time.perf_counter() - start) / len(step.targets)
     answers = {
-        (name, step.side): Answer(guesses[name], method)
+        (name, step.side): Answer(guesses[name], method, seconds)
         for name, method in zip(step.targets, portfolio.chosen_, strict=True)
     }
     return answers, portfolio.l2_
@@ -171,12 +178,11 @@ def assembled(
     steps: Sequence[Step],
     answers: Answers,
     weights: dict[str, float],
-    seconds: float,
 ) -> AttackResult:
     """The result of one adversary from the answers to its questions."""
     asked = [(name, step.side) for step in steps for name in step.targets]
     by_attribute = {name: [answers[key] for key in asked if key[0] == name] for name in breach.attributes}
-    return result_of(ADVERSARY[knowledge], breach, by_attribute, weights, seconds)
+    return result_of(ADVERSARY[knowledge], breach, by_attribute, weights)
 
 
 def result_of(
@@ -184,7 +190,6 @@ def result_of(
     breach: Breach,
     answers: Mapping[str, Sequence[Answer]],
     weights: dict[str, float],
-    seconds: float,
 ) -> AttackResult:
     """Errors with their intervals and baselines; several answers about an attribute are averaged."""
     n = len(breach.breached)
@@ -216,7 +221,7 @@ def result_of(
         records=n,
         known=len(breach.known),
         random_state=breach.random_state,
-        seconds=seconds,
+        seconds=sum(answer.seconds for each in answers.values() for answer in each),
         guesses=guesses,
         persons=breach.persons,
     )

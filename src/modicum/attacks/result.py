@@ -97,7 +97,7 @@ class AttackResult:
     weights : attribute → its share in the mean
     records : how many breached records were attacked
     known : how many records the adversary learned from
-    random_state, seconds : the seed, and how long it took
+    random_state, seconds : the seed, and how long the work took, added up over the questions
     """
 
     adversary: str

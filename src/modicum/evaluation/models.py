@@ -9,11 +9,11 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 
-from modicum.errors import ParameterError
+from modicum.errors import ParameterError, quoted
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups
 from modicum.learners.inputs import Inputs, chunks
-from modicum.learners.portfolio import NETWORK, TREES, Portfolio, Question
+from modicum.learners.portfolio import NETWORK, NEURAL, TREES, Portfolio, Question
 from modicum.table.frames import as_frame
 from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
@@ -40,13 +40,13 @@ def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: in
     if isinstance(estimator, str):
         if estimator == TREES:
             return _Trees(g, n_classes, random_state)
-        if estimator == NETWORK:
-            return _Network(g, n_classes, random_state)
+        if estimator in (NETWORK, *NEURAL):
+            return _Network(g, estimator, n_classes, random_state)
     elif not isinstance(estimator, type) and hasattr(estimator, "fit") and hasattr(estimator, "predict_proba"):
         return _Pipeline(g, estimator, n_classes)
     raise ParameterError(
-        f"The 'estimator' parameter must be {TREES!r}, {NETWORK!r} or a scikit-learn classifier with predict_proba. "
-        f"Got {estimator!r} instead."
+        f"The 'estimator' parameter must be {quoted((TREES, NETWORK, *NEURAL), limit=9)}, or a scikit-learn classifier "
+        f"with predict_proba. Got {estimator!r} instead."
     )
 
 
@@ -57,12 +57,12 @@ def counts_rows(estimator: Any) -> bool:
 
 
 class _Network:
-    """The paper's network on distinct z with counts, its L2 tuned on a fifth of the records (papers/0 Appendix F)."""
+    """A network on distinct z with counts, its L2 tuned on a fifth of the records (papers/0 Appendix F)."""
 
-    def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
+    def __init__(self, g: Generalization, member: str, n_classes: int, random_state: int) -> None:
         self.g = g
         self.n_classes = n_classes
-        self.portfolio = Portfolio((NETWORK,), random_state)
+        self.portfolio = Portfolio((member,), random_state)
 
     def fit(self, X: Any, y: Codes) -> "_Network":
         inputs, cells = Inputs.of(self.g, X).distinct()

@@ -40,6 +40,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
 from modicum.table.values import Codes, plain
 
+_THIN = 5  # records in a cell on average, below which cells are too small to bound much
 _SEEN = {
     "nothing": "the generalized record",
     "non_personal": "the generalized record and all attributes that are not personal",
@@ -93,6 +94,18 @@ class Certificate:
         return [name for name, bound in self.bounds.items() if bound >= 1]
 
     @property
+    def note(self) -> str | None:
+        """Why the certificate says nothing about some attributes, where that is so."""
+        if not self.vacuous:
+            return None
+        if self.records < _THIN * self.groups:
+            return (
+                f"The bound says nothing about {quoted(self.vacuous)}: the {self.records:,} holdout records fall into "
+                f"{self.groups:,} cells, {self.records / self.groups:.1f} to a cell, too few to exclude anything."
+            )
+        return f"The bound says nothing about {quoted(self.vacuous)}: what is seen may tell it."
+
+    @property
     def worst(self) -> str:
         """The attribute whose bound is furthest above the naive guess."""
         return max(self.bounds, key=lambda name: self.bounds[name] - self.naive[name])
@@ -107,7 +120,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        more = {"mean": self.mean, "unit": self.unit, "worst": self.worst, "vacuous": self.vacuous}
+        more = {name: getattr(self, name) for name in ("mean", "unit", "worst", "vacuous", "note")}
         return dict(plain({**asdict(self), **more}))
 
 

@@ -1,6 +1,6 @@
 """What every minimizer shares: reading X and y, roles, and the transformer's half of the scikit-learn contract."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -166,16 +166,3 @@ def check_number(owner: object, name: str, low: float, high: float | None = None
     raise ParameterError(
         f"The {name!r} parameter of {type(owner).__name__} must be {kind} {limit}. Got {value!r} instead."
     )
-
-
-def personal_weights(schema: Schema, weights: Mapping[str, float] | None) -> dict[str, float]:
-    """Each personal attribute's share of the privacy term; equal where none is given."""
-    given = dict(weights or {})
-    unknown = [name for name in given if name not in schema.personal]
-    if unknown:
-        raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not a personal attribute.")
-    values = {name: float(given.get(name, 1.0)) for name in schema.personal}
-    if not np.isfinite(list(values.values())).all() or min(values.values()) < 0 or sum(values.values()) == 0:
-        raise ParameterError("The 'weights' parameter must hold numbers ≥ 0, at least one of them above 0.")
-    total = sum(values.values())
-    return {name: value / total for name, value in values.items()}

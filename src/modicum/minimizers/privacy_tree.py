@@ -10,8 +10,9 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying, personal_weights
+from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
 from modicum.table.counts import Ints, Layout, RowCounts
+from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
 from modicum.trees import Criterion, grow
 
@@ -102,7 +103,7 @@ class PrivacyTree(Minimizer):
         layout = _layout(data)
         self._check_size(data, layout)
         self._grown_to = self.max_leaves
-        weights = personal_weights(data.schema, self.weights)
+        weights = attribute_weights(data.schema.personal, self.weights)
         source = RowCounts(_with_label(data), layout, data.weights)
         self.tree_ = grow(
             source,

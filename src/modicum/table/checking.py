@@ -18,10 +18,11 @@ def check_schema(schema: Schema, X: Any) -> None:
         raise SchemaError(f"The schema names {quoted(absent)}, which the data does not have.")
     for attribute in schema:
         if attribute.name in frame.columns:
-            _check_values(attribute, frame[attribute.name])
+            check_values(attribute, frame[attribute.name])
 
 
-def _check_values(attribute: Attribute, series: nw.Series[Any]) -> None:
+def check_values(attribute: Attribute, series: nw.Series[Any]) -> None:
+    """Raise a `SchemaError` where a column holds what its declared domain excludes."""
     if attribute.is_category:
         if attribute.domain is not None:
             unknown = set(texts(series)[1]) - {str(v) for v in attribute.domain}

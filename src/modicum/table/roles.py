@@ -37,14 +37,12 @@ def attribute_weights(attributes: Sequence[str], weights: Mapping[str, float] | 
     given = dict(weights or {})
     unknown = [name for name in given if name not in attributes]
     if unknown:
-        raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not among the attributes judged.")
-    for name, weight in given.items():
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
-            raise ParameterError(f"The weight of {name!r} must be a number ≥ 0. Got {weight!r} instead.")
-    found = {name: float(given.get(name, 1.0)) for name in attributes}
+        raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not a personal attribute.")
+    bad = [w for w in given.values() if isinstance(w, bool | str) or not 0 <= float(w) < math.inf]
+    found = {name: 0.0 if bad else float(given.get(name, 1.0)) for name in attributes}
     total = sum(found.values())
     if not total:
-        raise ParameterError("All weights are 0, so there is nothing to average.")
+        raise ParameterError("The 'weights' parameter must hold numbers ≥ 0, at least one of them above 0.")
     return {name: weight / total for name, weight in found.items()}
 
 

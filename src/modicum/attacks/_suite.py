@@ -1,0 +1,202 @@
+"""All adversaries against one artifact, each beside its baselines."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from modicum.attacks.breach import Breach
+from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge
+from modicum.attacks.linkability import Linkability, LinkResult
+from modicum.attacks.multi_breach import MultiBreach
+from modicum.attacks.overlap import warn_of_overlap
+from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
+from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult
+from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
+from modicum.generalization import Artifact, Generalization
+from modicum.learners.portfolio import MEMBERS
+from modicum.measures.certificate import Certificate, certify
+from modicum.table.roles import attribute_weights
+from modicum.table.targets import BINS
+from modicum.table.values import plain
+
+CERTIFIED: tuple[Knowledge, ...] = ("nothing", "non_personal", "all_but_one")
+Halves = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """What every adversary found.
+
+    Attributes
+    ----------
+    reconstruction : "A1", "A3", "A4", "A5" and, with several generalizations, "A6" → `AttackResult`
+    confident : A2, A1's error on the guesses it is most confident of
+    linkability : A7
+    singling_out : A8
+    certificates : "A1", "A3" and "A4" → what no adversary with that knowledge can exceed
+    skipped : adversary → why it does not apply
+    random_state, seconds : the seed, and how long all took
+    """
+
+    reconstruction: dict[str, AttackResult]
+    confident: list[ConfidentResult]
+    linkability: LinkResult | None
+    singling_out: SinglingOutResult
+    certificates: dict[str, Certificate]
+    skipped: dict[str, str]
+    random_state: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without any record."""
+        return dict(
+            plain(
+                {
+                    "reconstruction": {name: result.to_dict() for name, result in self.reconstruction.items()},
+                    "confident": [result.to_dict() for result in self.confident],
+                    "linkability": None if self.linkability is None else self.linkability.to_dict(),
+                    "singling_out": self.singling_out.to_dict(),
+                    "certificates": {name: found.to_dict() for name, found in self.certificates.items()},
+                    "skipped": self.skipped,
+                    "random_state": self.random_state,
+                    "seconds": self.seconds,
+                }
+            )
+        )
+
+
+def suite(
+    g: Artifact,
+    known: Any,
+    breached: Any,
+    *,
+    personal: Iterable[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    others: Sequence[Generalization] = (),
+    link: Halves | None = None,
+    k: int | None = None,
+    population: int | None = None,
+    percent: Sequence[float] = PERCENT,
+    confidence: float = 0.99,
+    orders: int = 2,
+    bins: int = BINS,
+    members: Sequence[str] = MEMBERS,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    random_state: int = 0,
+) -> SuiteResult:
+    """Run every adversary that applies, A1 to A8 (papers/0 §5), on the same records.
+
+    Parameters
+    ----------
+    g : Generalization, or another artifact with `codes` and `possible`
+    known : frame with full records from which the adversaries learn
+    breached : frame with the full records of others, which are attacked
+    personal, weights, orders, bins, members, n_jobs, progress, random_state : as for `Reconstruction`
+    others : further generalizations under which the same people were breached (A6)
+    link : two lists of attributes to link (A7); by default the personal and the other attributes, or two halves where
+        all are personal
+    k : how many people are linked at once, as for `Linkability`
+    population : how many people there are in all (A8), as for `SinglingOut`
+    percent : how many of the most confident guesses A2 is judged on
+    confidence : of each certificate
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:5_000], y[:5_000]).generalization_
+    >>> found = md.attacks.suite(g, X[:5_000], X[5_000:8_000], personal=["race", "sex"])
+    >>> list(found.reconstruction), sorted(found.skipped)
+    (['A1', 'A3', 'A4', 'A5'], ['A6'])
+    >>> found.reconstruction["A4"].error < found.reconstruction["A1"].error
+    True
+    """
+    start = time.perf_counter()
+    options = {"bins": bins, "members": members, "n_jobs": n_jobs, "progress": progress, "random_state": random_state}
+    attacks = {
+        kind: Reconstruction(kind, personal, weights=weights, orders=orders, **options)  # type: ignore[arg-type]
+        for kind in KNOWLEDGE
+    }
+    for attack in attacks.values():
+        check_parameters(attack)
+    breach = Breach(g, known, breached, attacks["nothing"].personal, bins, members, random_state)
+    shares = attribute_weights(breach.attributes, weights)
+    singling_out = SinglingOut(population, random_state=random_state)
+    linkability, why_not = _linkability(breach, link, k, random_state)
+    skipped = _skipped(breach, others) | why_not
+    warn_of_overlap(breach)
+    chosen = {kind: attack for kind, attack in attacks.items() if ADVERSARY[kind] not in skipped}
+    certified = [kind for kind in CERTIFIED if kind in chosen]
+    # What is quick comes first, and with it what may be refused.
+    meanwhile = [
+        partial(singling_out.run, g, breach.breached),
+        _nothing if linkability is None else partial(linkability.run, g, breach.breached),
+        *(partial(_certified, breach, kind, confidence, weights, bins) for kind in certified),
+    ]
+    steps = {kind: attack.steps(breach) for kind, attack in chosen.items()}
+    asked = [step for each in steps.values() for step in each]
+    answers, (singled, linked, *certificates) = answered(breach, asked, n_jobs, progress, meanwhile)
+    found: dict[str, AttackResult] = {
+        ADVERSARY[kind]: assembled(breach, kind, each, answers, shares) for kind, each in steps.items()
+    }
+    if "A6" not in skipped:
+        several = MultiBreach(breach.attributes, weights=weights, **options)  # type: ignore[arg-type]
+        found["A6"] = several.run([g, *others], breach.known, breach.breached)  # type: ignore[list-item]
+    return SuiteResult(
+        reconstruction=found,
+        confident=found["A1"].confident(percent),
+        linkability=linked,
+        singling_out=singled,
+        certificates={ADVERSARY[kind]: found for kind, found in zip(certified, certificates, strict=True)},
+        skipped=skipped,
+        random_state=random_state,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _nothing() -> None:
+    """The result of an adversary that does not apply."""
+
+
+def _skipped(breach: Breach, others: Sequence[Generalization]) -> dict[str, str]:
+    """Which adversaries do not apply, and why."""
+    names = breach.artifact.names
+    told = {}
+    if set(names) == set(breach.attributes):
+        told["A3"] = "every attribute is personal, so there is no other knowledge: it would be A1"
+    if len(names) == 1:
+        told |= dict.fromkeys(("A4", "A5"), "there is only one attribute, so there is no other to know")
+    if not others:
+        told["A6"] = "only one generalization was given"
+    elif not isinstance(breach.artifact, Generalization):
+        told["A6"] = "several breaches are combined attribute by attribute, which this artifact is not made of"
+    return told
+
+
+def _linkability(
+    breach: Breach, link: Halves | None, k: int | None, random_state: int
+) -> tuple[Linkability | None, dict[str, str]]:
+    """A7, or why it does not apply."""
+    names = breach.artifact.names
+    if not isinstance(breach.artifact, Generalization):
+        return None, {"A7": "halves are generalized attribute by attribute, which this artifact does not do"}
+    if link is None and (len(names) < 2 or len(breach.breached) < 2):
+        return None, {"A7": "it takes two attributes and two people to link"}
+    a, b = _halves(names, breach.attributes) if link is None else link
+    return Linkability(a, b, k, random_state=random_state), {}
+
+
+def _certified(
+    breach: Breach, kind: Knowledge, confidence: float, weights: Mapping[str, float] | None, bins: int
+) -> Certificate:
+    options = {"knowledge": kind, "weights": weights, "known": breach.known, "bins": bins}
+    return certify(breach.artifact, breach.breached, breach.attributes, confidence, **options)  # type: ignore[arg-type]
+
+
+def _halves(names: Sequence[str], personal: Sequence[str]) -> Halves:
+    """The personal and the other attributes; every second one where all are personal."""
+    others = [name for name in names if name not in personal]
+    return (list(personal), others) if others else (names[::2], names[1::2])
