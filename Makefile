@@ -40,8 +40,10 @@ test-services: .venv/dev
 bench: .venv/dev
 	$(BIN)/python benchmarks/pat.py
 	$(BIN)/python benchmarks/attack.py
+	$(BIN)/python benchmarks/suite.py
 	$(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/reproduce_vdm.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -58,5 +60,5 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,neural]'
 	@touch $@ .venv/core

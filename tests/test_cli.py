@@ -329,7 +329,7 @@ BAD_ARTIFACTS = {
 
 
 @pytest.mark.parametrize("case", BAD_ARTIFACTS)
-@pytest.mark.parametrize("command", ["apply", "describe", "judge", "report"])
+@pytest.mark.parametrize("command", ["apply", "attack", "describe", "judge", "report"])
 def test_a_bad_artifact_gets_one_sentence_from_every_command(table, tmp_path, command, case):
     content, complaint = BAD_ARTIFACTS[case]
     bad = write(tmp_path / "bad.json", content)
@@ -342,7 +342,7 @@ def test_a_bad_artifact_gets_one_sentence_from_every_command(table, tmp_path, co
 
 
 @pytest.mark.parametrize("case", ["an empty file", "a header only", "a repeated column", "bytes that are no UTF-8"])
-@pytest.mark.parametrize("command", ["apply", "describe", "judge", "report"])
+@pytest.mark.parametrize("command", ["apply", "attack", "describe", "judge", "report"])
 def test_a_bad_file_gets_one_sentence_from_every_command(artifact_here, tmp_path, command, case):
     content, _ = BAD_FILES[case]
     file = write(tmp_path / "bad.csv", content)
@@ -353,17 +353,91 @@ def test_a_bad_file_gets_one_sentence_from_every_command(artifact_here, tmp_path
     assert not list(tmp_path.glob("o.*"))
 
 
-@pytest.mark.parametrize("command", ["minimize", "report", "apply"])
+@pytest.mark.parametrize("command", ["minimize", "report", "apply", "attack"])
 def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command):
     nowhere = tmp_path / "no" / "folder"
     arguments = {
         "minimize": ["minimize", table, "--label", "bought", "-o", nowhere / "g.json"],
         "report": ["report", artifact_here, table, "-o", nowhere / "r.html"],
         "apply": ["apply", artifact_here, table, "-o", nowhere / "z.csv"],
+        "attack": ["attack", artifact_here, table, "--report", nowhere / "r.html"],
     }[command]
     code, message = run_here(*arguments)
     assert code == 2
     assert "cannot be written" in message
+
+
+def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people, tmp_path):
+    X, y = people
+    file, other = tmp_path / "people.csv", tmp_path / "others.csv"
+    table = pd.concat([X.assign(bought=y)] * 2, ignore_index=True)
+    table["age"] = table["age"] + np.random.default_rng(0).uniform(-5, 5, len(table)).round(1)
+    table[: len(X)].to_csv(file, index=False)
+    table[len(X) :].drop(columns="bought").to_csv(other, index=False)
+    page = tmp_path / "attacks.html"
+    also = tmp_path / "coarser.json"
+    g = md.load(artifact_here)
+    g.drop(g.needed[0]).save(also)
+    options = ["--also", also, "--population", "100000", "--percent", "20,50", "--report", page]
+    options += ["--weight", f"{g.names[0]}=3", "--link-a", g.names[0], "--link-b", g.names[1], "--link-k", "50"]
+    result = modicum("attack", artifact_here, file, "--known", other, *options)
+    assert result.returncode == 0, result.stderr
+    for shown in ("A1 the record", "A2 surest 20%", "A4 + all but one", "A6 several", "A7 halves", "A8 people"):
+        assert shown in result.stdout
+    assert "In a population of 100,000" in result.stdout
+    content = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    assert content["records"] == len(X)
+    assert content["weights"][g.names[0]] == pytest.approx(3 / (2 + len(g.names)))
+    assert content["linkability"]["k"] == 50
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_attack_for_programs_splits_as_judge_does(table, artifact, tmp_path):
+    result = modicum("attack", artifact, table, "--json", "--personal", "job", "--percent", "100")
+    assert result.returncode == 0, result.stderr
+    content = json.loads(result.stdout)
+    judged = json.loads(modicum("judge", artifact, table, "--json").stdout)
+    assert content["records"] == judged["collected"]["records"]
+    mine, theirs = content["attributes"][0], judged["attack"]["by_attribute"]["job"]
+    assert mine["errors"]["A1"]["error"] == pytest.approx(theirs["error"], abs=0.05)
+    assert mine["naive"] == theirs["naive"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--weight", "job"], "NAME=NUMBER"),
+        (["--weight", "job=much"], "--weight needs a number"),
+        (["--weight", "shoe size=2"], "'shoe size', which is not a personal attribute"),
+        (["--percent", "0"], "'percent' parameter"),
+        (["--percent", "some"], "--percent needs a number"),
+        (["--population", "3"], "'population' parameter"),
+        (["--link-a", "job"], "'b' parameter of Linkability must list"),
+        (["--link-a", "job", "--link-b", "job"], "'job' is in both halves"),
+        (["--link-a", "shoe size", "--link-b", "job"], "'shoe size' is not in the file"),
+        (["--link-k", "2999"], "so 2,999 of them cannot be linked"),
+        (["--personal", "shoe size"], "'shoe size' is not in the file"),
+        (["--confidence", "7"], "'confidence' parameter"),
+        (["--also", "nowhere.json"], "nowhere.json"),
+        (["--report", "r.txt"], "must end in .html"),
+    ],
+)
+def test_attack_refuses_in_one_sentence(table, artifact_here, options, complaint):
+    code, message = run_here("attack", artifact_here, table, *options)
+    assert code == 2, message
+    assert re.search(complaint, message), message
+    assert "\n" not in message.strip()
+
+
+def test_attack_on_a_file_that_lacks_an_attribute(table, artifact_here, tmp_path):
+    pd.read_csv(table).drop(columns="job").to_csv(tmp_path / "less.csv", index=False)
+    code, message = run_here("attack", artifact_here, tmp_path / "less.csv")
+    assert code == 2
+    assert "'job' is not in 'less.csv'" in message
+    pd.read_csv(table)[:50].to_csv(tmp_path / "few.csv", index=False)
+    code, message = run_here("attack", artifact_here, tmp_path / "few.csv", "--known", table)
+    assert code == 2
+    assert "There are 50 breached records" in message
 
 
 def test_apply_to_the_wrong_file(table, artifact, tmp_path):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import modicum
-from modicum.cli import apply, demo, describe, judge, minimize
+from modicum.cli import apply, attack, demo, describe, judge, minimize
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -23,6 +23,7 @@ app.command("minimize")(minimize.minimize)
 app.command("apply")(apply.apply)
 app.command("describe")(describe.describe)
 app.command("judge")(judge.judge)
+app.command("attack")(attack.attack)
 app.command("report")(judge.report)
 
 

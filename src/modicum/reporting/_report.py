@@ -9,14 +9,16 @@ from typing import Any
 
 from markupsafe import Markup
 
+from modicum.attacks import SuiteResult
 from modicum.errors import ParameterError
 from modicum.evaluation import Judgement
 from modicum.generalization.describe import percent
-from modicum.reporting import charts
+from modicum.reporting import attack_charts, charts
+from modicum.reporting.attack_summary import attack_summary
 from modicum.reporting.summary import summary
 from modicum.table.replacing import replacing
 
-TEMPLATE = Path(__file__).parent / "report.html.j2"
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,19 @@ class Report:
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing loaded from elsewhere."""
-        from jinja2 import Environment, StrictUndefined  # deferred: only reports need it
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # deferred: only reports need it
 
         environment = Environment(
-            autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_readable
+            loader=FileSystemLoader(FOLDER, encoding="utf-8"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_readable,
         )
         environment.filters |= {"percent": _percent, "number": _number, "interval": _interval, "share": _share}
-        template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-        attributes = self.content["attributes"]
-        return template.render(
-            **self.content,
-            buckets_chart=charts.buckets_chart(attributes),
-            risk_chart=charts.risk_chart(attributes),
-            error_chart=charts.error_chart(self.content["utility"]["scores"]["error"]),
-        )
+        kind, drawn = ("attacks", _attack_charts) if self.content["modicum"] == "attacks" else ("report", _charts)
+        return environment.get_template(f"{kind}.html.j2").render(**self.content, **drawn(self.content))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as HTML or JSON, by the file's ending; an existing file is replaced only by a complete one."""
@@ -59,13 +60,13 @@ class Report:
         return json.dumps(self.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def report(judged: Judgement, purpose: str | None = None) -> Report:
-    """The report of a judgement.
+def report(judged: Judgement | SuiteResult, purpose: str | None = None) -> Report:
+    """The report of a judgement, or of what the adversaries found.
 
     Parameters
     ----------
-    judged : Judgement
-        What `md.judge` returns.
+    judged : Judgement or SuiteResult
+        What `md.judge` or `md.attacks.suite` returns.
     purpose : str, optional
         What the prediction is for, in the user's words.
 
@@ -79,7 +80,28 @@ def report(judged: Judgement, purpose: str | None = None) -> Report:
     >>> "<script" in page, page.startswith("<!DOCTYPE html>")
     (False, True)
     """
+    if isinstance(judged, SuiteResult):
+        return Report(attack_summary(judged, purpose))
     return Report(summary(judged, purpose))
+
+
+def _charts(content: dict[str, Any]) -> dict[str, Markup]:
+    attributes = content["attributes"]
+    return {
+        "buckets_chart": charts.buckets_chart(attributes),
+        "risk_chart": charts.risk_chart(attributes),
+        "error_chart": charts.error_chart(content["utility"]["scores"]["error"]),
+    }
+
+
+def _attack_charts(content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "adversaries_chart": attack_charts.adversaries_chart(content["adversaries"]),
+        "attributes_chart": attack_charts.attributes_chart(content["attributes"]),
+        "confident_chart": attack_charts.confident_chart(content["confident"]) if content["confident"] else "",
+        "sizes_chart": attack_charts.sizes_chart(content["singling_out"]["sizes"]),
+        "colours": attack_charts.COLOURS,
+    }
 
 
 def _percent(value: Any, digits: int = 1) -> str:

@@ -18,11 +18,11 @@ LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
 COARSE = 1000
 
 
-def check_size(n: int) -> None:
-    """Refuse a report on so few test records that its numbers would be empty or tell of single people."""
+def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
+    """Refuse a report on so few records that its numbers would be empty or tell of single people."""
     if n < LEAST_RECORDS:
         raise DataError(
-            f"There are {n} test records (30% of the rows); judging needs at least {LEAST_RECORDS}, or its numbers "
+            f"There are {n} {what}; judging needs at least {LEAST_RECORDS}, or its numbers "
             "would mean little and tell of single people."
         )
 

@@ -1,0 +1,91 @@
+"""`modicum attack`: every adversary against a saved generalization."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from modicum.cli.options import (
+    ArtifactArgument,
+    FileArgument,
+    JsonOption,
+    MissingOption,
+    ReportOption,
+    SeedOption,
+    check_places,
+    names,
+    out,
+)
+
+Names = list[str] | None
+
+
+def attack(
+    artifact: ArtifactArgument,
+    file: FileArgument,
+    known: Annotated[
+        Path | None,
+        typer.Option(help="Full records of other people to learn from; then all of FILE is attacked, else 30% of it."),
+    ] = None,
+    personal: Annotated[Names, typer.Option(help="Attributes to guess; the artifact's where none is named.")] = None,
+    weight: Annotated[Names, typer.Option(help="How much an attribute counts in a mean: NAME=NUMBER.")] = None,
+    also: Annotated[
+        list[Path] | None, typer.Option(help="Another generalization under which the same people were breached (A6).")
+    ] = None,
+    link_a: Annotated[Names, typer.Option(help="Attributes of one half to be linked (A7).")] = None,
+    link_b: Annotated[Names, typer.Option(help="Attributes of the other half (A7).")] = None,
+    link_k: Annotated[int | None, typer.Option(help="How many people are linked at once.", show_default="1000")] = None,
+    population: Annotated[int | None, typer.Option(help="How many people there are in all (A8).")] = None,
+    percent: Annotated[
+        Names, typer.Option(help="How many of the most confident guesses A2 is judged on, such as 1,5,10.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
+    neural: Annotated[bool, typer.Option("--neural", help="Add the larger networks (needs PyTorch).")] = False,
+    report: ReportOption = None,
+    seed: SeedOption = 0,
+    missing: MissingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let eight adversaries try what could still leak, each beside what it would get without the record.
+
+    FILE holds full records. The adversaries learn from 60% of them and attack 30%, with the seed of `minimize` the same
+    as there; or they learn from the records of --known and attack all of FILE.
+    """
+    from modicum.attacks import suite
+    from modicum.attacks.result import PERCENT
+    from modicum.cli.attacking import known_and_breached, numbers, pairs, show_attacks
+    from modicum.cli.judging import write_report
+    from modicum.generalization import load
+    from modicum.learners.portfolio import MEMBERS, NEURAL
+    from modicum.reporting import report as made_report
+
+    check_places([artifact, file, *([known] if known else []), *(also or [])], report=report)
+    g = load(artifact)
+    others = [load(path) for path in also or []]
+    learned, breached = known_and_breached(g, file, known, missing, seed)
+    halves: Any = [names(half, g.names) for half in (link_a, link_b)]
+    found = suite(
+        g,
+        learned,
+        breached,
+        personal=names(personal, g.names),
+        weights=pairs(weight),
+        others=others,
+        link=None if link_a is None and link_b is None else (halves[0] or [], halves[1] or []),
+        k=link_k,
+        population=population,
+        percent=PERCENT if percent is None else numbers(percent),
+        confidence=confidence,
+        members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
+        random_state=seed,
+    )
+    made = made_report(found)
+    if report is not None:
+        write_report(made, report)
+    if as_json:
+        typer.echo(json.dumps(made.to_dict(), allow_nan=False))
+        return
+    show_attacks(made.to_dict(), out)
+    if report is not None:
+        out.print(f"\nWritten to {report} and {report.with_suffix('.json')}.", markup=False)

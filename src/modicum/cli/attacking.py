@@ -1,0 +1,128 @@
+"""What `attack` reads and shows."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from modicum.cli.judging import split_for
+from modicum.cli.tables import printable
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import Generalization
+from modicum.reporting.summary import check_size
+from modicum.table.files import read_table
+
+
+def known_and_breached(
+    g: Generalization, file: Path, known: Path | None, missing: Sequence[str] | None, seed: int
+) -> tuple[Any, Any]:
+    """The records to learn from and those to attack: two files, or two parts of one."""
+    table = _read(g, file, missing)
+    if known is not None:
+        check_size(len(table), "breached records")
+        return _read(g, known, missing), table
+    label = g.schema.label
+    if label is not None and label in table.columns:
+        table = table[table[label].notna()]  # as for `minimize` and `judge`, so that the parts are the same
+    y = table[label] if label is not None and label in table.columns else np.zeros(len(table))
+    parts = split_for(table, y, g.schema.person, seed)
+    check_size(len(parts.test))
+    return table.iloc[parts.train], table.iloc[parts.test]
+
+
+def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
+    table = read_table(file, missing=missing or (), schema=g.schema)
+    absent = [name for name in g.names if name not in table.columns]
+    if absent:
+        raise DataError(
+            f"The column {absent[0]!r} is not in {file.name!r}; attacks need every attribute in full detail."
+        )
+    return table
+
+
+def pairs(given: Sequence[str] | None) -> dict[str, float] | None:
+    """NAME=NUMBER options as a dict; a name may hold an equals sign."""
+    if given is None:
+        return None
+    found = {}
+    for entry in given:
+        name, sign, number = entry.rpartition("=")
+        if not sign or not name:
+            raise ParameterError(f"A weight is written NAME=NUMBER, such as age=2. Got {entry!r} instead.")
+        found[name] = _number(number, "weight")
+    return found
+
+
+def numbers(given: Sequence[str]) -> list[float]:
+    """Numbers from repeated options or lists with commas."""
+    return [_number(part, "percent") for entry in given for part in entry.split(",") if part.strip()]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"The option --{option} needs a number. Got {text!r} instead.") from None
+
+
+def show_attacks(content: dict[str, Any], console: Console) -> None:
+    """What was found in plain words, and each adversary beside its baselines."""
+    for sentence in content["sentences"]:
+        console.print(printable(sentence))
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("adversary", no_wrap=True)
+    for title in ("error", "95% interval", "naive", "raw", "certified"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for each in content["adversaries"]:
+        table.add_row(*_row(each["short"], each, each["certified_error"]))
+        if each["id"] == "A1":
+            for level in content["confident"]:
+                if level["percent"] < 100:
+                    table.add_row(*_row(f"{content['names']['A2']['short']} {level['percent']:g}%", level))
+    if content["linkability"] is not None:
+        table.add_row(*_row(content["names"]["A7"]["short"], content["linkability"]))
+    table.add_row(*_row(content["names"]["A8"]["short"], content["singling_out"]))
+    console.print(table)
+    console.print()
+    gains = ", ".join(f"{each['id']} about {each['worst']!r}" for each in content["adversaries"])
+    console.print(printable(f"The most is gained by {gains}."))
+    single = content["singling_out"]
+    console.print(
+        f"The rarest combination of answers is shared by {_count(single['least'])} people; "
+        f"{_count(single['rarest'])} of {single['groups']:,} combinations are that rare.",
+        markup=False,
+    )
+    if single["population"] is not None:
+        everyone = single["population"]
+        low, high = (_count(end) for end in everyone["interval"])
+        console.print(
+            f"In a population of {everyone['size']:,}, {_count(everyone['unique'])} people are expected to be unique "
+            f"({low} to {high}).",
+            markup=False,
+        )
+    for name, certificate in content["certificates"].items():
+        if certificate["note"]:
+            console.print(printable(f"Note on {name}: {certificate['note']}"))
+    for skipped in content["skipped"]:
+        console.print(printable(f"Not run: {skipped['id']} {skipped['name']}, {skipped['why']}."))
+    console.print("An error is the share of people guessed wrong: higher is safer.")
+
+
+def _row(name: str, found: dict[str, Any], certified: float | None = None) -> list[Any]:
+    interval = found["interval"]
+    return [
+        printable(name),
+        f"{found['error']:.1%}",
+        "–" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}",
+        f"{found['naive']:.1%}",
+        f"{found['raw']:.1%}",
+        "" if certified is None else f"{certified:.1%}",
+    ]
+
+
+def _count(value: int | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"

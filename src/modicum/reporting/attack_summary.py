@@ -1,0 +1,233 @@
+"""What the adversaries found as plain data: every number that the page, the terminal and the JSON show.
+
+Rows are never named, the description that singles someone out is left out, and no number tells of fewer than ten
+people (`modicum.reporting.disclosure`).
+"""
+
+from typing import Any
+
+from modicum import __version__
+from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
+from modicum.measures import Certificate
+from modicum.reporting.disclosure import few, outward, tens, tens_up
+from modicum.reporting.summary import check_size
+from modicum.table.codes import FEW
+from modicum.table.values import plain
+
+NAMES = {  # title, a short name, and what it sees
+    "A1": ("Reconstruction", "the record", "sees the collected record"),
+    "A2": (
+        "High-certainty reconstruction",
+        "surest",
+        "sees the collected record and speaks only where it is confident",
+    ),
+    "A3": ("Non-personal knowledge", "+ not personal", "also knows every attribute that is not personal"),
+    "A4": ("Leave-one-out", "+ all but one", "also knows every attribute but the one it guesses"),
+    "A5": ("Partial personal knowledge", "+ some personal", "also knows some of the other personal attributes"),
+    "A6": ("Multi-breach", "several breaches", "sees several collected records of the same people"),
+    "A7": ("Linkability", "halves joined wrong", "joins halves of records with the help of the collected ones"),
+    "A8": ("Singling out", "people not alone", "looks for a combination of answers that only one person has"),
+}
+ORDER = ("A1", "A3", "A5", "A4", "A6")  # of those who guess values: by what they know
+
+
+def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, Any]:
+    """Everything that a report on the adversaries shows, ready for JSON."""
+    first = found.reconstruction["A1"]
+    n = first.records
+    check_size(n)
+    content: dict[str, Any] = {
+        "modicum": "attacks",
+        "version": 1,
+        "modicum_version": __version__,
+        "purpose": purpose,
+        "records": n,
+        "known": first.known,
+        "random_state": found.random_state,
+        "weights": first.weights,
+        "adversaries": [_adversary(name, found, n) for name in ORDER if name in found.reconstruction],
+        "attributes": _attributes(found, n),
+        "confident": [_confident(level) for level in found.confident if level.records >= FEW * FEW],
+        "too_few_for_confident": [level.percent for level in found.confident if level.records < FEW * FEW],
+        "linkability": _linkability(found),
+        "singling_out": _singling_out(found),
+        "certificates": {name: _certificate(certificate) for name, certificate in found.certificates.items()},
+        "skipped": [{"id": name, "name": NAMES[name][0], "why": why} for name, why in sorted(found.skipped.items())],
+        "names": {
+            id: {"name": name, "short": f"{id} {short}", "knows": does} for id, (name, short, does) in NAMES.items()
+        },
+    }
+    return dict(plain(content | {"sentences": _sentences(content), "limits": _limits(found)}))
+
+
+def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
+    result, certificate = found.reconstruction[name], found.certificates.get(name)
+    shown = {
+        "id": name,
+        "name": NAMES[name][0],
+        "short": f"{name} {NAMES[name][1]}",
+        "knows": NAMES[name][2],
+        "error": sum(result.weights[a] * tens(r.error, n) for a, r in result.by_attribute.items()),
+        "interval": outward(result.interval, n),
+        "naive": sum(result.weights[a] * tens(r.naive, n) for a, r in result.by_attribute.items()),
+        "raw": result.raw,
+        "worst": result.worst,
+        "certified_error": None,
+        "alone": None,
+    }
+    if certificate is not None:
+        shown["certified_error"] = _certificate(certificate)["mean_error"]
+    if isinstance(result, MultiBreachResult):
+        shown["alone"] = [tens(error, n) for error in result.alone]
+    return shown
+
+
+def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
+    first = found.reconstruction["A1"]
+    return [
+        {
+            "name": name,
+            "weight": first.weights[name],
+            "values": result.values,
+            "naive": tens(result.naive, n),
+            "errors": {
+                kind: {
+                    "error": tens(each.by_attribute[name].error, n),
+                    "interval": outward(each.by_attribute[name].interval, n),
+                    "method": each.by_attribute[name].method,
+                    "certified": _certified_error(found.certificates.get(kind), name),
+                }
+                for kind, each in ((kind, found.reconstruction.get(kind)) for kind in ORDER)
+                if each is not None
+            },
+        }
+        for name, result in first.by_attribute.items()
+    ]
+
+
+def _certified_error(certificate: Certificate | None, name: str) -> float | None:
+    return None if certificate is None else 1 - tens_up(certificate.bounds[name], certificate.records)
+
+
+def _confident(level: ConfidentResult) -> dict[str, Any]:
+    guesses = level.records * len(level.by_attribute)
+    return {
+        "percent": level.percent,
+        "records": few(level.records),
+        "error": tens(level.error, guesses),
+        "interval": outward(level.interval, guesses),
+        "naive": tens(level.naive, guesses),
+        "raw": level.raw,
+        "worst": min(level.by_attribute, key=lambda name: level.by_attribute[name]),
+    }
+
+
+def _linkability(found: SuiteResult) -> dict[str, Any] | None:
+    result = found.linkability
+    if result is None:
+        return None
+    content = result.to_dict()
+    n = result.people
+    for key in ("seconds", "same_person", "linked"):
+        del content[key]
+    content |= {key: tens(content[key], n) for key in ("error", "naive", "raw")}
+    return content | {"interval": outward(result.interval, n)}
+
+
+def _singling_out(found: SuiteResult) -> dict[str, Any]:
+    result = found.singling_out
+    population = result.population
+    return {
+        "error": tens(result.error, result.people),
+        "interval": outward(result.interval, result.people),
+        "naive": result.naive,
+        "raw": tens(result.raw, result.people),
+        "people": result.people,
+        "least": few(result.least),
+        "rarest": result.rarest if result.least >= FEW else few(result.rarest),
+        "unique": few(result.unique),
+        "groups": result.groups,
+        "sizes": {name: few(many) if many else 0 for name, many in result.sizes.items()},
+        "population": None
+        if population is None
+        else {
+            "size": population.population,
+            "fraction": population.fraction,
+            "unique": few(round(population.unique)),
+            "interval": [few(round(end)) for end in population.interval],
+            "of_breached": few(round(population.of_sample)),
+        },
+    }
+
+
+def _certificate(certificate: Certificate) -> dict[str, Any]:
+    n = certificate.records
+    bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
+    return {
+        "bounds": bounds,
+        "mean_error": 1 - sum(certificate.weights[name] * bound for name, bound in bounds.items()),
+        "confidence": certificate.confidence,
+        "records": n,
+        "groups": certificate.groups,
+        "vacuous": certificate.vacuous,
+        "note": certificate.note,
+        "unit": certificate.unit,
+        "bins": certificate.bins,
+    }
+
+
+def _sentences(content: dict[str, Any]) -> list[str]:
+    """What was found, in plain words."""
+    by_id = {each["id"]: each for each in content["adversaries"]}
+    first = by_id["A1"]
+    told = [
+        f"Someone who sees the collected records is wrong about {first['error']:.1%} of personal values; without "
+        f"seeing them they would be wrong about {first['naive']:.1%}, with the raw records about none."
+    ]
+    sure = content["confident"]
+    if sure and sure[0]["percent"] < 100:
+        told.append(
+            f"Of the {sure[0]['percent']:g}% of guesses that they are most confident of, {sure[0]['error']:.1%} are "
+            f"wrong (naive guesses about the same people: {sure[0]['naive']:.1%})."
+        )
+    strongest = min((each for each in by_id.values() if each["id"] != "A1"), key=lambda e: e["error"], default=None)
+    if strongest is not None:
+        told.append(
+            f"Who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}; the most is gained "
+            f"about {strongest['worst']!r}."
+        )
+    link, single = content["linkability"], content["singling_out"]
+    if link is not None:
+        told.append(
+            f"Of {link['k']:,} people at once, {1 - link['error']:.1%} of halves are joined rightly "
+            f"({1 - link['naive']:.1%} at random, {1 - link['raw']:.1%} with the raw records)."
+        )
+    told.append(_standing_out(single))
+    return told
+
+
+def _standing_out(single: dict[str, Any]) -> str:
+    unique = single["unique"]
+    if isinstance(unique, str):
+        shown = "Fewer than ten people have" if isinstance(single["least"], str) else "Nobody has"
+    else:
+        shown = f"About {unique:,} people have"
+    return (
+        f"{shown} a combination of answers to themselves, of {single['people']:,} "
+        f"({1 - single['raw']:.1%} with the raw records)."
+    )
+
+
+def _limits(found: SuiteResult) -> list[str]:
+    confidence = found.certificates["A1"].confidence
+    return [
+        "An error is the share of people guessed wrong: higher is safer. Each adversary is the strongest of several "
+        "that were tried, chosen on records that are not reported on; a stronger one may exist.",
+        f"A certified error holds for every adversary with the same knowledge, with {confidence:.0%} confidence for "
+        "each of A1, A3 and A4, on average over people like the breached ones. Where these fall into too many "
+        "different cells it says nothing.",
+        "A5 is averaged over how many personal attributes are known, in a few random orders.",
+        "Linking takes for granted that the people whose halves are joined are among the breached.",
+        "The number of people who stand out in a whole population is an estimate from a sample, which tends to be too "
+        "high.",
+    ]

@@ -1,0 +1,73 @@
+"""What charts are drawn with: SVG text, which opens offline, prints sharply and needs no script."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+WIDTH, NAMES, RIGHT = 880, 190, 60
+ROW = 26
+
+RED, AMBER, GREEN, GREY, DARK, SOFT, BLUE = "#b3261e", "#d98e04", "#2e7d32", "#cfd5dd", "#1f2933", "#5f6b7a", "#1d5fa8"
+
+
+def share(value: float) -> str:
+    """A share for people."""
+    return f"{value:.1%}"
+
+
+def span() -> float:
+    """The width between names and figures."""
+    return WIDTH - NAMES - RIGHT
+
+
+def across(value: float) -> float:
+    """Where a share from 0 to 1 stands."""
+    return NAMES + max(0.0, min(1.0, value)) * span()
+
+
+def axis(top: float, n: int) -> Markup:
+    """Lines at every fifth from 0% to 100% over n rows."""
+    marks = []
+    for i in range(6):
+        x = across(i / 5)
+        marks.append(line(x, top - 6, x, top + n * ROW, "#e5e9ee", 1))
+        marks.append(text(x, top - 11, f"{i / 5:.0%}", anchor="middle", colour=SOFT))
+    return Markup("").join(marks)
+
+
+def row_name(name: str, y: float) -> Markup:
+    """What a row is called, shortened where long."""
+    short = name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"
+    return Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="{}">{}<title>{}</title></text>').format(
+        NAMES - 10, y + 17, DARK, short, name
+    )
+
+
+def text(x: float, y: float, text: str, colour: str = DARK, anchor: str = "start") -> Markup:
+    """Some words."""
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}">{}</text>').format(x, y, anchor, colour, text)
+
+
+def bar(x: float, y: float, length: float, colour: str, height: float = 18) -> Markup:
+    """A bar to the right."""
+    return Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}" rx="2" fill="{}"/>').format(
+        x, y, max(0.0, length), height, colour
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float) -> Markup:
+    """A straight line."""
+    return Markup('<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" stroke-width="{}"/>').format(
+        x1, y1, x2, y2, colour, width
+    )
+
+
+def circle(x: float, y: float, radius: float, colour: str) -> Markup:
+    """A dot with a thin light rim, so that neighbours can be told apart."""
+    return Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}" stroke="#fff"/>').format(x, y, radius, colour)
+
+
+def svg(parts: Sequence[Markup], height: float, label: str) -> Markup:
+    """All parts as one picture with a name for who cannot see it."""
+    opening = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(WIDTH, int(height), escape(label))
+    return opening + Markup("").join(parts) + Markup("</svg>")

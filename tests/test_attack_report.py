@@ -1,0 +1,115 @@
+"""The page on the adversaries: the same numbers as its data, safe to open, and no few people told."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_reporting import HOSTILE, Reader, _numbers
+
+import modicum as md
+from modicum.attacks import SuiteResult
+
+
+@pytest.fixture(scope="module")
+def found() -> SuiteResult:
+    random = np.random.default_rng(0)
+    n = 4_000
+    group = random.integers(0, 5, n)
+    X = pd.DataFrame(
+        {
+            HOSTILE: np.array([HOSTILE, "b", "\x1b[31mc", "d", "e"])[group],
+            "age": (20 + 10 * group + random.integers(0, 12, n)).astype(float),
+            "sex": random.choice(["f", "m"], n),
+            "rare": np.where(np.arange(n) % 500 == 3, "rare", "usual"),
+        }
+    )
+    schema = md.Schema.infer(X, personal=[HOSTILE, "age", "sex"])
+    g = md.Uniform(buckets=4, schema=schema).fit(X[:2_000]).generalization_
+    other = md.Uniform(buckets=2, schema=schema).fit(X[:2_000]).generalization_
+    options = {"others": [other], "population": 1_000_000, "percent": [2, 10, 100], "weights": {"sex": 2}}
+    return md.attacks.suite(g, X[:2_000], X[2_000:], progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def page(found) -> str:
+    return md.report(found, purpose=HOSTILE).to_html()
+
+
+def test_it_is_safe_to_open(page):
+    reader = Reader(page)
+    assert not {"script", "img"} & set(reader.tags)
+    assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href")]
+    assert any(HOSTILE in text for text in reader.text)
+    assert "\x1b" not in page
+    assert "Content-Security-Policy" in page
+
+
+def test_every_number_of_the_page_is_in_the_data(found, page):
+    content = md.report(found).to_dict()
+    numbers = [*_numbers(content), *(1 - value for value in _numbers(content))]
+    shares = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1, 2)}
+    body = " ".join(Reader(page.split("<body>")[1]).text)
+    percents = {f"{level:g}%" for level in (2, 10, 100)}
+    ticks = {f"{20 * i}%" for i in range(6)} | set(re.findall(r">([\d.]+%)</text>", page.split("A2: where")[1]))
+    shown = set(re.findall(r"\d+(?:\.\d+)?%", body)) - percents - ticks - {"95%"}
+    assert len(shown) > 20
+    assert shown <= shares, shown - shares
+
+
+def test_each_adversary_stands_beside_its_baselines(found):
+    content = json.loads(json.dumps(md.report(found).to_dict()))
+    assert [each["id"] for each in content["adversaries"]] == ["A1", "A3", "A5", "A4", "A6"]
+    for each in content["adversaries"]:
+        low, high = each["interval"]
+        assert low <= each["error"] <= high or each["error"] == pytest.approx(low, abs=0.01)
+        assert each["naive"] >= each["error"] - 0.02
+        assert each["raw"] == 0
+        assert each["worst"] in {a["name"] for a in content["attributes"]}
+    certified = {each["id"]: each["certified_error"] for each in content["adversaries"]}
+    assert [certified[name] is None for name in ("A1", "A3", "A4", "A5", "A6")] == [False, False, False, True, True]
+    assert certified["A1"] <= content["adversaries"][0]["error"] + 0.01
+    assert len(content["adversaries"][-1]["alone"]) == 2
+    assert content["weights"]["sex"] == 0.5
+    assert content["skipped"] == []
+
+
+def test_no_few_people_are_told_of(found):
+    assert found.singling_out.least < 10
+    content = md.report(found).to_dict()
+    single = content["singling_out"]
+    assert single["least"] == "< 10"
+    assert all(many == "< 10" or many % 10 == 0 for many in single["sizes"].values())
+    assert found.singling_out.predicate not in json.dumps(content)
+    assert content["too_few_for_confident"] == [2.0]  # 40 people
+    assert [level["percent"] for level in content["confident"]] == [10, 100]
+    for attribute in content["attributes"]:
+        for each in attribute["errors"].values():
+            for share in (each["error"], *each["interval"]):
+                assert share * 200 == pytest.approx(round(share * 200))  # tens of 2,000
+
+
+def test_rows_are_named_in_python_only(found):
+    exposed = found.reconstruction["A1"].exposed(5)
+    assert len(exposed) == 5
+    for content in (found.to_dict(), md.report(found).to_dict()):
+        assert not {"row", "rows", "guesses", "predicate"} & set(_keys(content))
+
+
+def _keys(value):
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _keys(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _keys(item)
+
+
+def test_a_report_of_few_people_is_refused():
+    X = pd.DataFrame({"job": ["nurse", "smith"] * 40, "age": np.arange(80.0)})
+    g = md.Uniform(buckets=2).fit(X).generalization_
+    few = md.attacks.suite(g, X[:40], X[40:], progress=False)
+    with pytest.raises(md.errors.DataError, match="at least 100"):
+        md.report(few)
