@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +21,9 @@ from common import RESULTS, write
 import modicum as md
 from modicum.evaluation.models import model_on
 from modicum.evaluation.scores import Predictions
-from modicum.learners.backoff import Backoff
 from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.portfolio import NETWORK, NEURAL
+from modicum.learners.network import Network
+from modicum.learners.portfolio import NETWORK, NEURAL, best_guess
 from modicum.table.labels import Labels
 from modicum.table.splits import split_rows
 from modicum.table.targets import Target
@@ -68,7 +68,7 @@ class Task:
 
     @cached_property
     def front(self) -> list[tuple[float, int, md.Generalization]]:
-        """PAT generalizations on the front of both errors, judged on validation records by quick counts."""
+        """PAT generalizations on the front of both errors on validation records, evenly spread over it."""
         made = [(alpha, size, self.pat(size, alpha)) for alpha in ALPHAS for size in LEAVES]
         seen: dict[str, tuple[float, int, md.Generalization]] = {}
         for entry in made:
@@ -80,15 +80,19 @@ class Task:
         return [best[i][2] for i in kept]
 
     def _quick(self, g: md.Generalization) -> tuple[float, float]:
+        """Classifier's and adversary's error on validation records, by one network for the label and all attributes."""
         inputs, cells = Inputs.of(g, self.train).distinct()
-        seen, seen_cells = Inputs.of(g, self.validation).distinct()
+        codes = g.codes(self.validation)
+        seen, seen_cells = Inputs.of_codes(g, codes).distinct()
+        first = np.unique(seen_cells, return_index=True)[1]
         targets = [Target.fit(self.train, g.schema[name]) for name in g.schema.personal]
         values = [(self.encode(self.y_train), self.encode(self.y_validation), 2)]
         values += [(t.encode(self.train), t.encode(self.validation), t.size) for t in targets]
-        model = Backoff().fit(inputs, [count_table(cells, v, (len(inputs), size)) for v, _, size in values])
+        model = Network().fit(inputs, [count_table(cells, v, (len(inputs), size)) for v, _, size in values])
+        masks = [None, *(partial(g.possible, t.name, t) for t in targets)]
         wrong = [
-            float(np.mean(scores.argmax(axis=1)[seen_cells] != truth))
-            for scores, (_, truth, _) in zip(model.predict(seen), values, strict=True)
+            float(np.mean(best_guess(scores, mask, codes[first]).value[seen_cells] != truth))
+            for scores, mask, (_, truth, _) in zip(model.predict(seen), masks, values, strict=True)
         ]
         return wrong[0], float(np.mean(wrong[1:]))
 

@@ -167,6 +167,21 @@ def test_persons_are_counted_where_rows_are_not_people():
     assert "of records (" in content["decision"]
 
 
+def test_means_are_weighted_where_weights_are_given():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.choice(["x", "y"], 900), "b": random.choice(["p", "q", "r"], 900)})
+    y = pd.Series(np.where(random.random(900) < 0.8, X["a"], X["b"]), name="y")
+    g = md.PrivacyTree(max_leaves=2, min_leaf=50).fit(X[:450], y[:450]).generalization_
+    content = md.report(md.judge(g, X[:450], y[:450], X[450:], y[450:], weights={"b": 3})).to_dict()
+    attack, certificate = content["attack"], content["certificate"]
+    assert attack["weights"] == {"a": 0.25, "b": 0.75}
+    for key in ("error", "naive"):
+        each = [attack["by_attribute"][name][key] for name in ("a", "b")]
+        assert attack[key] == pytest.approx(0.25 * each[0] + 0.75 * each[1])
+    bounds = certificate["bounds"]
+    assert certificate["mean"] == pytest.approx(0.25 * bounds["a"] + 0.75 * bounds["b"])
+
+
 def test_each_attribute_has_its_decision_risk_and_certificate(judged):
     content = md.report(judged).to_dict()
     decisions = {a["name"]: a["decision"] for a in content["attributes"]}

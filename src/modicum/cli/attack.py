@@ -13,9 +13,12 @@ from modicum.cli.options import (
     MissingOption,
     ReportOption,
     SeedOption,
+    WeightOption,
     check_places,
     names,
+    numbers,
     out,
+    pairs,
 )
 
 Names = list[str] | None
@@ -29,7 +32,7 @@ def attack(
         typer.Option(help="Full records of other people to learn from; then all of FILE is attacked, else 30% of it."),
     ] = None,
     personal: Annotated[Names, typer.Option(help="Attributes to guess; the artifact's where none is named.")] = None,
-    weight: Annotated[Names, typer.Option(help="How much an attribute counts in a mean: NAME=NUMBER.")] = None,
+    weight: WeightOption = None,
     also: Annotated[
         list[Path] | None, typer.Option(help="Another generalization under which the same people were breached (A6).")
     ] = None,
@@ -54,7 +57,7 @@ def attack(
     """
     from modicum.attacks import suite
     from modicum.attacks.result import PERCENT
-    from modicum.cli.attacking import known_and_breached, numbers, pairs, show_attacks
+    from modicum.cli.attacking import known_and_breached, show_attacks
     from modicum.cli.judging import write_report
     from modicum.generalization import load
     from modicum.learners.portfolio import MEMBERS, NEURAL

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from modicum.cli.judging import split_for
 from modicum.cli.tables import printable
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError
 from modicum.generalization import Generalization
 from modicum.reporting.summary import check_size
 from modicum.table.files import read_table
@@ -41,31 +41,6 @@ def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
             f"The column {absent[0]!r} is not in {file.name!r}; attacks need every attribute in full detail."
         )
     return table
-
-
-def pairs(given: Sequence[str] | None) -> dict[str, float] | None:
-    """NAME=NUMBER options as a dict; a name may hold an equals sign."""
-    if given is None:
-        return None
-    found = {}
-    for entry in given:
-        name, sign, number = entry.rpartition("=")
-        if not sign or not name:
-            raise ParameterError(f"A weight is written NAME=NUMBER, such as age=2. Got {entry!r} instead.")
-        found[name] = _number(number, "weight")
-    return found
-
-
-def numbers(given: Sequence[str]) -> list[float]:
-    """Numbers from repeated options or lists with commas."""
-    return [_number(part, "percent") for entry in given for part in entry.split(",") if part.strip()]
-
-
-def _number(text: str, option: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError(f"The option --{option} needs a number. Got {text!r} instead.") from None
 
 
 def show_attacks(content: dict[str, Any], console: Console) -> None:

@@ -14,8 +14,10 @@ from modicum.cli.options import (
     LabelBinsOption,
     MissingOption,
     SeedOption,
+    WeightOption,
     check_places,
     out,
+    pairs,
 )
 from modicum.cli.tables import printable
 
@@ -30,6 +32,7 @@ def judge(
     file: FileArgument,
     label: LabelOption = None,
     by: ByOption = None,
+    weight: WeightOption = None,
     label_bins: LabelBinsOption = None,
     confidence: ConfidenceOption = 0.99,
     seed: SeedOption = 0,
@@ -44,7 +47,7 @@ def judge(
     from modicum.cli.judging import judged_file, show_report
     from modicum.reporting import report
 
-    made = report(judged_file(artifact, file, label, missing, by, label_bins, confidence, seed))
+    made = report(judged_file(artifact, file, label, missing, by, pairs(weight), label_bins, confidence, seed))
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:
@@ -59,6 +62,7 @@ def report(
     ],
     label: LabelOption = None,
     by: ByOption = None,
+    weight: WeightOption = None,
     label_bins: LabelBinsOption = None,
     confidence: ConfidenceOption = 0.99,
     purpose: Annotated[str | None, typer.Option(help="What the prediction is for, in your words.")] = None,
@@ -70,7 +74,7 @@ def report(
     from modicum.cli.judging import judged_file, write_report
 
     check_places([artifact, file], report=output)
-    judged = judged_file(artifact, file, label, missing, by, label_bins, confidence, seed)
+    judged = judged_file(artifact, file, label, missing, by, pairs(weight), label_bins, confidence, seed)
     made = reporting.report(judged, purpose)
     write_report(made, output)
     out.print(printable(made.to_dict()["decision"]))

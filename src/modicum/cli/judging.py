@@ -38,6 +38,7 @@ def judged_file(
     label: str | None,
     missing: list[str] | None,
     by: list[str] | None,
+    weights: dict[str, float] | None,
     label_bins: int | None,
     confidence: float,
     seed: int,
@@ -47,34 +48,16 @@ def judged_file(
     X, y = read_judged(file, g, label, missing)
     groups = groups_by(by, X, y)
     parts = split_for(X, y, g.schema.person, seed)
-    return judged_on(g, X, y, parts, by=groups, label_bins=label_bins, confidence=confidence, seed=seed)
+    options = {"by": groups, "weights": weights, "label_bins": label_bins, "confidence": confidence}
+    return judged_on(g, X, y, parts, seed=seed, **options)
 
 
-def judged_on(
-    g: Generalization,
-    X: Any,
-    y: Any,
-    parts: Split,
-    *,
-    by: list[str] | None = None,
-    label_bins: int | None = None,
-    confidence: float = 0.99,
-    seed: int = 0,
-) -> Judgement:
-    """The judgement on the test part, after learning from the training part."""
+def judged_on(g: Generalization, X: Any, y: Any, parts: Split, *, seed: int = 0, **options: Any) -> Judgement:
+    """The judgement on the test part, after learning from the training part; options as for `judge`."""
     check_size(len(parts.test))
+    train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     with notes.status("Judging what is lost and what could leak …"):
-        return judge(
-            g,
-            X.iloc[parts.train],
-            y.iloc[parts.train],
-            X.iloc[parts.test],
-            y.iloc[parts.test],
-            by=by,
-            label_bins=label_bins,
-            confidence=confidence,
-            random_state=seed,
-        )
+        return judge(g, *train, *test, random_state=seed, **options)
 
 
 def write_report(content: Report, path: Path) -> None:

@@ -26,6 +26,9 @@ SeedOption = Annotated[
 ByOption = Annotated[
     list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
 ]
+WeightOption = Annotated[
+    list[str] | None, typer.Option(help="How much an attribute counts in a mean: NAME=NUMBER. May be repeated.")
+]
 ReportOption = Annotated[
     Path | None, typer.Option(help="Where to write the report (.html; the same numbers as .json beside it).")
 ]
@@ -63,6 +66,31 @@ def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | No
     if unknown:
         raise DataError(f"The column {unknown[0]!r} is not in the file; it has {quoted(columns, limit=8)}.")
     return result
+
+
+def pairs(given: Sequence[str] | None) -> dict[str, float] | None:
+    """NAME=NUMBER options as a dict; a name may hold an equals sign."""
+    if given is None:
+        return None
+    found = {}
+    for entry in given:
+        name, sign, number = entry.rpartition("=")
+        if not sign or not name:
+            raise ParameterError(f"A weight is written NAME=NUMBER, such as age=2. Got {entry!r} instead.")
+        found[name] = _number(number, "weight")
+    return found
+
+
+def numbers(given: Sequence[str]) -> list[float]:
+    """Numbers from repeated options or lists with commas."""
+    return [_number(part, "percent") for entry in given for part in entry.split(",") if part.strip()]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"The option --{option} needs a number. Got {text!r} instead.") from None
 
 
 def read_task(

@@ -1,6 +1,6 @@
 """Everything that is judged of one generalization: utility, the adversary, the certificate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,7 @@ def judge(
     y_test: Any,
     *,
     personal: Iterable[str] | None = None,
+    weights: Mapping[str, float] | None = None,
     estimator: Any = TREES,
     by: Any = None,
     label_bins: int | None = None,
@@ -59,7 +60,8 @@ def judge(
     """Judge a generalization on records that had no part in making it.
 
     The training records are what the classifier learns from and what the adversary knows; utility, attack and
-    certificate are counted on the test records. See `utility`, `attacks.Reconstruction` and `certify` for each.
+    certificate are counted on the test records. See `utility`, `attacks.Reconstruction` and `certify` for each;
+    `weights` says how much each attribute counts in the means of the latter two.
 
     Examples
     --------
@@ -73,9 +75,10 @@ def judge(
     personal = personal_attributes(g.schema, personal)
     train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
     # What is quick comes first, and with it what may be refused.
-    certificate = certify(g, test, personal, confidence, known=train)
+    certificate = certify(g, test, personal, confidence, weights=weights, known=train)
     labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
-    attack = Reconstruction(personal=personal, random_state=random_state).run(g, known=train, breached=test)
+    adversary = Reconstruction(personal=personal, weights=weights, random_state=random_state)
+    attack = adversary.run(g, known=train, breached=test)
     options = {"estimator": estimator, "by": by, "label_bins": label_bins, "random_state": random_state}
     return Judgement(
         generalization=g,

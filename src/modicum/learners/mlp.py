@@ -12,7 +12,8 @@ from modicum.learners.inputs import Counts, Inputs, Scores, chunks
 from modicum.learners.network import MOST_VALUES, number_scale, scaled_numbers, schedule, target_shares
 
 ARCHITECTURES = {"MLP-2": (50,), "MLP-3": (100, 100), "MLP-5": (256, 256, 256, 256)}
-_RATE = 0.1  # of the paper's rate, for more than one hidden layer: at 0.01 deep networks do not settle
+_SLOWER = {"MLP-2": 1.0, "MLP-3": 0.3, "MLP-5": 0.1}  # at the paper's rate of 0.01 deep networks do not settle
+_DENSE = 50_000_000  # answers held on the device at once; beyond, each batch brings its own
 
 
 class MLP:
@@ -97,20 +98,23 @@ class MLP:
     def _train(self, torch: Any, rows: Any, shares: Counts, batches: Any, portions: Any, rates: Any) -> None:
         parameters = [p for layer in self._layers for p in (layer.weight, layer.bias)]
         optimizer = torch.optim.Adam(parameters)
-        slower = 1.0 if len(self._layers) == 2 else _RATE
         starts = self._starts[1:].tolist()
         portions = torch.from_numpy(portions).to(self._device)
+        drawn = torch.from_numpy(batches).to(self._device)
+        is_small = shares.shape[0] * shares.shape[1] <= _DENSE
+        answers = torch.from_numpy(shares.toarray()).to(self._device) if is_small else None
         for step, rate in enumerate(rates.tolist()):
-            if step < len(batches):
-                wanted = torch.from_numpy(shares[batches[step]].toarray()).to(self._device)
-                chosen = torch.from_numpy(batches[step]).to(self._device)
+            if step < len(batches):  # a single batch of all cells stays what it is
+                chosen = drawn[step]
                 places, numbers = rows[0][chosen], rows[1][chosen]
+                own = None if is_small else torch.from_numpy(shares[batches[step]].toarray()).to(self._device)
+                wanted = own if answers is None else answers[chosen]
             scores = self._scores(torch, places, numbers)
             chances = [torch.log_softmax(part, dim=1) for part in torch.tensor_split(scores, starts, dim=1)]
             loss = -((torch.cat(chances, dim=1) * wanted).sum(dim=1) * portions).sum()
             loss = loss + self.l2 / 2 * sum((layer.weight**2).sum() for layer in self._layers)
             for group in optimizer.param_groups:
-                group["lr"] = rate * slower
+                group["lr"] = rate * _SLOWER[self.architecture]
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

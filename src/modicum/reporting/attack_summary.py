@@ -10,7 +10,7 @@ from modicum import __version__
 from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
 from modicum.measures import Certificate
 from modicum.reporting.disclosure import few, outward, tens, tens_up
-from modicum.reporting.summary import check_size
+from modicum.reporting.summary import check_size, weighted
 from modicum.table.codes import FEW
 from modicum.table.values import plain
 
@@ -67,9 +67,9 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
         "name": NAMES[name][0],
         "short": f"{name} {NAMES[name][1]}",
         "knows": NAMES[name][2],
-        "error": sum(result.weights[a] * tens(r.error, n) for a, r in result.by_attribute.items()),
+        "error": weighted({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
         "interval": outward(result.interval, n),
-        "naive": sum(result.weights[a] * tens(r.naive, n) for a, r in result.by_attribute.items()),
+        "naive": weighted({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
         "raw": result.raw,
         "worst": result.worst,
         "certified_error": None,
@@ -165,7 +165,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
     bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
     return {
         "bounds": bounds,
-        "mean_error": 1 - sum(certificate.weights[name] * bound for name, bound in bounds.items()),
+        "mean_error": 1 - weighted(bounds, certificate.weights),
         "confidence": certificate.confidence,
         "records": n,
         "groups": certificate.groups,

@@ -3,7 +3,7 @@
 Page, terminal and JSON all read this one dict, so that they cannot contradict each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from modicum import __version__
@@ -186,12 +186,15 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
 
 def _attack(judged: Judgement, records: int) -> dict[str, Any]:
     content = judged.attack.to_dict()
-    del content["seconds"]  # the same seed gives the same report
+    del content["seconds"], content["aggregates"]  # the same seed gives the same report; the rest is for the team
     results = content["by_attribute"].values()
     for result in results:
         result |= {key: tens(result[key], records) for key in ("error", "naive")}
         result["interval"] = outward(result["interval"], records)
-    content |= {key: _mean([result[key] for result in results]) for key in ("error", "naive")}
+    for key in ("error", "naive"):
+        content[key] = weighted(
+            {name: result[key] for name, result in content["by_attribute"].items()}, judged.attack.weights
+        )
     return content | {"interval": outward(content["interval"], records)}
 
 
@@ -201,9 +204,10 @@ def _certificate(judged: Judgement) -> dict[str, Any]:
     for key in ("bounds", "observed"):
         content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
-    mean = _mean(list(content["bounds"].values()))
+    mean = weighted(content["bounds"], judged.certificate.weights)
     return content | {"mean": mean, "mean_error": 1 - mean}
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def weighted(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The mean over attributes, each with its weight."""
+    return sum(weights[name] * value for name, value in values.items())
