@@ -15,6 +15,7 @@ from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.mlp import ARCHITECTURES, MLP
 from modicum.learners.network import Network
 from modicum.learners.portfolio import MEMBERS, NEURAL
+from modicum.progress import run_all
 
 
 @pytest.fixture
@@ -58,6 +59,20 @@ def test_the_same_seed_gives_the_same_chances():
         for one, other in zip(first, second, strict=True):
             assert (one == other).all()
             assert one.sum(axis=1) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.usefixtures("torch")
+def test_threads_do_not_share_their_chance():
+    random = np.random.default_rng(0)
+    inputs, cells = Inputs(random.integers(0, 9, (2_000, 2)), (9, 9), np.zeros((2_000, 0))).distinct()
+    table = count_table(cells, random.integers(0, 3, 2_000), (len(inputs), 3))
+    pieces = [
+        lambda seed=seed: MLP("MLP-3", random_state=seed, device="cpu").fit(inputs, [table]).predict(inputs)[0]
+        for seed in range(4)
+    ]
+    one, several = (run_all(pieces, "", n_jobs=n, progress=False) for n in (1, 4))
+    for a, b in zip(one, several, strict=True):
+        assert (a == b).all()
 
 
 def test_a_gpu_learns_the_same(torch):

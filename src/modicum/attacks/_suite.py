@@ -8,11 +8,11 @@ from typing import Any
 
 from modicum.attacks.breach import Breach
 from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge
-from modicum.attacks.linkability import Linkability, LinkResult
-from modicum.attacks.multi_breach import MultiBreach
+from modicum.attacks.linkability import Linkability, LinkResult, people_in
+from modicum.attacks.multi_breach import MultiBreach, joint_views
 from modicum.attacks.overlap import warn_of_overlap
 from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
-from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult
+from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult, check_percent
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.generalization import Artifact, Generalization
 from modicum.learners.portfolio import MEMBERS
@@ -50,7 +50,7 @@ class SuiteResult:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
+        """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
         return dict(
             plain(
                 {
@@ -122,6 +122,7 @@ def suite(
     }
     for attack in attacks.values():
         check_parameters(attack)
+    percent = check_percent(percent)
     breach = Breach(g, known, breached, attacks["nothing"].personal, bins, members, random_state)
     shares = attribute_weights(breach.attributes, weights)
     singling_out = SinglingOut(population, random_state=random_state)
@@ -144,6 +145,7 @@ def suite(
     }
     if "A6" not in skipped:
         several = MultiBreach(breach.attributes, weights=weights, **options)  # type: ignore[arg-type]
+        several.warns = False
         found["A6"] = several.run([g, *others], breach.known, breach.breached)  # type: ignore[list-item]
     return SuiteResult(
         reconstruction=found,
@@ -171,7 +173,9 @@ def _skipped(breach: Breach, others: Sequence[Generalization]) -> dict[str, str]
         told |= dict.fromkeys(("A4", "A5"), "there is only one attribute, so there is no other to know")
     if not others:
         told["A6"] = "only one generalization was given"
-    elif not isinstance(breach.artifact, Generalization):
+    elif isinstance(breach.artifact, Generalization):
+        joint_views([breach.artifact, *others])  # refused here, before any work, where they do not fit
+    else:
         told["A6"] = "several breaches are combined attribute by attribute, which this artifact is not made of"
     return told
 
@@ -183,7 +187,7 @@ def _linkability(
     names = breach.artifact.names
     if not isinstance(breach.artifact, Generalization):
         return None, {"A7": "halves are generalized attribute by attribute, which this artifact does not do"}
-    if link is None and (len(names) < 2 or len(breach.breached) < 2):
+    if link is None and (len(names) < 2 or people_in(breach.artifact, breach.breached) < 2):
         return None, {"A7": "it takes two attributes and two people to link"}
     a, b = _halves(names, breach.attributes) if link is None else link
     return Linkability(a, b, k, random_state=random_state), {}

@@ -9,7 +9,8 @@ import numpy as np
 
 from modicum.attacks.knowledge import Step
 from modicum.errors import DataError
-from modicum.generalization import Artifact
+from modicum.generalization import Artifact, Generalization
+from modicum.generalization.bins import Dropped, Groups
 from modicum.generalization.possible import Mask
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.inputs import Codes, Inputs
@@ -48,12 +49,20 @@ class Breach:
         self.random_state = random_state
         self._frames = _rows(known, artifact, "known"), _rows(breached, artifact, "breached")
         self.known, self.breached = self._frames
-        self.targets = {name: Target.fit(self.known, artifact.schema[name], bins) for name in self.attributes}
+        self.targets = {name: self._target(name, bins) for name in self.attributes}
         self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
         self.persons = person_codes(artifact.schema, self.breached)
         self._known_values = {name: target.encode(self.known) for name, target in self.targets.items()}
         self._known_persons = person_codes(artifact.schema, self.known)
         self._codes = artifact.codes(self.known), artifact.codes(self.breached)
+
+    def _target(self, name: str, bins: int) -> Target:
+        """What can be guessed of an attribute: the known values, and what the artifact's buckets name."""
+        attribute = self.artifact.schema[name]
+        partition = self.artifact[name] if isinstance(self.artifact, Generalization) else None
+        named = [v for bucket in partition.buckets for v in bucket.values] if isinstance(partition, Groups) else []
+        may_miss = partition is not None and not isinstance(partition, Dropped) and partition.missing_code >= 0
+        return Target.fit(self.known, attribute, bins, named=named, may_miss=may_miss)
 
     @property
     def naive(self) -> dict[str, int]:

@@ -30,7 +30,7 @@ class LinkResult:
     Attributes
     ----------
     error : share of people whose halves were joined wrongly; higher is more private
-    interval : its 95% interval; links of one round are not taken for independent
+    interval : its 95% interval; with five rounds or more the links of one are not taken for independent
     naive, raw : the same for a random matching, which does not use the breach, and with the raw records breached
     linked : share of people joined rightly, 1 − error; halves that are equal count as the same
     same_person, same_person_naive : share joined to the very same person, equal halves drawn at random; by chance
@@ -112,7 +112,7 @@ class Linkability:
         a, b = self._halves(g)
         breach = as_frame(breached, g.names)
         drawn_from = breach if people is None else as_frame(people, g.names)
-        k = self._size(_people(g, drawn_from), len(breach))
+        k = self._size(people_in(g, drawn_from), len(breach))
         rounds = [rows + (0 if people is None else len(breach)) for rows in self._rounds(g, drawn_from, k)]
         raw = raw_generalization(drawn_from, g.schema)
         frames = [breach] if people is None else [breach, drawn_from]
@@ -122,7 +122,10 @@ class Linkability:
             for codes in (np.vstack([shown.codes(frame) for frame in frames]) for shown in (g, raw))
         )
         right, raw_right = (
-            np.concatenate([_linked(halves[0], by, rows, len(breach)) for rows in rounds]) for by in (seen, halves)
+            np.concatenate(
+                [_linked(halves[0], by, rows, len(breach), self.random_state + i) for i, rows in enumerate(rounds)]
+            )
+            for by in (seen, halves)
         )
         alike = np.concatenate([_alike(halves[0][rows]) for rows in rounds])
         units = np.repeat(np.arange(len(rounds)), k) if len(rounds) > 4 else None
@@ -186,12 +189,15 @@ class Linkability:
         return [order[i * k : (i + 1) * k] for i in range(min(_ROUNDS, len(order) // k))]
 
 
-def _people(g: Artifact, frame: Any) -> int:
+def people_in(g: Artifact, frame: Any) -> int:
+    """How many people the records are of."""
     persons = person_codes(g.schema, frame)
     return len(frame) if persons is None or not len(persons) else int(persons.max()) + 1
 
 
-def _linked(halves: Codes, seen: Sequence[Codes], rows: Codes, n_breached: int) -> npt.NDArray[np.float64]:
+def _linked(
+    halves: Codes, seen: Sequence[Codes], rows: Codes, n_breached: int, random_state: int
+) -> npt.NDArray[np.float64]:
     """For each of the people drawn, the chance that the half joined to x_B equals their own x_A.
 
     People with the same buckets of B are alike to the adversary, and so are halves with the same buckets of A. If f of
@@ -203,9 +209,12 @@ def _linked(halves: Codes, seen: Sequence[Codes], rows: Codes, n_breached: int) 
     kinds_a, of_a, many_a = np.unique(seen[0][rows], return_inverse=True, return_counts=True)
     kinds_b, of_b, many_b = np.unique(seen[1][rows], return_inverse=True, return_counts=True)
     chances = _balanced(_chances(seen, kinds_a, kinds_b, n_breached), many_a, many_b)
-    people, joined = linear_sum_assignment(chances[of_b][:, of_a], maximize=True)
+    # Where several matchings are equally good, the order of the halves must not give the truth away.
+    random = np.random.default_rng(random_state)
+    b, a = random.permutation(of_b), random.permutation(of_a)
+    people, joined = linear_sum_assignment(chances[b][:, a], maximize=True)
     flow = np.zeros(chances.shape)
-    np.add.at(flow, (of_b[people], of_a[joined]), 1)
+    np.add.at(flow, (b[people], a[joined]), 1)
     return np.asarray(flow[of_b, of_a] / many_b[of_b] * _alike(halves[rows]) / many_a[of_a])
 
 

@@ -13,7 +13,7 @@ from modicum.attacks.knowledge import Step
 from modicum.attacks.overlap import warn_of_overlap
 from modicum.attacks.reconstruction import Answer, check_parameters, result_of
 from modicum.attacks.result import AttackResult
-from modicum.errors import ParameterError
+from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.possible import Mask
 from modicum.learners.inputs import chunks
@@ -22,6 +22,7 @@ from modicum.progress import run_all
 from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.targets import BINS
 
+_LEAST_KNOWN = 10
 AVERAGED, JOINT = "breaches averaged", "joint refinement"
 
 
@@ -73,6 +74,7 @@ class MultiBreach:
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
+        self.warns = True  # of people who are known and breached
 
     def run(self, generalizations: Sequence[Generalization], known: Any, breached: Any) -> MultiBreachResult:
         """Learn from the known records, attack the breached ones with all breaches together.
@@ -82,25 +84,29 @@ class MultiBreach:
         generalizations : two or more, of the same attributes
         known, breached : frames with full records, as for `Reconstruction`
         """
-        start = time.perf_counter()
         check_parameters(self)
-        given = list(generalizations) if isinstance(generalizations, Iterable) else []
-        if len(given) < 2 or not all(isinstance(g, Generalization) for g in given):
-            raise ParameterError("MultiBreach needs at least two generalizations of the same people.")
-        views = [*given, reduce(Generalization.intersect, given)]
+        views = joint_views(generalizations)
         breaches = [self._breach(view, known, breached) for view in views]
+        if len(breaches[-1].known) < _LEAST_KNOWN:
+            raise DataError(
+                f"The known data has {len(breaches[-1].known)} rows; several breaches need at least {_LEAST_KNOWN}."
+            )
+        if self.warns:
+            warn_of_overlap(breaches[-1])
+        return self._run(views, breaches)
+
+    def _run(self, views: Sequence[Generalization], breaches: Sequence[Breach]) -> MultiBreachResult:
+        start = time.perf_counter()
         whole = breaches[-1]
         weights = attribute_weights(whole.attributes, self.weights)
-        warn_of_overlap(whole)
         chosen = self._strongest(views, whole)
         found = self._guesses(breaches)
-        step = Step(tuple(whole.attributes))
-        seconds = (time.perf_counter() - start) / len(step.targets)
-        answers = {name: [Answer(found[chosen[name]][name], chosen[name], seconds)] for name in step.targets}
+        seconds = (time.perf_counter() - start) / len(whole.attributes)
+        answers = {name: [Answer(found[chosen[name]][name], chosen[name], seconds)] for name in whole.attributes}
         result = result_of("A6", whole, answers, weights)
         alone = [
             sum(w * float(np.mean(found[way][name].value != whole.values[name])) for name, w in weights.items())
-            for way in list(found)[: len(given)]
+            for way in list(found)[: len(views) - 1]
         ]
         return MultiBreachResult(**{**vars(result), "alone": tuple(alone)})
 
@@ -128,6 +134,14 @@ class MultiBreach:
         guesses = [b.guessed(step, portfolio) for b, portfolio in zip(breaches, portfolios, strict=True)]
         found = {f"breach {i + 1}": guess for i, guess in enumerate(guesses[:-1])}
         return found | {AVERAGED: _averaged(breaches, portfolios), JOINT: guesses[-1]}
+
+
+def joint_views(generalizations: Any) -> list[Generalization]:
+    """The generalizations, and last the one that is as fine as all of them together."""
+    given = list(generalizations) if isinstance(generalizations, Iterable) else []
+    if len(given) < 2 or not all(isinstance(g, Generalization) for g in given):
+        raise ParameterError("Several breaches need at least two generalizations of the same people.")
+    return [*given, reduce(Generalization.intersect, given)]
 
 
 def _averaged(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:

@@ -25,7 +25,7 @@ def warn_of_overlap(breach: Breach) -> None:
             f"{count:,} of the {len(breach.breached):,} breached rows are also among the known ones, so that the "
             "adversary has seen them: the errors say less than they seem to.",
             OverlapWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
@@ -33,9 +33,9 @@ def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> 
     """How many breached rows are the same people's as known ones.
 
     With a person column: the rows of persons who are in both. Else the rows with an index label that both frames have,
-    where most of these are equal in every attribute. Else, from equal rows: of records drawn independently, as many
-    breached rows have an equal known one as known rows have another; what is beyond that by four standard errors or
-    more is taken for the same people.
+    where these are equal in every attribute far more often than any two rows. Else, from equal rows: of records drawn
+    independently, as many breached rows have an equal known one as known rows have another; what is beyond that by four
+    standard errors or more is taken for the same people.
 
     Examples
     --------
@@ -84,4 +84,8 @@ def _same_label(known: Any, breached: Any, first: Codes, second: Codes) -> int:
     at = frames[0].index.get_indexer(frames[1].index)
     common = at >= 0
     equal = int(np.sum(first[at[common]] == second[common]))
-    return equal if equal > common.sum() / 2 else 0
+    size = int(max(first.max(), second.max())) + 1
+    by_chance = float(
+        np.bincount(first, minlength=size) / len(first) @ np.bincount(second, minlength=size) / len(second)
+    )
+    return equal if equal > common.sum() * (1 + by_chance) / 2 else 0

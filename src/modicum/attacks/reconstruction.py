@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from modicum.attacks.breach import Breach
 from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge, Step, steps_of
@@ -15,7 +16,7 @@ from modicum.attacks.result import AttackResult, AttributeResult, Guesses
 from modicum.errors import ParameterError, quoted
 from modicum.generalization import Artifact
 from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
-from modicum.measures.intervals import Resampling, mean_interval
+from modicum.measures.intervals import Interval, mean_interval, resampled_interval
 from modicum.progress import run_all
 from modicum.table.roles import attribute_weights
 from modicum.table.targets import BINS
@@ -208,12 +209,10 @@ def result_of(
         for name, each in answers.items()
     }
     per_record = np.sum([weights[name] * wrong[name] for name in wrong], axis=0)
-    resampling = Resampling(n, breach.persons, random_state=breach.random_state)
-    low, high = resampling.interval(lambda draws: float(np.average(per_record, weights=draws)))
     return AttackResult(
         adversary=adversary,
         error=float(per_record.mean()),
-        interval=(low, high) if low < high else mean_interval(per_record, breach.persons),
+        interval=_mean_interval(breach, per_record, len(results)),
         naive=float(sum(weights[name] * error for name, error in naive.items())),
         raw=0.0,
         by_attribute=results,
@@ -225,6 +224,13 @@ def result_of(
         guesses=guesses,
         persons=breach.persons,
     )
+
+
+def _mean_interval(breach: Breach, per_record: npt.NDArray[np.float64], attributes: int) -> Interval:
+    """The bootstrap's for a mean over attributes; a single attribute's is a share, as it is for itself."""
+    if attributes == 1:
+        return mean_interval(per_record, breach.persons)
+    return resampled_interval(per_record, breach.persons, breach.random_state)
 
 
 def _guesses(breach: Breach, name: str, answers: Sequence[Answer]) -> Guesses:

@@ -1,6 +1,6 @@
 """What an attack found, always beside what it is compared to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import ParameterError
-from modicum.measures.intervals import Interval, Resampling, mean_interval
+from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.table.values import Codes, plain
 
 PERCENT = (1.0, 5.0, 10.0, 25.0, 50.0, 100.0)  # of the records, the most confident guesses first
@@ -50,22 +50,31 @@ class ConfidentResult:
     ----------
     percent : how many of its guesses about each attribute, the most confident first
     records : how many guesses about each attribute that are
+    people : of how many people at least, where one has several records
     error, interval : mean share of wrong ones over the attributes, with its 95% interval
     naive, raw : the same mean for the naive guess about the same records, and for raw data
     by_attribute : attribute → error
+    naive_by_attribute : attribute → error of the naive guess about the same records
     """
 
     percent: float
     records: int
+    people: int
     error: float
     interval: Interval
     naive: float
     raw: float
     by_attribute: dict[str, float]
+    naive_by_attribute: dict[str, float]
+
+    @property
+    def worst(self) -> str:
+        """The attribute about which these guesses gain most over the naive one."""
+        return max(self.by_attribute, key=lambda name: self.naive_by_attribute[name] - self.by_attribute[name])
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return dict(plain(asdict(self)))
+        return dict(plain(asdict(self) | {"worst": self.worst}))
 
 
 @dataclass(frozen=True)
@@ -116,8 +125,9 @@ class AttackResult:
 
     @property
     def worst(self) -> str:
-        """The attribute about which the adversary gains most over the naive guess."""
-        return max(self.by_attribute, key=lambda name: self.by_attribute[name].gain)
+        """The attribute about which the adversary gains most over the naive guess, of those that count in the mean."""
+        counted = [name for name, weight in self.weights.items() if weight > 0]
+        return max(counted, key=lambda name: self.by_attribute[name].gain)
 
     @property
     def aggregates(self) -> dict[str, dict[str, Any]]:
@@ -151,12 +161,9 @@ class AttackResult:
         >>> sure.error < all_of_them.error, sure.records
         (True, 300)
         """
-        asked = list(percent)
-        bad = [k for k in asked if not 0 < k <= 100]
-        if bad or not asked:
-            raise ParameterError(f"The 'percent' parameter must list numbers above 0, up to 100. Got {percent!r}.")
+        asked = check_percent(percent)
         order = {name: guesses.ranked(self.random_state) for name, guesses in self.guesses.items()}
-        return [self._most_confident(float(k), order) for k in asked]
+        return [self._most_confident(k, order) for k in asked]
 
     def _most_confident(self, percent: float, order: Mapping[str, Codes]) -> ConfidentResult:
         many = max(1, int(np.ceil(percent / 100 * len(next(iter(order.values()))) - 1e-9)))
@@ -172,26 +179,41 @@ class AttackResult:
         return ConfidentResult(
             percent=percent,
             records=many,
+            people=min(self._people(self.guesses[name].rows[rows]) for name, rows in chosen.items()),
             error=self._mean(errors),
-            interval=self._interval(taken, wrong),
+            interval=self._interval(taken, self._mean(errors)),
             naive=self._mean(naive),
             raw=0.0,
             by_attribute=errors,
+            naive_by_attribute=naive,
         )
+
+    def _people(self, rows: Codes) -> int:
+        return len(np.unique(rows if self.persons is None else self.persons[rows]))
 
     def _mean(self, values: Mapping[str, float]) -> float:
         return float(sum(self.weights[name] * value for name, value in values.items()))
 
-    def _interval(self, taken: npt.NDArray[np.float64], wrong: Mapping[str, npt.NDArray[np.bool_]]) -> Interval:
-        """By resampling the records (whole persons); Wilson's where no guess, or every guess, is wrong."""
+    def _interval(self, taken: npt.NDArray[np.float64], error: float) -> Interval:
+        """By resampling the records (whole persons); that of a plain mean where the resamples agree or are too few."""
         weights = np.array(list(self.weights.values()))
 
-        def error(draws: Any) -> float:
+        def resampled(draws: Any) -> float:
             counted = draws @ taken
             return float(np.sum(weights * counted[1::2] / np.maximum(counted[::2], 1)))
 
-        low, high = Resampling(self.records, self.persons, random_state=self.random_state).interval(error)
-        return (low, high) if low < high else mean_interval(np.concatenate(list(wrong.values())))
+        shown = np.flatnonzero(taken[:, ::2].sum(axis=1))
+        persons = None if self.persons is None else np.unique(self.persons[shown], return_inverse=True)[1]
+        if len(weights) == 1:
+            return mean_interval((taken[shown, 1] / taken[shown, 0]), persons)
+        if self._people(shown) >= ENOUGH_UNITS:
+            resampling = Resampling(self.records, self.persons, random_state=self.random_state)
+            low, high = resampling.interval(resampled)
+            if low < high:
+                return low, high
+        few = shown[: int(taken[:, 0].sum())]  # as many as there are guesses about one attribute
+        some = None if self.persons is None else np.unique(self.persons[few], return_inverse=True)[1]
+        return mean_interval(np.full(len(few), error), some)
 
     def exposed(self, n: int = 10, attribute: str | None = None) -> pd.DataFrame:
         """The guesses that the adversary is most confident of: whose they are, and about what.
@@ -238,3 +260,12 @@ class AttackResult:
         content = {name: getattr(self, name) for name in names}
         content["by_attribute"] = {name: asdict(result) for name, result in self.by_attribute.items()}
         return dict(plain(content | {"worst": self.worst, "aggregates": self.aggregates}))
+
+
+def check_percent(percent: Sequence[float]) -> list[float]:
+    """The percentages as floats; what is none, or beyond 0 and 100, is refused."""
+    asked = list(percent) if isinstance(percent, Iterable) and not isinstance(percent, str) else []
+    is_number = all(isinstance(k, int | float | np.number) and not isinstance(k, bool) for k in asked)
+    if not asked or not is_number or not all(0 < k <= 100 for k in asked):
+        raise ParameterError(f"The 'percent' parameter must list numbers above 0, up to 100. Got {percent!r} instead.")
+    return [float(k) for k in asked]

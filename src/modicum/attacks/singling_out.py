@@ -11,7 +11,7 @@ from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups
 from modicum.generalization.describe import persons_in
 from modicum.generalization.raw import raw_generalization
-from modicum.measures.intervals import Interval, share_interval
+from modicum.measures.intervals import Interval, mean_interval, share_interval
 from modicum.measures.uniqueness import Uniqueness, expected_uniques
 from modicum.table.frames import as_frame
 from modicum.table.groups import group_rows
@@ -28,8 +28,9 @@ class SinglingOutResult:
     Attributes
     ----------
     error : share of people who are not alone with their buckets; higher is more private
-    interval : its 95% interval (Wilson)
+    interval : its 95% interval; people who share their buckets are not taken for independent
     naive, raw : the same where nothing is collected (nobody is alone), and on raw data
+    unique : how many people have a combination of buckets to themselves
     least : how many people have a rarest combination of buckets: the k of k-anonymity
     rarest : how many combinations are that rare
     groups : how many combinations there are
@@ -43,6 +44,7 @@ class SinglingOutResult:
     interval: Interval
     naive: float
     raw: float
+    unique: int
     least: int
     rarest: int
     groups: int
@@ -53,14 +55,9 @@ class SinglingOutResult:
     random_state: int
     seconds: float
 
-    @property
-    def unique(self) -> int:
-        """How many people are alone with their buckets."""
-        return self.rarest if self.least == 1 else 0
-
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data. The predicate describes a person or a few, so it is left out."""
-        content = asdict(self) | {"unique": self.unique}
+        """The same as plain data, for the team: small counts are in it. The predicate, which fits few, is not."""
+        content = asdict(self)
         content.pop("predicate")
         return dict(plain(content))
 
@@ -69,8 +66,8 @@ class SinglingOut:
     """The adversary A8, who sees all breached records and points at one.
 
     A combination of buckets z is as rare as the number of breached people who have it, |z|. Where |z| = 1, the
-    description of z is a predicate that isolates one person. One person's records count as one where the schema has a
-    person column.
+    description of z is a predicate that isolates one person. Where the schema has a person column, persons are counted;
+    in the whole population, persons who are alike in all their records.
 
     Parameters
     ----------
@@ -111,20 +108,24 @@ class SinglingOut:
         sizes = persons_in(groups, persons)
         least = int(sizes.min())
         alone = _alone(groups, sizes, persons)
+        shared = (sizes[groups] > 1).astype(np.float64)
         raw_groups = group_rows(raw_generalization(frame, g.schema).codes(frame))
         raw = _alone(raw_groups, persons_in(raw_groups, persons), persons)
         place = int(np.flatnonzero(sizes[groups] == least)[0])
         return SinglingOutResult(
             error=1 - alone / people,
-            interval=share_interval(people - alone, people),
+            interval=share_interval(people - alone, people) if persons is not None else mean_interval(shared, groups),
             naive=1.0 if people > 1 else 0.0,
             raw=1 - raw / people,
+            unique=alone,
             least=least,
             rarest=int((sizes == least).sum()),
             groups=len(sizes),
             sizes=_histogram(sizes),
             predicate=predicate(g, codes[place]),
-            population=None if self.population is None else expected_uniques(sizes, self.population, self.random_state),
+            population=None
+            if self.population is None
+            else expected_uniques(_alike(groups, sizes, persons), self.population, self.random_state),
             people=people,
             random_state=self.random_state,
             seconds=time.perf_counter() - start,
@@ -135,6 +136,18 @@ def _alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
     """How many people have a record that nobody else's equals."""
     single = sizes[groups] == 1
     return int(single.sum()) if persons is None else len(np.unique(persons[single]))
+
+
+def _alike(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
+    """How many people are alike in all their records: the group sizes, where each has one."""
+    if persons is None:
+        return sizes
+    width = int(persons.max()) + 1
+    pairs = np.unique(groups * width + persons)
+    sign = np.random.default_rng(0).integers(0, 2**63, len(sizes), dtype=np.uint64)  # of a group; a person's add up
+    signs = np.zeros(width, dtype=np.uint64)
+    np.add.at(signs, pairs % width, sign[pairs // width])
+    return np.unique(signs, return_counts=True)[1]
 
 
 def _histogram(sizes: Codes) -> dict[str, int]:

@@ -12,6 +12,7 @@ from modicum.cli.tables import printable
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Judgement, judge
 from modicum.generalization import Generalization, load
+from modicum.measures.certificate import confidence_text
 from modicum.reporting import Report
 from modicum.reporting.summary import check_size
 from modicum.table.splits import Split, split_rows
@@ -92,8 +93,8 @@ def show_report(made: Report, console: Console) -> None:
         console.print(printable(f"Highest error: {where}."))
     console.print(
         f"An error is the share of {content['unit']} guessed wrong: higher is safer. With "
-        f"{certificate['confidence']:.0%} confidence no adversary who sees only the collected record is below the "
-        f"certified one, on average over {certificate['unit']} like these.",
+        f"{confidence_text(certificate['confidence'])} confidence no adversary who sees only the collected record is "
+        f"below the certified one, on average over {certificate['unit']} like these.",
         markup=False,
     )
     for warning in content["warnings"]:

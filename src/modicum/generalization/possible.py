@@ -30,7 +30,7 @@ def _named(partition: Groups, target: Target) -> Mask:
     assert isinstance(target.coding, CategoryCoding)
     mask = np.zeros((len(partition.labels), target.size), dtype=bool)
     bucket_of = [partition.code_of.get(value, partition.unseen_code) for value in target.coding.values]
-    return _marked(mask, [*bucket_of, *[partition.missing_code] * (target.coding.missing > 0)])
+    return _marked(mask, [*bucket_of, *[partition.missing_code] * target.has_missing])
 
 
 def _overlapping(partition: Intervals, target: Target) -> Mask:
@@ -40,7 +40,7 @@ def _overlapping(partition: Intervals, target: Target) -> Mask:
     overlap = np.maximum(low[:, None], target_low) < np.minimum(high[:, None], target_high)
     mask = np.zeros((len(partition.labels), target.size), dtype=bool)
     mask[: len(low), : target.coding.n_values] = overlap
-    if target.coding.missing and partition.missing_code >= 0:
+    if target.has_missing and partition.missing_code >= 0:
         mask[partition.missing_code, target.missing_code] = True
     return mask
 

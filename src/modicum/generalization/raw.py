@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.generalization.bins import AnyPartition, Dropped
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.generalization.build import keep
 from modicum.generalization.core import Generalization
 from modicum.table.frames import as_frame, column, numbers, texts
@@ -25,6 +25,6 @@ def _kept(frame: Any, attribute: Attribute) -> AnyPartition:
     kind = "category" if attribute.is_category else attribute.kind
     free = attribute.model_copy(update={"domain": None, "kind": kind})
     series = column(frame, attribute.name)
-    found = texts(series)[1] if attribute.is_category else numbers(series, attribute)
-    is_empty = not len(found) or (not attribute.is_category and bool(np.isnan(found).all()))
-    return Dropped(attribute=free) if is_empty else keep(Target.fit(frame, free, bins=1).coding)
+    if attribute.is_category:
+        return keep(Target.fit(frame, free).coding) if texts(series)[1] else Dropped(attribute=free)
+    return Dropped(attribute=free) if np.isnan(numbers(series, attribute)).all() else FullDetail(attribute=free)

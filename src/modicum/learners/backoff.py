@@ -11,6 +11,7 @@ from modicum.learners.inputs import Codes, Counts, Inputs, Scores
 
 _LEVELS = 12  # columns used one after the other, before the whole cell
 _NUMBER_BINS = 16
+_MOST_EXACT = 1000  # different values of a number that are told apart
 
 
 class Backoff:
@@ -21,7 +22,8 @@ class Backoff:
 
         P_j(v | z_1..z_j) = (count(z_1..z_j, v) + strength · P_{j-1}(v)) / (count(z_1..z_j) + strength),
 
-    and the last step takes the whole cell. A cell never seen keeps the estimate of the widest one that was.
+    and the last step takes the whole cell. A number counts in 16 bins of equal frequency, and in the last step, where
+    it has at most a thousand different values, as it is. A cell never seen keeps the estimate of the widest one seen.
     """
 
     def __init__(self, strength: float = 10.0) -> None:
@@ -29,8 +31,10 @@ class Backoff:
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "Backoff":
         self._edges = [_edges(column) for column in inputs.numbers.T]
+        self._exact = [_distinct(column) for column in inputs.numbers.T]
         codes, sizes = self._columns(inputs)
-        self._targets = [_Ladder(codes, sizes, table, self.strength) for table in counts]
+        last = range(len(inputs.sizes) + len(self._edges), len(sizes))
+        self._targets = [_Ladder(codes, sizes, list(last), table, self.strength) for table in counts]
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
@@ -43,8 +47,27 @@ class Backoff:
             np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column))
             for edges, column in zip(self._edges, inputs.numbers.T, strict=True)
         ]
-        codes = np.column_stack([inputs.codes, *binned]).astype(np.int64)
-        return codes, [*inputs.sizes, *(len(edges) + 2 for edges in self._edges)]
+        exact = [
+            _position(values, column)
+            for values, column in zip(self._exact, inputs.numbers.T, strict=True)
+            if values is not None
+        ]
+        codes = np.column_stack([inputs.codes, *binned, *exact]).astype(np.int64)
+        known = [len(values) + 2 for values in self._exact if values is not None]
+        return codes, [*inputs.sizes, *(len(edges) + 2 for edges in self._edges), *known]
+
+
+def _distinct(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """A number's different values, where they are few enough to be told apart."""
+    values = np.unique(column[~np.isnan(column)])
+    return values if _NUMBER_BINS < len(values) <= _MOST_EXACT else None
+
+
+def _position(values: npt.NDArray[np.float64], column: npt.NDArray[np.float64]) -> Codes:
+    """Each number's place among the values; one place more for another number, the next for missing."""
+    at = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    found = np.where(values[at] == column, at, len(values))
+    return np.where(np.isnan(column), len(values) + 1, found)
 
 
 def _edges(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -57,12 +80,12 @@ def _edges(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 class _Ladder:
     """The nested cells of one target and their counts."""
 
-    def __init__(self, codes: Codes, sizes: list[int], table: Counts, strength: float) -> None:
+    def __init__(self, codes: Codes, sizes: list[int], last: list[int], table: Counts, strength: float) -> None:
         self.strength = strength
         total = np.asarray(table.sum(axis=0), dtype=np.float64)
         self.base = (total + 1e-9) / (total + 1e-9).sum()
-        order = _by_information(codes, sizes, table)
-        self.steps = [[j] for j in order[:_LEVELS]] + ([order[_LEVELS:]] if len(order) > _LEVELS else [])
+        order = _by_information(codes, sizes[: len(sizes) - len(last)], table)
+        self.steps = [[j] for j in order[:_LEVELS]] + [step for step in (order[_LEVELS:], last) if step]
         self.sizes = sizes
         self.keys: list[list[Codes]] = []
         self.tables: list[csr_array] = []

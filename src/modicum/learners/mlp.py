@@ -25,7 +25,7 @@ class MLP:
     Parameters
     ----------
     architecture : "MLP-2", "MLP-3" or "MLP-5"
-    l2 : the weight of the squared weights in the loss
+    l2 : l2/2 times the squared weights is added to the loss
     device : "cpu", "cuda", …; a GPU where there is one by default
     """
 
@@ -47,9 +47,7 @@ class MLP:
         tables = [frequent.pooled(table) for frequent, table in zip(self._frequent, counts, strict=True)]
         shares, self._starts = target_shares(tables)
         batches, portions, rates = schedule(records, random)
-        with torch.random.fork_rng(devices=[] if self._device == "cpu" else None):
-            torch.manual_seed(self.random_state)
-            self._layers = self._made(torch, inputs.width, [table.shape[1] for table in tables])
+        self._layers = self._made(torch, random, inputs.width, sum(table.shape[1] for table in tables))
         self._train(torch, self._rows(torch, inputs), shares, batches, portions, rates)
         return self
 
@@ -65,18 +63,22 @@ class MLP:
                     parts[i].append(torch.softmax(score, dim=1).cpu().numpy())
         return [frequent.spread(np.vstack(part)) for frequent, part in zip(self._frequent, parts, strict=True)]
 
-    def _made(self, torch: Any, width: int, sizes: Sequence[int]) -> list[Any]:
-        """He's start for the hidden layers; the output starts at each target's shares."""
-        ends = [max(1, width), *ARCHITECTURES[self.architecture], sum(sizes)]
-        layers = [torch.nn.Linear(a, b) for a, b in pairwise(ends)]
-        for layer in layers:
-            torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            torch.nn.init.zeros_(layer.bias)
-        shares = np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6).astype(np.float32)
-        with torch.no_grad():
-            layers[-1].weight.mul_(0.1)
-            layers[-1].bias.copy_(torch.from_numpy(shares))
-        return [layer.to(self._device) for layer in layers]
+    def _made(self, torch: Any, random: np.random.Generator, width: int, answers: int) -> list[Any]:
+        """He's start for the hidden layers; the output starts at each target's shares.
+
+        The weights are drawn by numpy: PyTorch's generator is one for all threads.
+        """
+        shares = np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6)
+        layers: list[Any] = []
+        for a, b in pairwise([max(1, width), *ARCHITECTURES[self.architecture], answers]):
+            layer = torch.nn.utils.skip_init(torch.nn.Linear, a, b)
+            is_last = len(layers) == len(ARCHITECTURES[self.architecture])
+            drawn = random.standard_normal((b, a)) * np.sqrt(2 / a) * (0.1 if is_last else 1)
+            with torch.no_grad():
+                layer.weight.copy_(torch.from_numpy(drawn))
+                layer.bias.copy_(torch.from_numpy(shares if is_last else np.zeros(b)))
+            layers.append(layer.to(self._device))
+        return layers
 
     def _rows(self, torch: Any, inputs: Inputs) -> tuple[Any, Any]:
         offsets = np.cumsum([0, *inputs.sizes])[:-1]

@@ -29,7 +29,7 @@ class Network:
 
     Parameters
     ----------
-    l2 : the weight of the squared weights in the loss; chosen on validation data by whoever trains it.
+    l2 : l2/2 times the squared weights is added to the loss; chosen on validation data by whoever trains it.
     """
 
     def __init__(self, l2: float = 0.0, hidden: int = 50, random_state: int = 0) -> None:

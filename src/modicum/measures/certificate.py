@@ -100,8 +100,9 @@ class Certificate:
             return None
         if self.records < _THIN * self.groups:
             return (
-                f"The bound says nothing about {quoted(self.vacuous)}: the {self.records:,} holdout records fall into "
-                f"{self.groups:,} cells, {self.records / self.groups:.1f} to a cell, too few to exclude anything."
+                f"The bound says nothing about {quoted(self.vacuous)}: people fall into so many different cells that a "
+                f"cell holds only {self.records / self.groups:.1f} holdout records on average, too few to exclude "
+                "anything."
             )
         return f"The bound says nothing about {quoted(self.vacuous)}: what is seen may tell it."
 
@@ -112,16 +113,29 @@ class Certificate:
 
     def sentence(self, attribute: str) -> str:
         """The claim about one attribute, to be quoted."""
-        bound = self.bounds[attribute]
+        bound = math.ceil(1000 * self.bounds[attribute] - 1e-9) / 1000  # rounded up, so that it still holds
         return (
-            f"With {self.confidence:.0%} confidence, no adversary that sees only {_SEEN[self.knowledge]} guesses "
-            f"{attribute!r} correctly for more than {bound:.1%} of {self.unit} like those in the holdout, on average."
+            f"With {confidence_text(self.confidence)} confidence, no adversary that sees only "
+            f"{_SEEN[self.knowledge]} guesses {attribute!r} correctly for more than {bound:.1%} of "
+            f"{self.unit} like those in the holdout, on average."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
         more = {name: getattr(self, name) for name in ("mean", "unit", "worst", "vacuous", "note")}
         return dict(plain({**asdict(self), **more}))
+
+
+def confidence_text(confidence: float) -> str:
+    """A confidence for people, with as many digits as it has.
+
+    Examples
+    --------
+    >>> from modicum.measures.certificate import confidence_text
+    >>> confidence_text(0.99), confidence_text(0.9995)
+    ('99%', '99.95%')
+    """
+    return f"{100 * confidence:.10g}%"
 
 
 def certify(

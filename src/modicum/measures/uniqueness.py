@@ -6,13 +6,17 @@ in D groups of which group j has n_j,
 
     L = Π_{i=1}^{D−1} (θ + iα) / Π_{i=1}^{n−1} (θ + i) · Π_j Π_{i=1}^{n_j−1} (i − α),
 
-and among N people the expected number who share their record with nobody is
+Given the sample, who is unique in it stays so among N people with chance
 
-    E[U_N] = N · Π_{i=1}^{N−1} (θ + α + i − 1) / (θ + i).
+    s = Π_{i=n}^{N−1} (θ + α + i − 1) / (θ + i),
 
-Of u records that are unique in the sample, u · Π_{i=n}^{N−1} (θ + α + i − 1) / (θ + i) are expected to be unique among
-the N. On the surveys this was tried on, the numbers came out too high rather than too low, by up to a factor of two to
-three where the sample was a fiftieth of the population.
+and each of the other N − n people is unique with chance
+
+    q = (θ + αD) / (θ + N − 1) · Π_{i=n}^{N−2} (θ + α + i) / (θ + i),
+
+the chance of the last one to come to start a group. With u unique in the sample, u·s + (N − n)·q are expected in all.
+On the surveys this was tried on the model was off by up to a factor of two, either way; an interval from resampling
+does not cover that.
 """
 
 from collections.abc import Sequence
@@ -40,7 +44,8 @@ class Uniqueness:
     population : N
     fraction : the share of it that the sample is
     unique : how many of the N people are expected to share their record with nobody
-    interval : 95% interval, by drawing groups again with replacement
+    interval : where 95% of the estimates lie when groups are drawn again with replacement; an error of the model is
+        not in it
     of_sample : how many of the sample's records are expected to be unique among all N
     """
 
@@ -77,30 +82,40 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0) -> Uniq
             f"The 'population' parameter must be an int of at least the {n:,} people in the data. Got {population!r}."
         )
     point = _fitted(counts, _STARTS)
-    alpha, theta = _parameters(point)
+    unique, of_sample = _expected(counts, point, int(population))
     random = np.random.default_rng(random_state)
-    drawn = []
-    for _ in range(_DRAWS):
+    drawn = [unique]
+    for _ in range(_DRAWS if n < population else 0):
         again = random.choice(counts, len(counts))
-        if int(again.sum()) <= population:
-            drawn.append(population * _stays_unique(*_parameters(_fitted(again, [point])), 1, population))
-    unique = population * _stays_unique(alpha, theta, 1, population)
-    ends = np.quantile([*drawn, unique], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        scale = n / again.sum()
+        drawn.append(scale * _expected(again, _fitted(again, [point]), round(population / scale))[0])
+    ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Uniqueness(
         population=int(population),
         fraction=n / population,
         unique=unique,
-        interval=(float(ends[0]), float(ends[1])),
-        of_sample=int((counts == 1).sum()) * _stays_unique(alpha, theta, n, int(population)),
+        interval=(min(float(ends[0]), unique), max(float(ends[1]), unique)),
+        of_sample=of_sample,
     )
 
 
-def _stays_unique(alpha: float, theta: float, n: int, population: int) -> float:
-    """The chance that who is unique among n people is so among all: Π_{i=n}^{N−1} (θ + α + i − 1) / (θ + i)."""
+def _expected(sizes: Sizes, point: npt.NDArray[np.float64], population: int) -> tuple[float, float]:
+    """How many of N people are unique, and how many of the sample's."""
     from scipy.special import gammaln
 
-    gained = gammaln(theta + alpha + population - 1) - gammaln(theta + alpha + n - 1)
-    return float(np.exp(gained - gammaln(theta + population) + gammaln(theta + n)))
+    n, groups = int(sizes.sum()), len(sizes)
+    alone = int((sizes == 1).sum())
+    if population <= n:
+        return float(alone), float(alone)
+    alpha, theta = _parameters(point)
+    last = population - 1
+    stays = (
+        gammaln(theta + alpha + last) - gammaln(theta + alpha + n - 1) - gammaln(theta + last + 1) + gammaln(theta + n)
+    )
+    grown = gammaln(theta + alpha + last) - gammaln(theta + alpha + n) - gammaln(theta + last) + gammaln(theta + n)
+    new = np.exp(np.log(theta + alpha * groups) - np.log(theta + last) + grown)
+    of_sample = alone * float(np.exp(stays))
+    return of_sample + (population - n) * float(new), of_sample
 
 
 def _fitted(sizes: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """A report: the summary as JSON, and the same numbers as one HTML file that opens offline."""
 
 import json
+import math
 import os
 import unicodedata
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from modicum.attacks import SuiteResult
 from modicum.errors import ParameterError
 from modicum.evaluation import Judgement
 from modicum.generalization.describe import percent
+from modicum.measures.certificate import confidence_text
 from modicum.reporting import attack_charts, charts
 from modicum.reporting.attack_summary import attack_summary
 from modicum.reporting.summary import summary
@@ -44,6 +46,7 @@ class Report:
             finalize=_readable,
         )
         environment.filters |= {"percent": _percent, "number": _number, "interval": _interval, "share": _share}
+        environment.filters |= {"confidence": confidence_text, "certified": _certified}
         kind, drawn = ("attacks", _attack_charts) if self.content["modicum"] == "attacks" else ("report", _charts)
         return environment.get_template(f"{kind}.html.j2").render(**self.content, **drawn(self.content))
 
@@ -109,6 +112,11 @@ def _percent(value: Any, digits: int = 1) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{value:.{digits}%}"
+
+
+def _certified(value: float | None) -> str:
+    """An error that no adversary is below, rounded down so that it still holds."""
+    return "–" if value is None else f"{math.floor(1000 * value + 1e-9) / 1000:.1%}"
 
 
 def _share(value: float | str) -> str:

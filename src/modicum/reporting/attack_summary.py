@@ -8,8 +8,8 @@ from typing import Any
 
 from modicum import __version__
 from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
-from modicum.measures import Certificate
-from modicum.reporting.disclosure import few, outward, tens, tens_up
+from modicum.measures.certificate import Certificate, confidence_text
+from modicum.reporting.disclosure import combinations, few, outward, tens, tens_up
 from modicum.reporting.summary import check_size, weighted
 from modicum.table.codes import FEW
 from modicum.table.values import plain
@@ -34,21 +34,23 @@ ORDER = ("A1", "A3", "A5", "A4", "A6")  # of those who guess values: by what the
 def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, Any]:
     """Everything that a report on the adversaries shows, ready for JSON."""
     first = found.reconstruction["A1"]
-    n = first.records
-    check_size(n)
+    n = found.singling_out.people  # shares are told in tens of people, whatever records they have
+    check_size(n, "breached records" if n == first.records else "breached people")
+    levels = sorted(found.confident, key=lambda level: level.percent)
     content: dict[str, Any] = {
         "modicum": "attacks",
         "version": 1,
         "modicum_version": __version__,
         "purpose": purpose,
-        "records": n,
+        "records": first.records,
+        "people": n,
         "known": first.known,
         "random_state": found.random_state,
         "weights": first.weights,
         "adversaries": [_adversary(name, found, n) for name in ORDER if name in found.reconstruction],
         "attributes": _attributes(found, n),
-        "confident": [_confident(level) for level in found.confident if level.records >= FEW * FEW],
-        "too_few_for_confident": [level.percent for level in found.confident if level.records < FEW * FEW],
+        "confident": [_confident(level, first.weights) for level in levels if level.people >= FEW * FEW],
+        "too_few_for_confident": [level.percent for level in levels if level.people < FEW * FEW],
         "linkability": _linkability(found),
         "singling_out": _singling_out(found),
         "certificates": {name: _certificate(certificate) for name, certificate in found.certificates.items()},
@@ -106,19 +108,24 @@ def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
 
 
 def _certified_error(certificate: Certificate | None, name: str) -> float | None:
-    return None if certificate is None else 1 - tens_up(certificate.bounds[name], certificate.records)
+    return None if certificate is None else 1 - tens_up(certificate.bounds[name], certificate.persons)
 
 
-def _confident(level: ConfidentResult) -> dict[str, Any]:
-    guesses = level.records * len(level.by_attribute)
+def _confident(level: ConfidentResult, weights: dict[str, float]) -> dict[str, Any]:
+    n = level.people
+    errors, naive = (
+        {name: tens(error, n) for name, error in each.items()}
+        for each in (level.by_attribute, level.naive_by_attribute)
+    )
     return {
         "percent": level.percent,
         "records": few(level.records),
-        "error": tens(level.error, guesses),
-        "interval": outward(level.interval, guesses),
-        "naive": tens(level.naive, guesses),
+        "error": weighted(errors, weights),
+        "interval": outward(level.interval, n),
+        "naive": weighted(naive, weights),
         "raw": level.raw,
-        "worst": min(level.by_attribute, key=lambda name: level.by_attribute[name]),
+        "by_attribute": errors,
+        "worst": level.worst,
     }
 
 
@@ -146,7 +153,7 @@ def _singling_out(found: SuiteResult) -> dict[str, Any]:
         "least": few(result.least),
         "rarest": result.rarest if result.least >= FEW else few(result.rarest),
         "unique": few(result.unique),
-        "groups": result.groups,
+        "groups": combinations(result.groups, result.people),
         "sizes": {name: few(many) if many else 0 for name, many in result.sizes.items()},
         "population": None
         if population is None
@@ -161,14 +168,14 @@ def _singling_out(found: SuiteResult) -> dict[str, Any]:
 
 
 def _certificate(certificate: Certificate) -> dict[str, Any]:
-    n = certificate.records
+    n = certificate.persons
     bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
     return {
         "bounds": bounds,
         "mean_error": 1 - weighted(bounds, certificate.weights),
         "confidence": certificate.confidence,
-        "records": n,
-        "groups": certificate.groups,
+        "records": certificate.records,
+        "groups": combinations(certificate.groups, n),
         "vacuous": certificate.vacuous,
         "note": certificate.note,
         "unit": certificate.unit,
@@ -219,15 +226,15 @@ def _standing_out(single: dict[str, Any]) -> str:
 
 
 def _limits(found: SuiteResult) -> list[str]:
-    confidence = found.certificates["A1"].confidence
+    confidence = confidence_text(found.certificates["A1"].confidence)
     return [
         "An error is the share of people guessed wrong: higher is safer. Each adversary is the strongest of several "
         "that were tried, chosen on records that are not reported on; a stronger one may exist.",
-        f"A certified error holds for every adversary with the same knowledge, with {confidence:.0%} confidence for "
+        f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
         "each of A1, A3 and A4, on average over people like the breached ones. Where these fall into too many "
         "different cells it says nothing.",
         "A5 is averaged over how many personal attributes are known, in a few random orders.",
         "Linking takes for granted that the people whose halves are joined are among the breached.",
-        "The number of people who stand out in a whole population is an estimate from a sample, which tends to be too "
-        "high.",
+        "The number of people who stand out in a whole population is estimated from a sample by a model, and may be "
+        "off by a factor of two.",
     ]

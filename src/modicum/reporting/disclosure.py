@@ -54,6 +54,18 @@ def _of(tens_of_people: int, n: int) -> float:
     return min(1.0, tens_of_people / max(1, round(n / FEW)))
 
 
+def combinations(groups: int, n: int) -> int:
+    """How many different combinations n people have: rounded to tens where so many would tell who shares one.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import combinations
+    >>> combinations(7, 500), combinations(399, 400)
+    (7, 400)
+    """
+    return groups if FEW * groups <= n else max(FEW, FEW * round(groups / FEW))
+
+
 def described(description: Description) -> dict[str, Any]:
     """A description as plain data that may leave the team."""
     content = description.to_dict()

@@ -10,7 +10,8 @@ from modicum import __version__
 from modicum.errors import DataError
 from modicum.evaluation import Judgement
 from modicum.generalization.bins import AnyPartition, Groups
-from modicum.reporting.disclosure import described, few, outward, tens, tens_up
+from modicum.measures.certificate import confidence_text
+from modicum.reporting.disclosure import combinations, described, few, outward, tens, tens_up
 from modicum.table.codes import FEW
 from modicum.table.values import plain
 
@@ -30,9 +31,9 @@ def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
 def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
     """Everything a report shows, ready for JSON; what would tell of fewer than ten people is left out or rounded."""
     description = judged.description
-    records = description.records or 0
-    check_size(records)
-    attack, certificate, utility = _attack(judged, records), _certificate(judged), _utility(judged, records)
+    records, people = description.records or 0, description.persons or 0
+    check_size(people, "test records" if people == records else "people in the test records")
+    attack, certificate, utility = _attack(judged, people), _certificate(judged), _utility(judged, people)
     content = {
         "modicum": "report",
         "version": 1,
@@ -47,7 +48,7 @@ def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
             "in_full_detail": sum(p.action == "kept" for p in judged.generalization.partitions),
             "buckets": sum(line.n_buckets for line in description.attributes if line.action != "not collected"),
             "records": records,
-            "groups": description.groups,
+            "groups": combinations(description.groups or 0, people),
             "smallest_group": few(description.smallest_group or 0),
         },
         "attributes": _attributes(judged, attack["by_attribute"], certificate["bounds"]),
@@ -117,8 +118,9 @@ def _limits(content: dict[str, Any]) -> list[str]:
     return [
         "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
         "collected record and nothing else: someone who knows more about a person can guess more.",
-        f"The certificate holds, with {certificate['confidence']:.0%} confidence, for every adversary who sees only "
-        f"the collected record, but only on average over {certificate['unit']}: a single person may be easier.",
+        f"The certificate holds, with {confidence_text(certificate['confidence'])} confidence, for every adversary who "
+        f"sees only the collected record, but only on average over {certificate['unit']}: a single person may be "
+        "easier.",
         "It holds only if the test records had no part in making or choosing what is collected. That is so after "
         "`minimize` with the same seed; not for a generalization that was made from all rows, nor for one that was "
         "edited after looking at these results.",
@@ -161,13 +163,13 @@ def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
     return [named[i] if i < len(named) else None for i in range(n)]
 
 
-def _utility(judged: Judgement, records: int) -> dict[str, Any]:
+def _utility(judged: Judgement, people: int) -> dict[str, Any]:
     content = judged.utility.to_dict()
-    content |= {key: tens(content[key], records) for key in ("error", "raw_error", "majority_error")}
-    content["interval"] = outward(content["interval"], records)
+    content |= {key: tens(content[key], people) for key in ("error", "raw_error", "majority_error")}
+    content["interval"] = outward(content["interval"], people)
     error = content["scores"]["error"]
-    error |= {key: tens(error[key], records) for key in ("minimized", "raw", "majority")}
-    error |= {key: outward(error[key], records) for key in ("interval", "raw_interval")}
+    error |= {key: tens(error[key], people) for key in ("minimized", "raw", "majority")}
+    error |= {key: outward(error[key], people) for key in ("interval", "raw_interval")}
     large = {name: _group(group) for name, group in content["by_group"].items() if group["persons"] >= FEW}
     content["small_groups"] = len(content["by_group"]) - len(large)
     content["worst_group"] = max(large, key=lambda name: large[name]["error"], default=None)
@@ -175,32 +177,33 @@ def _utility(judged: Judgement, records: int) -> dict[str, Any]:
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:
-    n = group["records"]
+    n = group["persons"]
     rounded = {key: tens(group[key], n) for key in ("error", "raw_error", "majority_error")}
     return (
         group
         | rounded
-        | {"interval": outward(group["interval"], n), "records": few(n), "persons": few(group["persons"])}
+        | {"interval": outward(group["interval"], n), "records": few(group["records"]), "persons": few(n)}
     )
 
 
-def _attack(judged: Judgement, records: int) -> dict[str, Any]:
+def _attack(judged: Judgement, people: int) -> dict[str, Any]:
     content = judged.attack.to_dict()
     del content["seconds"], content["aggregates"]  # the same seed gives the same report; the rest is for the team
     results = content["by_attribute"].values()
     for result in results:
-        result |= {key: tens(result[key], records) for key in ("error", "naive")}
-        result["interval"] = outward(result["interval"], records)
+        result |= {key: tens(result[key], people) for key in ("error", "naive")}
+        result["interval"] = outward(result["interval"], people)
     for key in ("error", "naive"):
         content[key] = weighted(
             {name: result[key] for name, result in content["by_attribute"].items()}, judged.attack.weights
         )
-    return content | {"interval": outward(content["interval"], records)}
+    return content | {"interval": outward(content["interval"], people)}
 
 
 def _certificate(judged: Judgement) -> dict[str, Any]:
     content = judged.certificate.to_dict()
-    n = judged.certificate.records
+    n = judged.certificate.persons
+    content["groups"] = combinations(judged.certificate.groups, n)
     for key in ("bounds", "observed"):
         content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}

@@ -50,5 +50,18 @@ def person_codes(schema: Schema, frame: Any) -> npt.NDArray[np.int64] | None:
     """Which rows belong to one person, where the schema says so and the data has the column."""
     if schema.person is None or schema.person not in frame.columns:
         return None
-    codes = pd.factorize(np.asarray(frame[schema.person].to_numpy()), use_na_sentinel=False)[0]
-    return np.asarray(codes, dtype=np.int64)
+    return unit_codes(frame[schema.person].to_numpy())
+
+
+def unit_codes(values: Any) -> npt.NDArray[np.int64]:
+    """A number per person from 0; a row that does not say whose it is stands for itself.
+
+    Examples
+    --------
+    >>> from modicum.table.roles import unit_codes
+    >>> unit_codes(["ann", None, "bob", "ann", None]).tolist()
+    [0, 2, 1, 0, 3]
+    """
+    codes, people = pd.factorize(np.asarray(values, dtype=object))
+    nobody = codes < 0
+    return np.where(nobody, len(people) + np.cumsum(nobody) - 1, codes).astype(np.int64)

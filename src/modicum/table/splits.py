@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError
+from modicum.table.roles import unit_codes
 
 Rows = npt.NDArray[np.int64]
 
@@ -72,10 +73,10 @@ def split_rows(
 
 
 def _units(persons: Any, n: int) -> Rows:
-    codes = pd.factorize(np.asarray(persons), use_na_sentinel=False)[0]
+    codes = unit_codes(persons)
     if len(codes) != n:
         raise DataError(f"There are {len(codes)} persons for {n} rows.")
-    return np.asarray(codes, dtype=np.int64)
+    return codes
 
 
 def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool_]:

@@ -5,6 +5,7 @@ frequency: if only an exact hit counted, anything would look private. The bins a
 records that are judged. *Missing* is a value like any other where the known data has it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,18 +38,25 @@ class Target:
     """
 
     coding: Coding
+    may_miss: bool = False  # missing can be guessed though the known data has no missing value
 
     @classmethod
-    def fit(cls, known: Any, attribute: Attribute, bins: int = BINS) -> "Target":
-        """The values of the attribute in the known data; a number in `bins` bins of equal frequency."""
+    def fit(
+        cls, known: Any, attribute: Attribute, bins: int = BINS, *, named: Sequence[str] = (), may_miss: bool = False
+    ) -> "Target":
+        """The values of the attribute in the known data; a number in `bins` bins of equal frequency.
+
+        `named` are further categories that can be guessed though nobody known has them, and `may_miss` says whether
+        missing can: an adversary also knows what the artifact names.
+        """
         frame = as_frame(known)
         series = column(frame, attribute.name)
         if attribute.is_category:
-            return cls(_categories(attribute, series))
+            return cls(_categories(attribute, series, named), may_miss)
         values = numbers(series, attribute)
         if np.isnan(values).all():
             raise DataError(f"The column {attribute.name!r} holds no value at all, so there is nothing to guess.")
-        return cls(group_numbers(attribute, values, None, lambda _, counts: equal_starts(counts, bins)))
+        return cls(group_numbers(attribute, values, None, lambda _, counts: equal_starts(counts, bins)), may_miss)
 
     @property
     def attribute(self) -> Attribute:
@@ -59,20 +67,25 @@ class Target:
         return self.coding.attribute.name
 
     @property
+    def has_missing(self) -> bool:
+        """Whether missing is one of the values."""
+        return self.may_miss or self.coding.missing > 0
+
+    @property
     def size(self) -> int:
-        """How many values there are to choose from, missing included where it occurs."""
-        return self.coding.n_values + (self.coding.missing > 0)
+        """How many values there are to choose from, missing included where it can be guessed."""
+        return self.coding.n_values + self.has_missing
 
     @property
     def missing_code(self) -> int:
-        """The code of missing: the last one, or -1 where the known data has no missing value."""
-        return self.coding.n_values if self.coding.missing else UNKNOWN
+        """The code of missing: the last one, or -1 where it is not one of the values."""
+        return self.coding.n_values if self.has_missing else UNKNOWN
 
     @property
     def counts(self) -> Weights:
         """How often each value occurs in the known data."""
         counts = self.coding.counts
-        return np.append(counts, self.coding.missing) if self.coding.missing else counts
+        return np.append(counts, self.coding.missing) if self.has_missing else counts
 
     def encode(self, X: Any) -> Codes:
         """Each record's value; -1 for one that the known data does not have."""
@@ -92,9 +105,10 @@ class Target:
         return codes
 
 
-def _categories(attribute: Attribute, series: nw.Series[Any]) -> CategoryCoding:
-    """Every category that occurs, in the order of its name: unlike a coder's, without a limit to their number."""
+def _categories(attribute: Attribute, series: nw.Series[Any], named: Sequence[str]) -> CategoryCoding:
+    """Every category that occurs or is named, in the order of its name: unlike a coder's, without a limit."""
     codes, words = texts(series)
+    words = [*words, *sorted(set(named) - set(words))]
     order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)
     counts = np.bincount(codes[codes >= 0], minlength=len(words))[order]
     return CategoryCoding(attribute, tuple(words[i] for i in order), counts, int((codes < 0).sum()))
