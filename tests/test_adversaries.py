@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from conftest import as_polars
 from test_attacks import showing
@@ -376,7 +377,7 @@ def test_one_person_cannot_be_linked_but_the_rest_runs():
 
 @pytest.mark.parametrize("population", [10, 2.5, "many"])
 def test_a_population_is_at_least_its_sample(population):
-    with pytest.raises(md.errors.ParameterError, match="at least the 12,000 breached people"):
+    with pytest.raises(md.errors.ParameterError, match="at least the 12,000 people"):
         SinglingOut(population=population).run(SITE, BREACHED)
 
 
@@ -387,6 +388,12 @@ def test_k_anonymity_refuses_bad_input():
         md.measures.k_anonymity(BREACHED, "site")
     with pytest.raises(md.errors.DataError, match="no rows"):
         md.measures.k_anonymity(BREACHED[:0])
+    assert md.measures.k_anonymity(BREACHED, ["site", "site"]) == md.measures.k_anonymity(BREACHED, ["site"])
+    gone = pd.DataFrame({"a": [1.0, np.nan, np.nan, 1.0]})
+    assert md.measures.k_anonymity(gone) == md.measures.k_anonymity(pl.DataFrame({"a": [1.0, None, np.nan, 1.0]})) == 2
+    for sizes in ([], [0, 3], [1.5], [[1, 2]], "ab"):
+        with pytest.raises(md.errors.ParameterError, match="'sizes' parameter"):
+            md.measures.expected_uniques(sizes, 100)
 
 
 # Certificates with side knowledge
@@ -545,6 +552,16 @@ def test_persons_on_both_sides_are_counted():
         attack.run(g, known=X[:1_000], breached=X[900:1_900])
 
 
+def test_who_knows_more_is_not_weaker():
+    """Little data and much that is beside the point: then what is known besides is left aside."""
+    random = np.random.default_rng(0)
+    noise = {f"n{i}": random.integers(0, 9, 1_500).astype(str) for i in range(6)}
+    X = world(1_500, 5).assign(**noise)
+    found = suite(showing(["group", "site"], X), X[:600], X[600:], personal=["secret"], progress=False)
+    errors = {name: result.error for name, result in found.reconstruction.items()}
+    assert max(errors["A3"], errors["A4"], errors["A5"]) <= errors["A1"] + 0.015
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -560,11 +577,37 @@ def test_persons_on_both_sides_are_counted():
         ({"population": 3}, "'population' parameter"),
         ({"link": (["site"], ["site"])}, "'site' is in both halves"),
         ({"k": 5_000}, "'k' parameter"),
+        ({"weights": 5}, "'weights' parameter must map"),
+        ({"weights": {"coin": None}}, "'weights' parameter must hold numbers"),
+        ({"personal": 5}, "'personal' parameter must be a list"),
+        ({"personal": [["x"]]}, "which the generalization does not have"),
+        ({"percent": "5"}, "'percent' parameter"),
+        ({"percent": [None]}, "'percent' parameter"),
+        ({"link": (["site"],)}, "'link' parameter must be two lists"),
+        ({"link": (5, ["site"])}, "'a' parameter of Linkability must list"),
+        ({"others": 5}, "'others' parameter"),
+        ({"others": [showing(["site"], KNOWN.drop(columns="coin"))]}, "differ in their attributes"),
+        ({"members": 5}, "'members' parameter"),
+        ({"random_state": -1}, "'random_state' parameter"),
+        ({"random_state": "a"}, "'random_state' parameter"),
+        ({"confidence": "a"}, "'confidence' parameter"),
+        ({"population": 10**15}, "at most 1,000,000,000,000"),
     ],
 )
 def test_the_suite_refuses_what_makes_no_sense(arguments, complaint):
     with pytest.raises(md.errors.ModicumError, match=complaint):
         suite(SITE, KNOWN[:500], BREACHED[:500], progress=False, **arguments)
+
+
+@pytest.mark.parametrize("g", ["g.json", None, 5])
+def test_what_is_no_artifact_is_refused(g):
+    for judge in (suite, Reconstruction().run, lambda g, known, breached: SinglingOut().run(g, breached)):
+        with pytest.raises(md.errors.ParameterError, match="needs a generalization"):
+            judge(g, KNOWN[:100], BREACHED[:100])
+    with pytest.raises(md.errors.ParameterError, match="needs a generalization"):
+        md.certify(g, BREACHED)
+    with pytest.raises(md.errors.ParameterError, match="A report is made of"):
+        md.report(g)
 
 
 def test_several_breaches_must_be_of_the_same_attributes():

@@ -143,7 +143,7 @@ def test_rounding_keeps_what_is_claimed(judged):
 
 
 def test_a_report_of_few_people_is_refused(judged):
-    few = dataclasses.replace(judged, description=dataclasses.replace(judged.description, records=99))
+    few = dataclasses.replace(judged, description=dataclasses.replace(judged.description, persons=99))
     with pytest.raises(md.errors.DataError, match="at least 100"):
         md.report(few)
 
@@ -151,14 +151,14 @@ def test_a_report_of_few_people_is_refused(judged):
 def test_persons_are_counted_where_rows_are_not_people():
     """A group of one person with 25 rows is not a group of 25."""
     random = np.random.default_rng(0)
-    who = np.repeat(np.arange(80), 25)
-    X = pd.DataFrame({"site": np.where(who == 79, "rare", "usual"), "age": random.integers(18, 80, 2_000), "who": who})
+    who = np.repeat(np.arange(200), 25)
+    X = pd.DataFrame({"site": np.where(who == 199, "rare", "usual"), "age": random.integers(18, 80, 5_000), "who": who})
     y = pd.Series(X["age"] > 40)
     schema = md.Schema.infer(X, person="who").replace("site", locked=True)
     g = md.PrivacyTree(max_leaves=4, schema=schema).fit(X, y).generalization_
     assert g.describe(X).smallest_group == 1
-    assert g.describe(X).persons == 80
-    judged = md.judge(g, X[:900], y[:900], X[900:], y[900:], by="site")
+    assert g.describe(X).persons == 200
+    judged = md.judge(g, X[:2000], y[:2000], X[2000:], y[2000:], by="site")
     content = md.report(judged).to_dict()
     assert "site: rare" not in content["utility"]["by_group"]
     assert content["collected"]["smallest_group"] == "< 10"

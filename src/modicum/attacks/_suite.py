@@ -14,10 +14,11 @@ from modicum.attacks.overlap import warn_of_overlap
 from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
 from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult, check_percent
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
+from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.learners.portfolio import MEMBERS
 from modicum.measures.certificate import Certificate, certify
-from modicum.table.roles import attribute_weights
+from modicum.table.roles import as_names, attribute_weights
 from modicum.table.targets import BINS
 from modicum.table.values import plain
 
@@ -37,6 +38,7 @@ class SuiteResult:
     singling_out : A8
     certificates : "A1", "A3" and "A4" → what no adversary with that knowledge can exceed
     skipped : adversary → why it does not apply
+    overlap : how many breached rows are also among the known ones; none, if the attack is to mean something
     random_state, seconds : the seed, and how long all took
     """
 
@@ -46,6 +48,7 @@ class SuiteResult:
     singling_out: SinglingOutResult
     certificates: dict[str, Certificate]
     skipped: dict[str, str]
+    overlap: int
     random_state: int
     seconds: float
 
@@ -60,6 +63,7 @@ class SuiteResult:
                     "singling_out": self.singling_out.to_dict(),
                     "certificates": {name: found.to_dict() for name, found in self.certificates.items()},
                     "skipped": self.skipped,
+                    "overlap": self.overlap,
                     "random_state": self.random_state,
                     "seconds": self.seconds,
                 }
@@ -115,6 +119,7 @@ def suite(
     True
     """
     start = time.perf_counter()
+    personal = as_names(personal)
     options = {"bins": bins, "members": members, "n_jobs": n_jobs, "progress": progress, "random_state": random_state}
     attacks = {
         kind: Reconstruction(kind, personal, weights=weights, orders=orders, **options)  # type: ignore[arg-type]
@@ -123,12 +128,16 @@ def suite(
     for attack in attacks.values():
         check_parameters(attack)
     percent = check_percent(percent)
+    if link is not None and (not isinstance(link, Sequence) or isinstance(link, str) or len(link) != 2):
+        raise ParameterError(f"The 'link' parameter must be two lists of attributes. Got {link!r} instead.")
+    if not isinstance(others, Sequence):
+        raise ParameterError(f"The 'others' parameter must be a list of generalizations. Got {others!r} instead.")
     breach = Breach(g, known, breached, attacks["nothing"].personal, bins, members, random_state)
     shares = attribute_weights(breach.attributes, weights)
     singling_out = SinglingOut(population, random_state=random_state)
     linkability, why_not = _linkability(breach, link, k, random_state)
     skipped = _skipped(breach, others) | why_not
-    warn_of_overlap(breach)
+    overlap = warn_of_overlap(breach)
     chosen = {kind: attack for kind, attack in attacks.items() if ADVERSARY[kind] not in skipped}
     certified = [kind for kind in CERTIFIED if kind in chosen]
     # What is quick comes first, and with it what may be refused.
@@ -154,6 +163,7 @@ def suite(
         singling_out=singled,
         certificates={ADVERSARY[kind]: found for kind, found in zip(certified, certificates, strict=True)},
         skipped=skipped,
+        overlap=overlap,
         random_state=random_state,
         seconds=time.perf_counter() - start,
     )

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.attacks.knowledge import Step
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, Groups
 from modicum.generalization.possible import Mask
@@ -43,6 +43,7 @@ class Breach:
         members: Sequence[str],
         random_state: int,
     ) -> None:
+        check_artifact(artifact)
         self.artifact = artifact
         self.attributes = personal_attributes(artifact.schema, personal)
         self.members = members
@@ -117,6 +118,14 @@ class Breach:
 
     def _mask(self, name: str, which: int, first: Codes) -> Masking:
         return lambda rows: self.possible(name, which, first[rows])
+
+
+def check_artifact(g: Any) -> None:
+    """Refuse what is no artifact, such as the path of one."""
+    if not isinstance(g, Artifact):
+        raise ParameterError(
+            f"An attack needs a generalization, such as `md.load` gives. Got {type(g).__name__} instead."
+        )
 
 
 def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:

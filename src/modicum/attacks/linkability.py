@@ -14,7 +14,7 @@ from modicum.generalization.raw import raw_generalization
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.groups import group_rows
-from modicum.table.roles import person_codes
+from modicum.table.roles import as_names, person_codes
 from modicum.table.values import Codes, plain
 
 MOST_PEOPLE = 3_000  # linked at once: the matching takes their number to the third power
@@ -79,7 +79,7 @@ class Linkability:
     ----------
     a, b : names of attributes; none may be in both
     k : int
-        How many people are linked at once, 1,000 by default (all, where there are fewer); at most 3,000.
+        How many people are linked at once; by default a tenth of them, but at most 1,000. At most 3,000.
     random_state : int
 
     Examples
@@ -94,8 +94,8 @@ class Linkability:
     """
 
     def __init__(self, a: Sequence[str], b: Sequence[str], k: int | None = None, *, random_state: int = 0) -> None:
-        self.a = a
-        self.b = b
+        self.a = as_names(a)
+        self.b = as_names(b)
         self.k = k
         self.random_state = random_state
 
@@ -150,7 +150,7 @@ class Linkability:
                 "Linkability needs an artifact that generalizes attribute by attribute; this one does not."
             )
         for letter, half in (("a", self.a), ("b", self.b)):
-            if isinstance(half, str) or not half:
+            if not isinstance(half, list) or not half:
                 raise ParameterError(
                     f"The {letter!r} parameter of Linkability must list at least one attribute. Got {half!r} instead."
                 )
@@ -168,8 +168,8 @@ class Linkability:
     def _size(self, people: int, breached: int) -> int:
         if not breached:
             raise DataError("The breached data has 0 rows, so there is nothing to link by.")
-        k = min(1_000, people) if self.k is None else self.k
-        if not isinstance(k, int) or not 2 <= k <= MOST_PEOPLE:
+        k = max(2, min(1_000, people // _ROUNDS)) if self.k is None else self.k
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 2 <= k <= MOST_PEOPLE:
             raise ParameterError(
                 f"The 'k' parameter of Linkability must be an int from 2 to {MOST_PEOPLE:,}. Got {self.k!r} instead."
                 if self.k is not None

@@ -19,7 +19,7 @@ from modicum.generalization.possible import Mask
 from modicum.learners.inputs import chunks
 from modicum.learners.portfolio import MEMBERS, Guess, Portfolio, best_guess, joined, set_aside
 from modicum.progress import run_all
-from modicum.table.roles import attribute_weights, person_codes
+from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.targets import BINS
 
 _LEAST_KNOWN = 10
@@ -67,7 +67,7 @@ class MultiBreach:
         progress: bool = True,
         random_state: int = 0,
     ) -> None:
-        self.personal = personal if personal is None or isinstance(personal, str) else list(personal)
+        self.personal = as_names(personal)
         self.weights = weights
         self.bins = bins
         self.members = members
@@ -102,7 +102,7 @@ class MultiBreach:
         chosen = self._strongest(views, whole)
         found = self._guesses(breaches)
         seconds = (time.perf_counter() - start) / len(whole.attributes)
-        answers = {name: [Answer(found[chosen[name]][name], chosen[name], seconds)] for name in whole.attributes}
+        answers = {name: [Answer(found[chosen[name]][name], chosen[name], 0.0, seconds)] for name in whole.attributes}
         result = result_of("A6", whole, answers, weights)
         alone = [
             sum(w * float(np.mean(found[way][name].value != whole.values[name])) for name, w in weights.items())

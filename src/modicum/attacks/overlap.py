@@ -17,16 +17,24 @@ class OverlapWarning(UserWarning):
     """Some of the breached records are also among the known ones."""
 
 
-def warn_of_overlap(breach: Breach) -> None:
-    """Say how many breached rows the adversary has seen before."""
+def warn_of_overlap(breach: Breach) -> int:
+    """Count the breached rows that the adversary has seen before, and warn where there are any."""
     count = shared_rows(breach.known, breach.breached, breach.artifact.schema, breach.artifact.names)
     if count:
         warnings.warn(
-            f"{count:,} of the {len(breach.breached):,} breached rows are also among the known ones, so that the "
-            "adversary has seen them: the errors say less than they seem to.",
+            overlap_text(count, len(breach.breached)),
             OverlapWarning,
             stacklevel=3,
         )
+    return count
+
+
+def overlap_text(count: int, breached: int) -> str:
+    """What the overlap means."""
+    return (
+        f"{count:,} of the {breached:,} breached rows are also among the known ones, so that the adversary has seen "
+        "them: the errors say less than they seem to."
+    )
 
 
 def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> int:
@@ -48,7 +56,7 @@ def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> 
     known, breached = as_frame(known), as_frame(breached)
     person = schema.person
     if person is not None and person in known.columns and person in breached.columns:
-        return int(breached[person].is_in(known[person].unique()).sum())
+        return _persons_in_both(known[person], breached[person])
     rows = _numbered(known, breached, schema, names)
     first, second = rows[: len(known)], rows[len(known) :]
     labelled = _same_label(known, breached, first, second)
@@ -61,6 +69,12 @@ def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> 
     if found - by_chance <= 4 * doubt or by_chance == 1:
         return 0
     return round(len(second) * (found - by_chance) / (1 - by_chance))
+
+
+def _persons_in_both(known: Any, breached: Any) -> int:
+    codes, words = texts(breached)
+    seen = np.isin(np.array([*words, ""], dtype=object), texts(known)[1])
+    return int(np.sum(seen[codes] & (codes >= 0)))
 
 
 def _numbered(known: Any, breached: Any, schema: Schema, names: list[str]) -> Codes:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from modicum.generalization import Artifact
 from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
 from modicum.measures.intervals import Interval, mean_interval, resampled_interval
 from modicum.progress import run_all
-from modicum.table.roles import attribute_weights
+from modicum.table.roles import as_names, attribute_weights
 from modicum.table.targets import BINS
 
 
@@ -85,7 +85,7 @@ class Reconstruction:
         random_state: int = 0,
     ) -> None:
         self.knowledge = knowledge
-        self.personal = personal if personal is None or isinstance(personal, str) else list(personal)
+        self.personal = as_names(personal)
         self.weights = weights
         self.orders = orders
         self.bins = bins
@@ -118,10 +118,11 @@ class Reconstruction:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is guessed about one attribute, by which model, and how long that took."""
+    """What is guessed about one attribute, by which model, how often right about known records set aside, how long."""
 
     guess: Guess
     method: str
+    right: float
     seconds: float
 
 
@@ -137,27 +138,29 @@ def answered(
 ) -> tuple[Answers, list[Any]]:
     """Every question answered once, on the cores there are, and the results of what else is to be done meanwhile.
 
-    First come the questions about all personal attributes at once, among them always what z and the non-personal ones
-    tell (A3): there the networks' L2 is tuned, which questions about a single attribute then take over.
+    First come what z alone tells of all personal attributes (A1) and, where there is side knowledge, what z and the
+    non-personal ones tell (A3): there the networks' L2 is tuned, which questions about a single attribute then take
+    over, and whoever knows more may answer as they do (`assembled`).
     """
-    base = steps_of("non_personal", breach.artifact.names, breach.attributes, 0, 0)[0]
-    several = len(base.targets) > 1
-    alone = [step for step in dict.fromkeys(steps) if len(step.targets) == 1]
-    together = dict.fromkeys(
-        [*(step for step in steps if len(step.targets) > 1), *([base] if alone and several else [])]
-    )
+    plain, base = _first_steps(breach)
+    together = list(dict.fromkeys([plain, base] if any(step != plain for step in steps) else [plain]))
     first: list[Callable[[], Any]] = [*meanwhile, *(partial(_answers, breach, step, None) for step in together)]
     done = run_all(first, "Guessing", n_jobs=n_jobs, progress=progress)
     found: Answers = {}
-    l2: dict[str, float] | None = None
-    for step, (answers, chosen) in zip(together, done[len(meanwhile) :], strict=True):
+    for answers, _ in done[len(meanwhile) :]:
         found |= answers
-        l2 = chosen if step == base else l2
-    rest = [step for step in alone if (step.targets[0], step.side) not in found]
+    l2: dict[str, float] = done[-1][1]  # A3's, where it is asked
+    rest = [step for step in dict.fromkeys(steps) if any((name, step.side) not in found for name in step.targets)]
     pieces = [partial(_answers, breach, step, l2) for step in rest]
     for answers, _ in run_all(pieces, "Guessing with side knowledge", n_jobs=n_jobs, progress=progress):
         found |= answers
     return found, done[: len(meanwhile)]
+
+
+def _first_steps(breach: Breach) -> tuple[Step, Step]:
+    """What A1 and A3 ask."""
+    names, personal = breach.artifact.names, breach.attributes
+    return steps_of("nothing", names, personal, 0, 0)[0], steps_of("non_personal", names, personal, 0, 0)[0]
 
 
 def _answers(breach: Breach, step: Step, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
@@ -167,22 +170,29 @@ def _answers(breach: Breach, step: Step, l2: Mapping[str, float] | None) -> tupl
     guesses = breach.guessed(step, portfolio)
     seconds = (time.perf_counter() - start) / len(step.targets)
     answers = {
-        (name, step.side): Answer(guesses[name], method, seconds)
-        for name, method in zip(step.targets, portfolio.chosen_, strict=True)
+        (name, step.side): Answer(guesses[name], method, right, seconds)
+        for name, method, right in zip(step.targets, portfolio.chosen_, portfolio.right_, strict=True)
     }
     return answers, portfolio.l2_
 
 
 def assembled(
-    breach: Breach,
-    knowledge: Knowledge,
-    steps: Sequence[Step],
-    answers: Answers,
-    weights: dict[str, float],
+    breach: Breach, knowledge: Knowledge, steps: Sequence[Step], answers: Answers, weights: dict[str, float]
 ) -> AttackResult:
-    """The result of one adversary from the answers to its questions."""
+    """The result of one adversary from the answers to its questions.
+
+    Who knows more can leave aside what it knows: where A3's or A1's answer was right more often about known records set
+    aside than the answer with more side knowledge, it is taken instead.
+    """
+    less = [step.side for step in _first_steps(breach)]
     asked = [(name, step.side) for step in steps for name in step.targets]
-    by_attribute = {name: [answers[key] for key in asked if key[0] == name] for name in breach.attributes}
+    by_attribute: dict[str, list[Answer]] = {name: [] for name in breach.attributes}
+    for name, side in asked:
+        own = answers[name, side]
+        tried = [own, *(answers[name, other] for other in reversed(less) if set(other) < set(side))]
+        best = max(tried, key=lambda answer: answer.right)
+        method = best.method if best is own else f"{best.method}, with less knowledge"
+        by_attribute[name].append(replace(best, method=method, seconds=own.seconds))
     return result_of(ADVERSARY[knowledge], breach, by_attribute, weights)
 
 
@@ -263,5 +273,9 @@ def check_parameters(attack: Any) -> None:
     orders = getattr(attack, "orders", 1)
     if not isinstance(orders, int) or orders < 1:
         refuse("orders", "be an int ≥ 1")
+    if not isinstance(attack.random_state, int | np.integer) or attack.random_state < 0:
+        refuse("random_state", "be an int ≥ 0")
+    if isinstance(attack.members, str) or not isinstance(attack.members, Sequence):
+        refuse("members", "be a list of names")
     if not attack.members or any(member not in (*MEMBERS, *NEURAL) for member in attack.members):
         refuse("members", f"name some of {quoted((*MEMBERS, *NEURAL), limit=9)}")

@@ -1,18 +1,20 @@
 """A8: find a description that fits exactly one breached person (papers/0 §5, §8.1, Appendix A)."""
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from modicum.errors import DataError, ParameterError
+from modicum.attacks.breach import check_artifact
+from modicum.errors import DataError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups
 from modicum.generalization.describe import persons_in
 from modicum.generalization.raw import raw_generalization
 from modicum.measures.intervals import Interval, mean_interval, share_interval
-from modicum.measures.uniqueness import Uniqueness, expected_uniques
+from modicum.measures.uniqueness import Uniqueness, check_population, expected_uniques
 from modicum.table.frames import as_frame
 from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
@@ -93,16 +95,14 @@ class SinglingOut:
     def run(self, g: Artifact, breached: Any) -> SinglingOutResult:
         """Look for the rarest of the breached records."""
         start = time.perf_counter()
+        check_artifact(g)
         frame = as_frame(breached, g.names)
         if not len(frame):
             raise DataError("The breached data has 0 rows, so nobody can be singled out.")
         persons = person_codes(g.schema, frame)
         people = len(frame) if persons is None else int(persons.max()) + 1
-        if self.population is not None and (not isinstance(self.population, int) or self.population < people):
-            raise ParameterError(
-                f"The 'population' parameter of SinglingOut must be an int of at least the {people:,} breached people. "
-                f"Got {self.population!r} instead."
-            )
+        if self.population is not None:
+            check_population(self.population, people)
         codes = g.codes(frame)
         groups = group_rows(codes)
         sizes = persons_in(groups, persons)
@@ -123,13 +123,22 @@ class SinglingOut:
             groups=len(sizes),
             sizes=_histogram(sizes),
             predicate=predicate(g, codes[place]),
-            population=None
-            if self.population is None
-            else expected_uniques(_alike(groups, sizes, persons), self.population, self.random_state),
+            population=self._expected(g, groups, sizes, persons),
             people=people,
             random_state=self.random_state,
             seconds=time.perf_counter() - start,
         )
+
+    def _expected(self, g: Artifact, groups: Codes, sizes: Codes, persons: Codes | None) -> Uniqueness | None:
+        if self.population is None:
+            return None
+        possible = _possible(g) if persons is None else None
+        return expected_uniques(_alike(groups, sizes, persons), self.population, self.random_state, possible=possible)
+
+
+def _possible(g: Artifact) -> int | None:
+    """How many different combinations of buckets there can be; unknown where a number is kept in full detail."""
+    return math.prod(g.sizes) if all(g.sizes) else None
 
 
 def _alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:

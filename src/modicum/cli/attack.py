@@ -1,6 +1,7 @@
 """`modicum attack`: every adversary against a saved generalization."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,10 +39,12 @@ def attack(
     ] = None,
     link_a: Annotated[Names, typer.Option(help="Attributes of one half to be linked (A7).")] = None,
     link_b: Annotated[Names, typer.Option(help="Attributes of the other half (A7).")] = None,
-    link_k: Annotated[int | None, typer.Option(help="How many people are linked at once.", show_default="1000")] = None,
+    link_k: Annotated[
+        int | None, typer.Option(help="How many people are linked at once.", show_default="a tenth, at most 1000")
+    ] = None,
     population: Annotated[int | None, typer.Option(help="How many people there are in all (A8).")] = None,
     percent: Annotated[
-        Names, typer.Option(help="How many of the most confident guesses A2 is judged on, such as 1,5,10.")
+        Names, typer.Option(help="On how many percent of the guesses, the surest first, A2 is judged, such as 1,5,10.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
     neural: Annotated[bool, typer.Option("--neural", help="Add the larger networks (needs PyTorch).")] = False,
@@ -55,10 +58,11 @@ def attack(
     FILE holds full records. The adversaries learn from 60% of them and attack 30%, with the seed of `minimize` the same
     as there; or they learn from the records of --known and attack all of FILE.
     """
-    from modicum.attacks import suite
+    from modicum.attacks import OverlapWarning, suite
     from modicum.attacks.result import PERCENT
     from modicum.cli.attacking import known_and_breached, show_attacks
     from modicum.cli.judging import write_report
+    from modicum.errors import ParameterError
     from modicum.generalization import load
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
@@ -67,22 +71,26 @@ def attack(
     g = load(artifact)
     others = [load(path) for path in also or []]
     learned, breached = known_and_breached(g, file, known, missing, seed)
-    halves: Any = [names(half, g.names) for half in (link_a, link_b)]
-    found = suite(
-        g,
-        learned,
-        breached,
-        personal=names(personal, g.names),
-        weights=pairs(weight),
-        others=others,
-        link=None if link_a is None and link_b is None else (halves[0] or [], halves[1] or []),
-        k=link_k,
-        population=population,
-        percent=PERCENT if percent is None else numbers(percent),
-        confidence=confidence,
-        members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
-        random_state=seed,
-    )
+    if (link_a is None) != (link_b is None):
+        raise ParameterError("Linking needs both halves: --link-a and --link-b.")
+    halves: Any = [names(half, g.names, "the artifact") for half in (link_a, link_b)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverlapWarning)  # it is in the report
+        found = suite(
+            g,
+            learned,
+            breached,
+            personal=names(personal, g.names, "the artifact"),
+            weights=pairs(weight),
+            others=others,
+            link=None if link_a is None else (halves[0], halves[1]),
+            k=link_k,
+            population=population,
+            percent=PERCENT if percent is None else numbers(percent),
+            confidence=confidence,
+            members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
+            random_state=seed,
+        )
     made = made_report(found)
     if report is not None:
         write_report(made, report)

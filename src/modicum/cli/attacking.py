@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from modicum.cli.judging import split_for
+from modicum.cli.options import labelled
 from modicum.cli.tables import printable
 from modicum.errors import DataError
 from modicum.generalization import Generalization
@@ -26,7 +27,7 @@ def known_and_breached(
         return _read(g, known, missing), table
     label = g.schema.label
     if label is not None and label in table.columns:
-        table = table[table[label].notna()]  # as for `minimize` and `judge`, so that the parts are the same
+        table = labelled(table, label)  # as for `minimize` and `judge`, so that the parts are the same
     y = table[label] if label is not None and label in table.columns else np.zeros(len(table))
     parts = split_for(table, y, g.schema.person, seed)
     check_size(len(parts.test))
@@ -35,7 +36,7 @@ def known_and_breached(
 
 def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
     table = read_table(file, missing=missing or (), schema=g.schema)
-    absent = [name for name in g.names if name not in table.columns]
+    absent = [name for name in [*g.names, g.schema.person] if name is not None and name not in table.columns]
     if absent:
         raise DataError(
             f"The column {absent[0]!r} is not in {file.name!r}; attacks need every attribute in full detail."
@@ -63,12 +64,13 @@ def show_attacks(content: dict[str, Any], console: Console) -> None:
     table.add_row(*_row(content["names"]["A8"]["short"], content["singling_out"]))
     console.print(table)
     console.print()
-    gains = ", ".join(f"{each['id']} about {each['worst']!r}" for each in content["adversaries"])
-    console.print(printable(f"The most is gained by {gains}."))
+    gains = [f"{each['id']} about {each['worst']!r}" for each in content["adversaries"] if each["worst"]]
+    console.print(printable(f"The most is gained by {', '.join(gains)}." if gains else "Nothing is gained."))
     single = content["singling_out"]
     console.print(
         f"The rarest combination of answers is shared by {_count(single['least'])} people; "
-        f"{_count(single['rarest'])} of {single['groups']:,} combinations are that rare.",
+        f"{_count(single['rarest'])} of {_count(single['groups'])} combinations "
+        f"{'is' if single['rarest'] == 1 else 'are'} that rare.",
         markup=False,
     )
     if single["population"] is not None:
@@ -79,6 +81,11 @@ def show_attacks(content: dict[str, Any], console: Console) -> None:
             f"({low} to {high}).",
             markup=False,
         )
+    for warning in content["warnings"]:
+        console.print(printable(f"Note: {warning}"))
+    if content["too_few_for_confident"]:
+        left_out = ", ".join(f"{percent:g}%" for percent in content["too_few_for_confident"])
+        console.print(f"Too few people to tell of the most confident {left_out}.", markup=False)
     for name, certificate in content["certificates"].items():
         if certificate["note"]:
             console.print(printable(f"Note on {name}: {certificate['note']}"))

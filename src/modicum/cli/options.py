@@ -55,7 +55,7 @@ def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: P
             raise ParameterError(f"The file {str(path)!r} would be written twice, or over an input{why}.")
 
 
-def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | None:
+def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the file") -> list[str] | None:
     """Column names from repeated options or lists with commas; a name that holds a comma is found whole."""
     if given is None:
         return None
@@ -64,7 +64,7 @@ def names(given: Sequence[str] | None, columns: Sequence[str]) -> list[str] | No
         result += [entry] if entry in columns else [part.strip() for part in entry.split(",") if part.strip()]
     unknown = [name for name in result if name not in columns]
     if unknown:
-        raise DataError(f"The column {unknown[0]!r} is not in the file; it has {quoted(columns, limit=8)}.")
+        raise DataError(f"The column {unknown[0]!r} is not in {where}; it has {quoted(columns, limit=8)}.")
     return result
 
 
@@ -103,7 +103,7 @@ def read_task(
 ) -> tuple[pd.DataFrame, pd.Series, Schema]:
     """A file as features and label, with its schema; rows without a label are left out, and that is said."""
     given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
-    table = _labelled(read_table(file, missing=missing or (), schema=given_schema), label)
+    table = labelled(read_table(file, missing=missing or (), schema=given_schema), label)
     columns = list(table.columns)
     schema = Schema.infer(table) if given_schema is None else given_schema
     schema = schema.with_missing(missing or ())
@@ -123,14 +123,15 @@ def read_judged(
         raise DataError("The generalization does not say what it predicts; name the label with --label.")
     if label in g.names:
         raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
-    table = _labelled(read_table(file, missing=missing or (), schema=g.schema), label)
+    table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
     absent = [name for name in g.names if name not in table.columns]
     if absent:
         raise DataError(f"The column {absent[0]!r} is not in the file; judging needs every attribute in full detail.")
     return table.drop(columns=[label]), table[label]
 
 
-def _labelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
+def labelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
+    """The rows with a label; how many are left out is said."""
     columns = list(table.columns)
     if label not in columns:
         raise DataError(f"The label {label!r} is not in the file; it has {quoted(columns, limit=8)}.")

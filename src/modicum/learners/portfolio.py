@@ -82,6 +82,7 @@ class Portfolio:
     Attributes
     ----------
     chosen_ : the name of the member chosen for each target
+    right_ : how many of the records set aside it guesses right
     l2_ : the L2 that each network was trained with
     """
 
@@ -104,6 +105,7 @@ class Portfolio:
         )
         learners, trial = self._tried(inputs, first, second, questions)
         self.chosen_ = [_preferred(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))]
+        self.right_ = [float(trial[name][i].right.sum()) for i, name in enumerate(self.chosen_)]
         whole = [a + b for a, b in zip(first, second, strict=True)]
         needed = [name for name in self.members if TOGETHER in self.chosen_ or name in self.chosen_]
         if aside.sum() >= _PLENTY:

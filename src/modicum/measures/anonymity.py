@@ -1,6 +1,6 @@
 """k-anonymity: how many records are alike in what can be observed of them (Sweeney 2002)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -28,14 +28,19 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
     (1, 3)
     """
     table = as_frame(frame)
-    if isinstance(quasi_identifiers, str):
+    if quasi_identifiers is not None and (
+        isinstance(quasi_identifiers, str) or not isinstance(quasi_identifiers, Iterable)
+    ):
         raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {quasi_identifiers!r}.")
-    names = [c for c in table.columns if c != person] if quasi_identifiers is None else list(quasi_identifiers)
+    asked = table.columns if quasi_identifiers is None else list(dict.fromkeys(quasi_identifiers))
+    names = [name for name in asked if name != person]
     for name in [*names, *([] if person is None else [person])]:
         if name not in table.columns:
             raise DataError(f"The column {name!r} is not in the data.")
     if not len(table):
         raise DataError("The data has no rows, so nobody is hidden in it.")
+    floats = [nw.col(name).fill_nan(None) for name in names if table.schema[name].is_float()]
+    table = table.with_columns(floats) if floats else table
     if person is not None:
         table = table.select([*names, person]).unique()
     if not names:

@@ -104,7 +104,9 @@ class Certificate:
                 f"cell holds only {self.records / self.groups:.1f} holdout records on average, too few to exclude "
                 "anything."
             )
-        return f"The bound says nothing about {quoted(self.vacuous)}: what is seen may tell it."
+        common = [name for name in self.vacuous if self.naive[name] + self.margin >= 1]
+        why = "almost everyone has the same value" if common == self.vacuous else "what is seen may tell it"
+        return f"The bound says nothing about {quoted(self.vacuous)}: {why}."
 
     @property
     def worst(self) -> str:
@@ -113,6 +115,8 @@ class Certificate:
 
     def sentence(self, attribute: str) -> str:
         """The claim about one attribute, to be quoted."""
+        if attribute not in self.bounds:
+            raise ParameterError(f"The certificate does not speak of {attribute!r}, only of {quoted(self.bounds)}.")
         bound = math.ceil(1000 * self.bounds[attribute] - 1e-9) / 1000  # rounded up, so that it still holds
         return (
             f"With {confidence_text(self.confidence)} confidence, no adversary that sees only "
@@ -182,14 +186,16 @@ def certify(
     >>> certificate.bounds["sex"] < 0.9
     True
     """
-    if not 0 < confidence < 1:
+    if not isinstance(g, Artifact):
+        raise ParameterError(f"A certificate needs a generalization, such as `md.load` gives. Got {type(g).__name__}.")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError(
             f"The 'confidence' parameter must be a number between 0 and 1. Got {confidence!r} instead."
         )
     for name, value, least in (("candidates", candidates, 1), ("bins", bins, 2)):
         if not isinstance(value, int) or value < least:
             raise ParameterError(f"The {name!r} parameter must be an int ≥ {least}. Got {value!r} instead.")
-    if knowledge not in _SEEN:
+    if not isinstance(knowledge, str) or knowledge not in _SEEN:
         raise ParameterError(f"The 'knowledge' parameter must be one of {quoted(_SEEN)}. Got {knowledge!r} instead.")
     attributes = personal_attributes(g.schema, personal)
     shares = attribute_weights(attributes, weights)

@@ -15,8 +15,8 @@ and each of the other N − n people is unique with chance
     q = (θ + αD) / (θ + N − 1) · Π_{i=n}^{N−2} (θ + α + i) / (θ + i),
 
 the chance of the last one to come to start a group. With u unique in the sample, u·s + (N − n)·q are expected in all.
-On the surveys this was tried on the model was off by up to a factor of two, either way; an interval from resampling
-does not cover that.
+It is a rough figure: on the surveys this was tried on it was more often too high than too low, by up to a factor of
+four, and where few different records are possible at all by more. The interval, from resampling, does not cover that.
 """
 
 from collections.abc import Sequence
@@ -32,6 +32,7 @@ from modicum.table.values import plain
 
 Sizes = npt.NDArray[np.int64]
 _DRAWS = 100
+_MOST = 10**12
 _STARTS = ([0.0, 3.0], [-2.0, 5.0], [2.0, 1.0])
 
 
@@ -60,13 +61,27 @@ class Uniqueness:
         return dict(plain(asdict(self)))
 
 
-def expected_uniques(sizes: Any, population: int, random_state: int = 0) -> Uniqueness:
+def check_population(population: Any, people: int) -> None:
+    """Refuse a population smaller than its sample, or larger than any."""
+    if (
+        isinstance(population, bool)
+        or not isinstance(population, int | np.integer)
+        or not people <= population <= _MOST
+    ):
+        raise ParameterError(
+            f"The 'population' parameter must be an int of at least the {people:,} people in the data, and at most "
+            f"{_MOST:,}. Got {population!r} instead."
+        )
+
+
+def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, possible: int | None = None) -> Uniqueness:
     """The expected number of unique people in a population, from the group sizes in a sample of it.
 
     Parameters
     ----------
     sizes : how many people of the sample each group of equal records has
     population : N, at least as many as the sample has
+    possible : how many different records there can be, where that is known; not more people than that can be unique
 
     Examples
     --------
@@ -75,20 +90,20 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0) -> Uniq
     >>> found.fraction, 0 < found.of_sample < 3, 1 < found.unique < 30
     (0.1, True, True)
     """
-    counts = np.asarray(sizes, dtype=np.int64)
+    counts = np.asarray(sizes)
+    if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or counts.min() < 1:
+        raise ParameterError("The 'sizes' parameter must list how many people each group has, ints ≥ 1.")
     n = int(counts.sum())
-    if not isinstance(population, int | np.integer) or population < n:
-        raise ParameterError(
-            f"The 'population' parameter must be an int of at least the {n:,} people in the data. Got {population!r}."
-        )
+    check_population(population, n)
+    most = population if possible is None else min(possible, population)
     point = _fitted(counts, _STARTS)
-    unique, of_sample = _expected(counts, point, int(population))
+    unique, of_sample = (min(most, float(found)) for found in _expected(counts, point, int(population)))
     random = np.random.default_rng(random_state)
     drawn = [unique]
     for _ in range(_DRAWS if n < population else 0):
         again = random.choice(counts, len(counts))
         scale = n / again.sum()
-        drawn.append(scale * _expected(again, _fitted(again, [point]), round(population / scale))[0])
+        drawn.append(min(most, scale * _expected(again, _fitted(again, [point]), round(population / scale))[0]))
     ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Uniqueness(
         population=int(population),

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from modicum.measures.certificate import confidence_text
 from modicum.reporting import attack_charts, charts
 from modicum.reporting.attack_summary import attack_summary
 from modicum.reporting.summary import summary
+from modicum.reporting.svg import readable
 from modicum.table.replacing import replacing
 
 FOLDER = Path(__file__).parent
@@ -85,6 +85,10 @@ def report(judged: Judgement | SuiteResult, purpose: str | None = None) -> Repor
     """
     if isinstance(judged, SuiteResult):
         return Report(attack_summary(judged, purpose))
+    if not isinstance(judged, Judgement):
+        raise ParameterError(
+            f"A report is made of what `judge` or `attacks.suite` returns. Got {type(judged).__name__}."
+        )
     return Report(summary(judged, purpose))
 
 
@@ -137,7 +141,5 @@ def _interval(value: Any, digits: int = 1) -> str:
 
 
 def _readable(value: Any) -> Any:
-    """Text without the characters that a page cannot show."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return "".join("\ufffd" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in value)
+    """Text that a page can show; what is drawn already is."""
+    return value if not isinstance(value, str) or isinstance(value, Markup) else readable(value)

@@ -4,10 +4,12 @@ Rows are never named, the description that singles someone out is left out, and 
 people (`modicum.reporting.disclosure`).
 """
 
+import math
 from typing import Any
 
 from modicum import __version__
 from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
+from modicum.attacks.overlap import overlap_text
 from modicum.measures.certificate import Certificate, confidence_text
 from modicum.reporting.disclosure import combinations, few, outward, tens, tens_up
 from modicum.reporting.summary import check_size, weighted
@@ -59,6 +61,7 @@ def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, 
             id: {"name": name, "short": f"{id} {short}", "knows": does} for id, (name, short, does) in NAMES.items()
         },
     }
+    content["warnings"] = [overlap_text(found.overlap, first.records)] if found.overlap else []
     return dict(plain(content | {"sentences": _sentences(content), "limits": _limits(found)}))
 
 
@@ -73,7 +76,7 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
         "interval": outward(result.interval, n),
         "naive": weighted({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
         "raw": result.raw,
-        "worst": result.worst,
+        "worst": result.worst if tens(result.by_attribute[result.worst].gain, n) > 0 else None,
         "certified_error": None,
         "alone": None,
     }
@@ -130,15 +133,14 @@ def _confident(level: ConfidentResult, weights: dict[str, float]) -> dict[str, A
 
 
 def _linkability(found: SuiteResult) -> dict[str, Any] | None:
+    """Shares of halves joined rightly: chances averaged over many people, not counts of them."""
     result = found.linkability
     if result is None:
         return None
-    content = result.to_dict()
-    n = result.people
-    for key in ("seconds", "same_person", "linked"):
-        del content[key]
-    content |= {key: tens(content[key], n) for key in ("error", "naive", "raw")}
-    return content | {"interval": outward(result.interval, n)}
+    shares = {key: round(getattr(result, key), 4) for key in ("error", "naive", "raw")}
+    low, high = result.interval
+    interval = [math.floor(1e4 * low) / 1e4, math.ceil(1e4 * high) / 1e4]
+    return shares | {"interval": interval, "a": result.a, "b": result.b, "k": result.k, "people": result.people}
 
 
 def _singling_out(found: SuiteResult) -> dict[str, Any]:
@@ -151,17 +153,20 @@ def _singling_out(found: SuiteResult) -> dict[str, Any]:
         "raw": tens(result.raw, result.people),
         "people": result.people,
         "least": few(result.least),
-        "rarest": result.rarest if result.least >= FEW else few(result.rarest),
+        "rarest": combinations(result.rarest, result.least),
         "unique": few(result.unique),
-        "groups": combinations(result.groups, result.people),
-        "sizes": {name: few(many) if many else 0 for name, many in result.sizes.items()},
+        "groups": combinations(result.groups, result.least),
+        "sizes": {name: combinations(many, result.least) if many else 0 for name, many in result.sizes.items()},
         "population": None
         if population is None
         else {
             "size": population.population,
             "fraction": population.fraction,
             "unique": few(round(population.unique)),
-            "interval": [few(round(end)) for end in population.interval],
+            "interval": [
+                few(FEW * math.floor(population.interval[0] / FEW)),
+                few(FEW * math.ceil(population.interval[1] / FEW)),
+            ],
             "of_breached": few(round(population.of_sample)),
         },
     }
@@ -175,7 +180,6 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
         "mean_error": 1 - weighted(bounds, certificate.weights),
         "confidence": certificate.confidence,
         "records": certificate.records,
-        "groups": combinations(certificate.groups, n),
         "vacuous": certificate.vacuous,
         "note": certificate.note,
         "unit": certificate.unit,
@@ -200,14 +204,14 @@ def _sentences(content: dict[str, Any]) -> list[str]:
     strongest = min((each for each in by_id.values() if each["id"] != "A1"), key=lambda e: e["error"], default=None)
     if strongest is not None:
         told.append(
-            f"Who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}; the most is gained "
-            f"about {strongest['worst']!r}."
+            f"Who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
+            + (f"; the most is gained about {strongest['worst']!r}." if strongest["worst"] else ".")
         )
     link, single = content["linkability"], content["singling_out"]
     if link is not None:
         told.append(
-            f"Of {link['k']:,} people at once, {1 - link['error']:.1%} of halves are joined rightly "
-            f"({1 - link['naive']:.1%} at random, {1 - link['raw']:.1%} with the raw records)."
+            f"Of {link['k']:,} people at once, {1 - link['error']:.2%} of halves are joined rightly "
+            f"({1 - link['naive']:.2%} at random, {1 - link['raw']:.2%} with the raw records)."
         )
     told.append(_standing_out(single))
     return told
@@ -233,8 +237,10 @@ def _limits(found: SuiteResult) -> list[str]:
         f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
         "each of A1, A3 and A4, on average over people like the breached ones. Where these fall into too many "
         "different cells it says nothing.",
+        "The certified errors hold, and the others mean something, only if the breached records had no part in making "
+        "or choosing what is collected, and if the known records are of other people.",
         "A5 is averaged over how many personal attributes are known, in a few random orders.",
         "Linking takes for granted that the people whose halves are joined are among the breached.",
-        "The number of people who stand out in a whole population is estimated from a sample by a model, and may be "
-        "off by a factor of two.",
+        "The number of people who stand out in a whole population is a rough estimate from a sample by a model, more "
+        "often too high than too low; its interval tells what another sample might give, not how wrong the model is.",
     ]

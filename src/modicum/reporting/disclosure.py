@@ -54,16 +54,16 @@ def _of(tens_of_people: int, n: int) -> float:
     return min(1.0, tens_of_people / max(1, round(n / FEW)))
 
 
-def combinations(groups: int, n: int) -> int:
-    """How many different combinations n people have: rounded to tens where so many would tell who shares one.
+def combinations(groups: int, least: int) -> int | str:
+    """How many different combinations there are: as it is where the rarest is no rare one, else as a count of people.
 
     Examples
     --------
     >>> from modicum.reporting.disclosure import combinations
-    >>> combinations(7, 500), combinations(399, 400)
-    (7, 400)
+    >>> combinations(17, least=12), combinations(17, least=3), combinations(2, least=1)
+    (17, 20, '< 10')
     """
-    return groups if FEW * groups <= n else max(FEW, FEW * round(groups / FEW))
+    return groups if least >= FEW else few(groups)
 
 
 def described(description: Description) -> dict[str, Any]:

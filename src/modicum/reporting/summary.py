@@ -23,7 +23,7 @@ def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
     """Refuse a report on so few records that its numbers would be empty or tell of single people."""
     if n < LEAST_RECORDS:
         raise DataError(
-            f"There are {n} {what}; judging needs at least {LEAST_RECORDS}, or its numbers "
+            f"There are {n} {what}; a report needs at least {LEAST_RECORDS}, or its numbers "
             "would mean little and tell of single people."
         )
 
@@ -48,7 +48,7 @@ def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
             "in_full_detail": sum(p.action == "kept" for p in judged.generalization.partitions),
             "buckets": sum(line.n_buckets for line in description.attributes if line.action != "not collected"),
             "records": records,
-            "groups": combinations(description.groups or 0, people),
+            "groups": combinations(description.groups or 0, description.smallest_group or 0),
             "smallest_group": few(description.smallest_group or 0),
         },
         "attributes": _attributes(judged, attack["by_attribute"], certificate["bounds"]),
@@ -203,7 +203,7 @@ def _attack(judged: Judgement, people: int) -> dict[str, Any]:
 def _certificate(judged: Judgement) -> dict[str, Any]:
     content = judged.certificate.to_dict()
     n = judged.certificate.persons
-    content["groups"] = combinations(judged.certificate.groups, n)
+    del content["groups"]  # as many as the collected combinations
     for key in ("bounds", "observed"):
         content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}

@@ -1,11 +1,13 @@
 """What charts are drawn with: SVG text, which opens offline, prints sharply and needs no script."""
 
+import unicodedata
 from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
 WIDTH, NAMES, RIGHT = 880, 190, 60
 ROW = 26
+_TURNING = {chr(c) for c in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # bidi controls
 
 RED, AMBER, GREEN, GREY, DARK, SOFT, BLUE = "#b3261e", "#d98e04", "#2e7d32", "#cfd5dd", "#1f2933", "#5f6b7a", "#1d5fa8"
 
@@ -35,8 +37,15 @@ def axis(top: float, n: int) -> Markup:
     return Markup("").join(marks)
 
 
+def readable(text: str) -> str:
+    """Text without the characters that a page cannot show, or that would turn its direction."""
+    hidden = {c for c in text if (unicodedata.category(c) == "Cc" and c not in "\n\t") or c in _TURNING}
+    return "".join("\ufffd" if c in hidden else c for c in text) if hidden else text
+
+
 def row_name(name: str, y: float) -> Markup:
     """What a row is called, shortened where long."""
+    name = readable(name)
     short = name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"
     return Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="{}">{}<title>{}</title></text>').format(
         NAMES - 10, y + 17, DARK, short, name

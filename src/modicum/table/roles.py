@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,16 @@ from modicum.errors import ParameterError
 from modicum.table.schema import Schema
 
 
+def as_names(given: Any) -> Any:
+    """A list of names from any iterable, which may be read but once; what is none stays as it is, to be refused."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
+
+
 def personal_attributes(schema: Schema, personal: Iterable[str] | None) -> list[str]:
     """The attributes to judge: the named ones, or the schema's; a name that is not there is refused."""
-    if isinstance(personal, str):
+    if isinstance(personal, str) or (personal is not None and not isinstance(personal, Iterable)):
         raise ParameterError(f"The 'personal' parameter must be a list of names. Got {personal!r} instead.")
-    named = schema.personal if personal is None else list(dict.fromkeys(personal))
+    named = schema.personal if personal is None else list(dict.fromkeys(map(str, personal)))
     unknown = [name for name in named if name not in schema.features]
     if unknown:
         raise ParameterError(f"The 'personal' parameter names {unknown[0]!r}, which the generalization does not have.")
@@ -34,11 +40,13 @@ def attribute_weights(attributes: Sequence[str], weights: Mapping[str, float] | 
     >>> attribute_weights(["age", "sex"], {"age": 3})
     {'age': 0.75, 'sex': 0.25}
     """
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ParameterError(f"The 'weights' parameter must map names to numbers. Got {weights!r} instead.")
     given = dict(weights or {})
     unknown = [name for name in given if name not in attributes]
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not a personal attribute.")
-    bad = [w for w in given.values() if isinstance(w, bool | str) or not 0 <= float(w) < math.inf]
+    bad = [w for w in given.values() if isinstance(w, bool) or not isinstance(w, Real) or not 0 <= w < math.inf]
     found = {name: 0.0 if bad else float(given.get(name, 1.0)) for name in attributes}
     total = sum(found.values())
     if not total:
