@@ -17,7 +17,8 @@ from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.learners.portfolio import MEMBERS
-from modicum.measures.certificate import Certificate, certify
+from modicum.measures.certificate import Certificate, certify, check_confidence
+from modicum.measures.uniqueness import check_population
 from modicum.table.roles import as_names, attribute_weights
 from modicum.table.targets import BINS
 from modicum.table.values import plain
@@ -140,7 +141,11 @@ def suite(
     overlap = warn_of_overlap(breach)
     chosen = {kind: attack for kind, attack in attacks.items() if ADVERSARY[kind] not in skipped}
     certified = [kind for kind in CERTIFIED if kind in chosen]
-    # What is quick comes first, and with it what may be refused.
+    check_confidence(confidence)
+    if population is not None:
+        check_population(population, people_in(g, breach.breached))
+    if linkability is not None:
+        linkability.check(g, breach.breached)
     meanwhile = [
         partial(singling_out.run, g, breach.breached),
         _nothing if linkability is None else partial(linkability.run, g, breach.breached),

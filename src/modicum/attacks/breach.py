@@ -82,10 +82,10 @@ class Breach:
         return found[0], found[1]
 
     def inputs(self, side: Sequence[str], which: int) -> Inputs:
-        """What is seen of the known (0) or breached (1) records: buckets, and the named attributes in full detail."""
+        """What is seen of the known (0) or breached (1) records: the named attributes in full detail, else buckets."""
         codes = self._codes[which]
         columns = [self._raw[which][name] for name in side]
-        return Inputs.beside([Inputs.of_codes(self.artifact, codes), *columns], len(codes))
+        return Inputs.beside([Inputs.of_codes(self.artifact, codes, without=side), *columns], len(codes))
 
     def learned(self, step: Step, l2: Mapping[str, float] | None = None) -> Portfolio:
         """The adversary that the known records make for a step's attributes."""

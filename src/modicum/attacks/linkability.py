@@ -109,10 +109,10 @@ class Linkability:
         people : frame with full records of the people whose halves are to be linked; the breached ones by default
         """
         start = time.perf_counter()
-        a, b = self._halves(g)
+        k = self.check(g, breached, people)
+        a, b = (list(dict.fromkeys(half)) for half in (self.a, self.b))
         breach = as_frame(breached, g.names)
         drawn_from = breach if people is None else as_frame(people, g.names)
-        k = self._size(people_in(g, drawn_from), len(breach))
         rounds = [rows + (0 if people is None else len(breach)) for rows in self._rounds(g, drawn_from, k)]
         raw = raw_generalization(drawn_from, g.schema)
         frames = [breach] if people is None else [breach, drawn_from]
@@ -144,7 +144,14 @@ class Linkability:
             seconds=time.perf_counter() - start,
         )
 
-    def _halves(self, g: Artifact) -> tuple[list[str], list[str]]:
+    def check(self, g: Artifact, breached: Any, people: Any = None) -> int:
+        """Refuse what cannot be linked, and say how many people are linked at once."""
+        self._check_halves(g)
+        breach = as_frame(breached, g.names)
+        drawn_from = breach if people is None else as_frame(people, g.names)
+        return self._size(people_in(g, drawn_from), len(breach))
+
+    def _check_halves(self, g: Artifact) -> None:
         if not isinstance(g, Generalization):
             raise ParameterError(
                 "Linkability needs an artifact that generalizes attribute by attribute; this one does not."
@@ -163,7 +170,6 @@ class Linkability:
         both = [name for name in self.a if name in self.b]
         if both:
             raise ParameterError(f"The attribute {both[0]!r} is in both halves, so they would be linked by it alone.")
-        return list(dict.fromkeys(self.a)), list(dict.fromkeys(self.b))
 
     def _size(self, people: int, breached: int) -> int:
         if not breached:

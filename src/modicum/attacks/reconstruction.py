@@ -143,18 +143,18 @@ def answered(
     over, and whoever knows more may answer as they do (`assembled`).
     """
     plain, base = _first_steps(breach)
-    together = list(dict.fromkeys([plain, base] if any(step != plain for step in steps) else [plain]))
-    first: list[Callable[[], Any]] = [*meanwhile, *(partial(_answers, breach, step, None) for step in together)]
+    together = list(dict.fromkeys([base, plain] if any(step != plain for step in steps) else [plain]))
+    first: list[Callable[[], Any]] = [*(partial(_answers, breach, step, None) for step in together), *meanwhile]
     done = run_all(first, "Guessing", n_jobs=n_jobs, progress=progress)
     found: Answers = {}
-    for answers, _ in done[len(meanwhile) :]:
+    for answers, _ in done[: len(together)]:
         found |= answers
-    l2: dict[str, float] = done[-1][1]  # A3's, where it is asked
+    l2: dict[str, float] = done[0][1]  # A3's, where it is asked
     rest = [step for step in dict.fromkeys(steps) if any((name, step.side) not in found for name in step.targets)]
     pieces = [partial(_answers, breach, step, l2) for step in rest]
     for answers, _ in run_all(pieces, "Guessing with side knowledge", n_jobs=n_jobs, progress=progress):
         found |= answers
-    return found, done[: len(meanwhile)]
+    return found, done[len(together) :]
 
 
 def _first_steps(breach: Breach) -> tuple[Step, Step]:

@@ -53,7 +53,7 @@ def _drawn(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt
 
 
 def _matrix(inputs: Inputs) -> npt.NDArray[np.float32]:
-    return np.hstack([inputs.codes, inputs.numbers]).astype(np.float32)
+    return np.ascontiguousarray(np.hstack([inputs.codes, inputs.numbers]), dtype=np.float32)
 
 
 class _Booster:
@@ -89,8 +89,8 @@ class _Booster:
                 max_depth=settings.depth,
                 min_weight_fraction_leaf=min(0.5, least / n.sum()),
                 random_state=0,
-            ).fit(X, missed, sample_weight=n)
-            leaf = tree.apply(X)
+            ).fit(X, missed, sample_weight=n, check_input=False)  # small trees would spend half their time on checks
+            leaf = tree.tree_.apply(X)
             moves = _newton(leaf, tree.tree_.node_count, missed, chances, n) * settings.rate
             scores += moves[leaf]
             self.trees.append((tree, moves))
@@ -100,7 +100,7 @@ class _Booster:
     def predict(self, X: npt.NDArray[np.float32]) -> Scores:
         scores = np.tile(self.start, (len(X), 1))
         for tree, moves in self.trees:
-            scores += moves[tree.apply(X)]
+            scores += moves[tree.tree_.apply(X)]
         return self.frequent.spread(_softmax(scores))
 
 

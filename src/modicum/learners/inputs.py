@@ -37,10 +37,11 @@ class Inputs:
         return cls.of_codes(g, g.codes(X))
 
     @classmethod
-    def of_codes(cls, artifact: Artifact, codes: Codes) -> "Inputs":
-        """The same for records whose buckets (`artifact.codes`) are known."""
+    def of_codes(cls, artifact: Artifact, codes: Codes, without: Sequence[str] = ()) -> "Inputs":
+        """The same for records whose buckets (`artifact.codes`) are known; those of some attributes may be left out."""
         if isinstance(artifact, Generalization):
-            return cls.beside([cls.of_partition(p, codes[:, j]) for j, p in enumerate(artifact.partitions)], len(codes))
+            shown = [(j, p) for j, p in enumerate(artifact.partitions) if p.name not in without]
+            return cls.beside([cls.of_partition(p, codes[:, j]) for j, p in shown], len(codes))
         return cls(codes, tuple(artifact.sizes), np.zeros((len(codes), 0)))
 
     @classmethod

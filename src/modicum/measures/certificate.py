@@ -142,6 +142,14 @@ def confidence_text(confidence: float) -> str:
     return f"{100 * confidence:.10g}%"
 
 
+def check_confidence(confidence: Any) -> None:
+    """Refuse a confidence that is none."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise ParameterError(
+            f"The 'confidence' parameter must be a number between 0 and 1. Got {confidence!r} instead."
+        )
+
+
 def certify(
     g: Artifact,
     X_holdout: Any,
@@ -188,10 +196,7 @@ def certify(
     """
     if not isinstance(g, Artifact):
         raise ParameterError(f"A certificate needs a generalization, such as `md.load` gives. Got {type(g).__name__}.")
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise ParameterError(
-            f"The 'confidence' parameter must be a number between 0 and 1. Got {confidence!r} instead."
-        )
+    check_confidence(confidence)
     for name, value, least in (("candidates", candidates, 1), ("bins", bins, 2)):
         if not isinstance(value, int) or value < least:
             raise ParameterError(f"The {name!r} parameter must be an int ≥ {least}. Got {value!r} instead.")
