@@ -166,6 +166,14 @@ def test_two_breaches_tell_more_than_each():
     assert json.loads(json.dumps(result.to_dict()))["alone"] == list(result.alone)
 
 
+def test_breaches_that_name_different_values_have_the_same_targets():
+    X = KNOWN.assign(town=np.random.default_rng(0).integers(0, 300, len(KNOWN)).astype(str))
+    known, breached = X[:500], X[500:1_500]
+    views = [showing(["town"], X), showing(["site"], known)]
+    result = MultiBreach(["town", "secret"], **OPTIONS).run(views, known, breached)
+    assert result.by_attribute["town"].error == 0  # shown by the first breach, though not every town is known
+
+
 def test_masks_of_several_breaches_are_intersected():
     """Cut at 10, 30, … and at 20, 40, …: together every bin of ten years is known."""
     X = pd.DataFrame({"age": np.random.default_rng(0).permutation(np.arange(0.005, 100, 0.02))})

@@ -1,18 +1,20 @@
 """All adversaries against one artifact, each beside its baselines."""
 
 import time
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from modicum.attacks.breach import Breach
+from modicum.attacks.confidence import PERCENT, ConfidentResult, check_percent
 from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge
 from modicum.attacks.linkability import Linkability, LinkResult, people_in
 from modicum.attacks.multi_breach import MultiBreach, joint_views
-from modicum.attacks.overlap import warn_of_overlap
+from modicum.attacks.overlap import OverlapWarning, warn_of_overlap
 from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
-from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult, check_percent
+from modicum.attacks.result import AttackResult
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
@@ -159,14 +161,15 @@ def suite(
     }
     if "A6" not in skipped:
         several = MultiBreach(breach.attributes, weights=weights, **options)  # type: ignore[arg-type]
-        several.warns = False
-        found["A6"] = several.run([g, *others], breach.known, breach.breached)  # type: ignore[list-item]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OverlapWarning)  # it was told already
+            found["A6"] = several.run([g, *others], breach.known, breach.breached)  # type: ignore[list-item]
     return SuiteResult(
         reconstruction=found,
         confident=found["A1"].confident(percent),
         linkability=linked,
         singling_out=singled,
-        certificates={ADVERSARY[kind]: found for kind, found in zip(certified, certificates, strict=True)},
+        certificates={ADVERSARY[kind]: bound for kind, bound in zip(certified, certificates, strict=True)},
         skipped=skipped,
         overlap=overlap,
         random_state=random_state,

@@ -31,6 +31,7 @@ class Breach:
     personal : attributes to guess
     bins : of a personal number
     members, random_state : the adversary's portfolio
+    targets : the values to tell apart, where another breach has fixed them
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Breach:
         bins: int,
         members: Sequence[str],
         random_state: int,
+        targets: Mapping[str, Target] | None = None,
     ) -> None:
         check_artifact(artifact)
         self.artifact = artifact
@@ -50,7 +52,7 @@ class Breach:
         self.random_state = random_state
         self._frames = _rows(known, artifact, "known"), _rows(breached, artifact, "breached")
         self.known, self.breached = self._frames
-        self.targets = {name: self._target(name, bins) for name in self.attributes}
+        self.targets = targets or {name: self._target(name, bins) for name in self.attributes}
         self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
         self.persons = person_codes(artifact.schema, self.breached)
         self._known_values = {name: target.encode(self.known) for name, target in self.targets.items()}

@@ -74,7 +74,6 @@ class MultiBreach:
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
-        self.warns = True  # of people who are known and breached
 
     def run(self, generalizations: Sequence[Generalization], known: Any, breached: Any) -> MultiBreachResult:
         """Learn from the known records, attack the breached ones with all breaches together.
@@ -86,13 +85,12 @@ class MultiBreach:
         """
         check_parameters(self)
         views = joint_views(generalizations)
-        breaches = [self._breach(view, known, breached) for view in views]
+        breaches = self._breaches(views, known, breached)
         if len(breaches[-1].known) < _LEAST_KNOWN:
             raise DataError(
                 f"The known data has {len(breaches[-1].known)} rows; several breaches need at least {_LEAST_KNOWN}."
             )
-        if self.warns:
-            warn_of_overlap(breaches[-1])
+        warn_of_overlap(breaches[-1])
         return self._run(views, breaches)
 
     def _run(self, views: Sequence[Generalization], breaches: Sequence[Breach]) -> MultiBreachResult:
@@ -110,14 +108,17 @@ class MultiBreach:
         ]
         return MultiBreachResult(**{**vars(result), "alone": tuple(alone)})
 
-    def _breach(self, g: Generalization, known: Any, breached: Any) -> Breach:
-        return Breach(g, known, breached, self.personal, self.bins, self.members, self.random_state)
+    def _breaches(self, views: Sequence[Generalization], known: Any, breached: Any) -> list[Breach]:
+        """The same people under every view; what can be guessed of them is what the joint one, the last, names."""
+        options = (self.personal, self.bins, self.members, self.random_state)
+        whole = Breach(views[-1], known, breached, *options)
+        return [*(Breach(view, known, breached, *options, whole.targets) for view in views[:-1]), whole]
 
     def _strongest(self, views: Sequence[Generalization], whole: Breach) -> dict[str, str]:
         """For each attribute the way that guesses right most often about known records which did not train it."""
         aside = set_aside(len(whole.known), person_codes(views[0].schema, whole.known), self.random_state)
         rest, judged = (whole.known[np.flatnonzero(rows).tolist()] for rows in (~aside, aside))
-        trial = [self._breach(view, rest, judged) for view in views]
+        trial = self._breaches(views, rest, judged)
         found = self._guesses(trial)
         hits = {
             way: {name: float(np.mean(guess.value == trial[-1].values[name])) for name, guess in guesses.items()}

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.attacks.breach import Breach
+from modicum.attacks.confidence import Guesses
 from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge, Step, steps_of
 from modicum.attacks.overlap import warn_of_overlap
-from modicum.attacks.result import AttackResult, AttributeResult, Guesses
+from modicum.attacks.result import AttackResult, AttributeResult
 from modicum.errors import ParameterError, quoted
 from modicum.generalization import Artifact
 from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
