@@ -46,6 +46,7 @@ def attack(
     percent: Annotated[
         Names, typer.Option(help="On how many percent of the guesses, the surest first, A2 is judged, such as 1,5,10.")
     ] = None,
+    orders: Annotated[int, typer.Option(min=1, help="In how many orders personal attributes become known to A5.")] = 2,
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
     neural: Annotated[bool, typer.Option("--neural", help="Add the larger networks (needs PyTorch).")] = False,
     report: ReportOption = None,
@@ -88,6 +89,7 @@ def attack(
             population=population,
             percent=PERCENT if percent is None else numbers(percent),
             confidence=confidence,
+            orders=orders,
             members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
             random_state=seed,
         )

@@ -13,6 +13,7 @@ from modicum.cli.options import labelled
 from modicum.cli.tables import printable
 from modicum.errors import DataError
 from modicum.generalization import Generalization
+from modicum.reporting.disclosure import at_least
 from modicum.reporting.summary import check_size
 from modicum.table.files import read_table
 
@@ -102,7 +103,7 @@ def _row(name: str, found: dict[str, Any], certified: float | None = None) -> li
         "–" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}",
         f"{found['naive']:.1%}",
         f"{found['raw']:.1%}",
-        "" if certified is None else f"{certified:.1%}",
+        "" if certified is None else at_least(certified),
     ]
 
 

@@ -14,6 +14,7 @@ from modicum.evaluation import Judgement, judge
 from modicum.generalization import Generalization, load
 from modicum.measures.certificate import confidence_text
 from modicum.reporting import Report
+from modicum.reporting.disclosure import at_least
 from modicum.reporting.summary import check_size
 from modicum.table.splits import Split, split_rows
 
@@ -102,7 +103,7 @@ def show_report(made: Report, console: Console) -> None:
 
 
 def _row(risk: dict[str, Any], certified: float) -> tuple[str, str, str, str]:
-    return f"{risk['error']:.1%}", _ends(risk["interval"]), f"{risk['naive']:.1%}", f"{certified:.1%}"
+    return f"{risk['error']:.1%}", _ends(risk["interval"]), f"{risk['naive']:.1%}", at_least(certified)
 
 
 def _ends(interval: list[float] | None) -> str:

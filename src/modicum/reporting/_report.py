@@ -1,7 +1,6 @@
 """A report: the summary as JSON, and the same numbers as one HTML file that opens offline."""
 
 import json
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from modicum.generalization.describe import percent
 from modicum.measures.certificate import confidence_text
 from modicum.reporting import attack_charts, charts
 from modicum.reporting.attack_summary import attack_summary
+from modicum.reporting.disclosure import at_least
 from modicum.reporting.summary import summary
 from modicum.reporting.svg import readable
 from modicum.table.replacing import replacing
@@ -46,7 +46,7 @@ class Report:
             finalize=_readable,
         )
         environment.filters |= {"percent": _percent, "number": _number, "interval": _interval, "share": _share}
-        environment.filters |= {"confidence": confidence_text, "certified": _certified}
+        environment.filters |= {"confidence": confidence_text, "certified": at_least}
         kind, drawn = ("attacks", _attack_charts) if self.content["modicum"] == "attacks" else ("report", _charts)
         return environment.get_template(f"{kind}.html.j2").render(**self.content, **drawn(self.content))
 
@@ -116,11 +116,6 @@ def _percent(value: Any, digits: int = 1) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{value:.{digits}%}"
-
-
-def _certified(value: float | None) -> str:
-    """An error that no adversary is below, rounded down so that it still holds."""
-    return "–" if value is None else f"{math.floor(1000 * value + 1e-9) / 1000:.1%}"
 
 
 def _share(value: float | str) -> str:

@@ -76,6 +76,10 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
         "interval": outward(result.interval, n),
         "naive": weighted({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
         "raw": result.raw,
+        "over_attributes": {
+            how: {"attribute": result.aggregates[how]["attribute"], "error": tens(result.aggregates[how]["error"], n)}
+            for how in ("min", "max")
+        },
         "worst": result.worst if tens(result.by_attribute[result.worst].gain, n) > 0 else None,
         "certified_error": None,
         "alone": None,

@@ -66,6 +66,18 @@ def combinations(groups: int, least: int) -> int | str:
     return groups if least >= FEW else few(groups)
 
 
+def at_least(error: float | None) -> str:
+    """An error that no adversary is below, for people: rounded down, so that it still holds.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import at_least
+    >>> at_least(0.2129), at_least(None)
+    ('21.2%', '–')
+    """
+    return "–" if error is None else f"{math.floor(1000 * error + 1e-9) / 1000:.1%}"
+
+
 def described(description: Description) -> dict[str, Any]:
     """A description as plain data that may leave the team."""
     content = description.to_dict()
