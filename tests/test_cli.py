@@ -440,6 +440,28 @@ def test_attack_on_a_file_that_lacks_an_attribute(table, artifact_here, tmp_path
     assert "There are 50 breached records" in message
 
 
+def test_attack_counts_persons_where_rows_are_not_people(people, tmp_path):
+    X, y = people
+    table = pd.concat([X.assign(bought=y, who=np.arange(len(X)))] * 3, ignore_index=True)
+    table.to_csv(tmp_path / "many.csv", index=False)
+    table[table["who"] < 200].to_csv(tmp_path / "few.csv", index=False)
+    made = modicum("minimize", tmp_path / "many.csv", "--label", "bought", "--person", "who", "-o", tmp_path / "p.json")
+    assert made.returncode == 0, made.stderr
+    code, message = run_here("attack", tmp_path / "p.json", tmp_path / "few.csv")
+    assert code == 2
+    assert "people in the breached records" in message
+    table.drop(columns="who").to_csv(tmp_path / "nobody.csv", index=False)
+    code, message = run_here("attack", tmp_path / "p.json", tmp_path / "nobody.csv", "--known", tmp_path / "many.csv")
+    assert code == 2
+    assert "'who' is not in 'nobody.csv'" in message
+    result = modicum("attack", tmp_path / "p.json", tmp_path / "many.csv", "--json", "--personal", "job")
+    assert result.returncode == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert content["records"] == 3 * content["people"]
+    assert content["unit"] == "records"
+    assert content["singling_out"]["people"] == content["people"]
+
+
 def test_apply_to_the_wrong_file(table, artifact, tmp_path):
     X = pd.read_csv(table)
     needed = md.load(artifact).needed

@@ -8,6 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from modicum.attacks.linkability import people_in
 from modicum.cli.judging import split_for
 from modicum.cli.options import labelled
 from modicum.cli.tables import printable
@@ -24,15 +25,21 @@ def known_and_breached(
     """The records to learn from and those to attack: two files, or two parts of one."""
     table = _read(g, file, missing)
     if known is not None:
-        check_size(len(table), "breached records")
+        _check_people(g, table, "breached records")
         return _read(g, known, missing), table
     label = g.schema.label
     if label is not None and label in table.columns:
         table = labelled(table, label)  # as for `minimize` and `judge`, so that the parts are the same
     y = table[label] if label is not None and label in table.columns else np.zeros(len(table))
     parts = split_for(table, y, g.schema.person, seed)
-    check_size(len(parts.test))
+    _check_people(g, table.iloc[parts.test], "breached records (30% of the rows)")
     return table.iloc[parts.train], table.iloc[parts.test]
+
+
+def _check_people(g: Generalization, breached: Any, what: str) -> None:
+    """Refuse too few people before any work is done."""
+    people = people_in(g, breached)
+    check_size(people, what if people == len(breached) else f"people in the {what}")
 
 
 def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
@@ -92,7 +99,7 @@ def show_attacks(content: dict[str, Any], console: Console) -> None:
             console.print(printable(f"Note on {name}: {certificate['note']}"))
     for skipped in content["skipped"]:
         console.print(printable(f"Not run: {skipped['id']} {skipped['name']}, {skipped['why']}."))
-    console.print("An error is the share of people guessed wrong: higher is safer.")
+    console.print(f"An error is the share of {content['unit']} guessed wrong: higher is safer.")
 
 
 def _row(name: str, found: dict[str, Any], certified: float | None = None) -> list[Any]:

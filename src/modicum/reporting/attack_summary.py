@@ -46,6 +46,7 @@ def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, 
         "purpose": purpose,
         "records": first.records,
         "people": n,
+        "unit": found.certificates["A1"].unit,
         "known": first.known,
         "random_state": found.random_state,
         "weights": first.weights,
@@ -234,12 +235,12 @@ def _standing_out(single: dict[str, Any]) -> str:
 
 
 def _limits(found: SuiteResult) -> list[str]:
-    confidence = confidence_text(found.certificates["A1"].confidence)
+    confidence, unit = confidence_text(found.certificates["A1"].confidence), found.certificates["A1"].unit
     return [
-        "An error is the share of people guessed wrong: higher is safer. Each adversary is the strongest of several "
+        f"An error is the share of {unit} guessed wrong: higher is safer. Each adversary is the strongest of several "
         "that were tried, chosen on records that are not reported on; a stronger one may exist.",
         f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
-        "each of A1, A3 and A4, on average over people like the breached ones. Where these fall into too many "
+        f"each of A1, A3 and A4, on average over {unit} like the breached ones. Where these fall into too many "
         "different cells it says nothing.",
         "The certified errors hold, and the others mean something, only if the breached records had no part in making "
         "or choosing what is collected, and if the known records are of other people.",
