@@ -108,13 +108,12 @@ class SinglingOut:
         sizes = persons_in(groups, persons)
         least = int(sizes.min())
         alone = _alone(groups, sizes, persons)
-        shared = (sizes[groups] > 1).astype(np.float64)
         raw_groups = group_rows(raw_generalization(frame, g.schema).codes(frame))
         raw = _alone(raw_groups, persons_in(raw_groups, persons), persons)
         place = int(np.flatnonzero(sizes[groups] == least)[0])
         return SinglingOutResult(
             error=1 - alone / people,
-            interval=share_interval(people - alone, people) if persons is not None else mean_interval(shared, groups),
+            interval=_interval(alone, people, None if persons is not None else groups, sizes),
             naive=1.0 if people > 1 else 0.0,
             raw=1 - raw / people,
             unique=alone,
@@ -134,6 +133,13 @@ class SinglingOut:
             return None
         possible = _possible(g) if persons is None else None
         return expected_uniques(_alike(groups, sizes, persons), self.population, self.random_state, possible=possible)
+
+
+def _interval(alone: int, people: int, groups: Codes | None, sizes: Codes) -> Interval:
+    """Wilson's; where some are alone, for so many independent people as the groups tell (who is not is so in pairs)."""
+    if not alone or groups is None:
+        return share_interval(people - alone, people)
+    return mean_interval((sizes[groups] > 1).astype(np.float64), groups)
 
 
 def _possible(g: Artifact) -> int | None:
