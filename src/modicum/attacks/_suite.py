@@ -123,11 +123,14 @@ def suite(
     """
     start = time.perf_counter()
     personal = as_names(personal)
-    options = {"bins": bins, "members": members, "n_jobs": n_jobs, "progress": progress, "random_state": random_state}
-    attacks = {
-        kind: Reconstruction(kind, personal, weights=weights, orders=orders, **options)  # type: ignore[arg-type]
-        for kind in KNOWLEDGE
+    options: dict[str, Any] = {
+        "bins": bins,
+        "members": members,
+        "n_jobs": n_jobs,
+        "progress": progress,
+        "random_state": random_state,
     }
+    attacks = {kind: Reconstruction(kind, personal, weights=weights, orders=orders, **options) for kind in KNOWLEDGE}
     for attack in attacks.values():
         check_parameters(attack)
     percent = check_percent(percent)
@@ -159,11 +162,11 @@ def suite(
     found: dict[str, AttackResult] = {
         ADVERSARY[kind]: assembled(breach, kind, each, answers, shares) for kind, each in steps.items()
     }
-    if "A6" not in skipped:
-        several = MultiBreach(breach.attributes, weights=weights, **options)  # type: ignore[arg-type]
+    if "A6" not in skipped and isinstance(g, Generalization):
+        several = MultiBreach(breach.attributes, weights=weights, **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OverlapWarning)  # it was told already
-            found["A6"] = several.run([g, *others], breach.known, breach.breached)  # type: ignore[list-item]
+            found["A6"] = several.run([g, *others], breach.known, breach.breached)
     return SuiteResult(
         reconstruction=found,
         confident=found["A1"].confident(percent),
@@ -214,8 +217,8 @@ def _linkability(
 def _certified(
     breach: Breach, kind: Knowledge, confidence: float, weights: Mapping[str, float] | None, bins: int
 ) -> Certificate:
-    options = {"knowledge": kind, "weights": weights, "known": breach.known, "bins": bins}
-    return certify(breach.artifact, breach.breached, breach.attributes, confidence, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"knowledge": kind, "weights": weights, "known": breach.known, "bins": bins}
+    return certify(breach.artifact, breach.breached, breach.attributes, confidence, **options)
 
 
 def _halves(names: Sequence[str], personal: Sequence[str]) -> Halves:
