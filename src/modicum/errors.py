@@ -38,6 +38,10 @@ class PrivacyWarning(UserWarning):
     """What the caller asked for leaks by itself; the result is computed all the same."""
 
 
+class StoppedWarning(UserWarning):
+    """Ctrl-C ended the work early; the best result so far is kept."""
+
+
 def require(package: str, extra: str) -> ModuleType:
     """Import an optional package, or say which extra brings it.
 

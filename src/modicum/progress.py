@@ -1,11 +1,16 @@
-"""Independent pieces of work on the cores there are, with a progress bar where someone watches."""
+"""Long work: on the cores there are, with a progress bar where someone watches, and stopped by Ctrl-C in good order."""
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from modicum.errors import ParameterError
+from modicum.errors import ParameterError, StoppedWarning
 
 Result = TypeVar("Result")
 
@@ -37,7 +42,19 @@ def run_all(
     >>> run_all([lambda: 1, lambda: 2], "counting", progress=False)
     [1, 2]
     """
-    return list(_shown(_results(pieces, cores(n_jobs)), len(pieces), title, progress))
+    return list(watched(results(pieces, n_jobs), title, total=len(pieces), progress=progress))
+
+
+def results(pieces: Iterable[Callable[[], Result]], n_jobs: int | None = None) -> Iterator[Result]:
+    """The result of every piece as it becomes known, in order.
+
+    Examples
+    --------
+    >>> from modicum.progress import results
+    >>> list(results([lambda: 1, lambda: 2]))
+    [1, 2]
+    """
+    return _results(list(pieces), cores(n_jobs))
 
 
 def _results(pieces: Sequence[Callable[[], Result]], n_jobs: int) -> Iterator[Result]:
@@ -53,12 +70,64 @@ def _results(pieces: Sequence[Callable[[], Result]], n_jobs: int) -> Iterator[Re
         yield from parallel(delayed(piece)() for piece in pieces)
 
 
-def _shown(results: Iterator[Result], total: int, title: str, progress: bool) -> Iterator[Result]:
+def watched(
+    items: Iterable[Result], title: str, *, total: int | None = None, progress: bool = True
+) -> Iterator[Result]:
+    """The items, with a bar and the time left on a terminal while they are worked through.
+
+    Examples
+    --------
+    >>> from modicum.progress import watched
+    >>> list(watched([1, 2], "counting"))
+    [1, 2]
+    """
     if not progress or not sys.stderr.isatty():
-        yield from results
+        yield from items
         return
     from rich.console import Console
     from rich.progress import track
 
-    shown: Any = track(results, title, total=total, console=Console(stderr=True), transient=True)
+    shown: Any = track(items, title, total=total, console=Console(stderr=True), transient=True)
     yield from shown
+
+
+@dataclass
+class Stop:
+    """Whether the user has asked to stop."""
+
+    asked: bool = False
+
+
+@contextmanager
+def stoppable(what: str) -> Iterator[Stop]:
+    """Ctrl-C asks the work to stop where its result is whole; a second Ctrl-C stops it at once.
+
+    The work looks at `asked` between steps and keeps what it has; that is said by a `StoppedWarning`. Only the main
+    thread hears Ctrl-C; and where the program has a handler of its own, that one is left alone.
+
+    Examples
+    --------
+    >>> from modicum.progress import stoppable
+    >>> with stoppable("counting") as stop:
+    ...     found = [i for i in range(3) if not stop.asked]
+    >>> found
+    [0, 1, 2]
+    """
+    stop = Stop()
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield stop
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        if stop.asked:
+            raise KeyboardInterrupt
+        stop.asked = True
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if stop.asked:
+        warnings.warn(f"Stopped {what} early; the best so far is kept.", StoppedWarning, stacklevel=3)

@@ -11,6 +11,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
 from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
+from modicum.progress import stoppable
 from modicum.table.counts import Ints, Layout, RowCounts
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
@@ -105,12 +106,14 @@ class PrivacyTree(Minimizer):
         self._grown_to = self.max_leaves
         weights = attribute_weights(data.schema.personal, self.weights)
         source = RowCounts(_with_label(data), layout, data.weights)
-        self.tree_ = grow(
-            source,
-            _criterion(data, layout, self.privacy, weights, self.min_leaf),
-            max_leaves=self.max_leaves,
-            value_counts=[_all_counts(data, column) for column in layout.splits],
-        )
+        with stoppable("growing the tree") as stop:
+            self.tree_ = grow(
+                source,
+                _criterion(data, layout, self.privacy, weights, self.min_leaf),
+                max_leaves=self.max_leaves,
+                value_counts=[_all_counts(data, column) for column in layout.splits],
+                should_stop=lambda: stop.asked,
+            )
         self.coder_ = data.coder
         return self._from_tree(self.max_leaves)
 

@@ -20,7 +20,7 @@ def grow(
     *,
     max_leaves: int,
     value_counts: Sequence[Ints],
-    on_split: Callable[[int], None] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Tree:
     """Grow a tree from counts; it never sees a row.
 
@@ -34,23 +34,21 @@ def grow(
         Where to stop, if no split helps before.
     value_counts : sequence of arrays
         For each split attribute, how often each value occurs in all: tells where a value absent at a node goes.
-    on_split : callable, optional
-        Called with the number of leaves after each split, for a progress bar.
+    should_stop : callable, optional
+        Asked before each split; where it says yes, the tree stays as large as it is.
     """
     tree = Tree(source.layout, criterion.has_order, criterion.missing, value_counts)
     heap: _Heap = []
     ahead: _Children = {}
     if max_leaves > 1 and source.layout.splits:
         _consider(source.root(), source, criterion, heap)
-    while heap and tree.n_leaves < max_leaves:
+    while heap and tree.n_leaves < max_leaves and not should_stop():
         is_last = tree.n_leaves + 1 == max_leaves
         node = heap[0][1]
         if not is_last and node not in ahead:
             ahead.update(_expand(source, heap, ahead))
         _, node, found = heapq.heappop(heap)
         tree.split(node, found)
-        if on_split is not None:
-            on_split(tree.n_leaves)
         for child in () if is_last else ahead.pop(node):
             _consider(child, source, criterion, heap)
     return tree
