@@ -82,10 +82,16 @@ class Inputs:
         return self[first], cells
 
 
-def count_table(cells: Codes, values: Codes, shape: tuple[int, int]) -> Counts:
-    """How many records of each cell have each value; a negative value is left out."""
+def count_table(
+    cells: Codes, values: Codes, shape: tuple[int, int], records: npt.NDArray[np.float64] | None = None
+) -> Counts:
+    """How many records of each cell have each value; a negative value is left out.
+
+    `records` says how many each row stands for, one by default.
+    """
     known = values >= 0
-    return csr_array((np.ones(int(known.sum())), (cells[known], values[known])), shape=shape)
+    many = np.ones(int(known.sum())) if records is None else records[known]
+    return csr_array((many, (cells[known], values[known])), shape=shape)
 
 
 def chunks(n: int, width: int, cells: int = 20_000_000) -> Sequence[slice]:

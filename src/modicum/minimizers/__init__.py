@@ -1,7 +1,10 @@
 """Methods that learn a `Generalization`: what to collect, and in what detail."""
 
+from modicum.minimizers.adversarial import AdversarialTraining
 from modicum.minimizers.feature_selection import FeatureSelection
+from modicum.minimizers.iterative import Iterative
+from modicum.minimizers.mutual_information import MutualInformation
 from modicum.minimizers.privacy_tree import PrivacyTree
 from modicum.minimizers.uniform import Uniform
 
-__all__ = ["FeatureSelection", "PrivacyTree", "Uniform"]
+__all__ = ["AdversarialTraining", "FeatureSelection", "Iterative", "MutualInformation", "PrivacyTree", "Uniform"]

@@ -15,10 +15,12 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.table.codes import CodeArray, Coder, Weights
+from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts
 from modicum.table.frames import as_frame, is_array
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import BINS
+from modicum.table.values import Codes
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,14 @@ def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
     pairs = zip(coder.codings, partitions, strict=True)
     ruled = [keep(c) if c.attribute.locked else drop(c) if c.attribute.forbidden else p for c, p in pairs]
     return Generalization(coder.schema, ruled)
+
+
+def guessed_codes(coding: Coding) -> Codes:
+    """Each code (missing last) as an adversary guesses it: a category as it is, a number by tenths of the records."""
+    own = np.arange(coding.n_values)
+    if isinstance(coding, NumberCoding):
+        own = np.cumsum(equal_starts(coding.counts, BINS)) - 1
+    return np.append(own, own.max() + 1) if coding.missing else own
 
 
 def _record_counts(sample_weight: Any, n: int) -> Weights | None:

@@ -1,0 +1,315 @@
+"""The Iterative minimizer: fewer and fewer buckets while the error stays low (papers/0 §6, Appendix C)."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from modicum.errors import DataError
+from modicum.generalization import Generalization
+from modicum.generalization.bins import AnyPartition
+from modicum.generalization.build import partition
+from modicum.learners.backoff import Backoff
+from modicum.learners.inputs import Inputs, count_table
+from modicum.learners.portfolio import set_aside
+from modicum.minimizers.base import CodedData, Minimizer, check_number, guessed_codes, obeying
+from modicum.minimizers.score_groups import least_variance_groups
+from modicum.minimizers.soft import middle_ranks
+from modicum.progress import Stop, stoppable, watched
+from modicum.table.codes import Coding, NumberCoding, equal_starts
+from modicum.table.roles import attribute_weights, person_codes
+from modicum.table.schema import Schema
+from modicum.table.values import Codes, Floats
+
+_ENOUGH = 50_000  # records from which the order of the attributes is estimated
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What leaving an attribute out costs the classifier and the adversary, each as a rise in its error."""
+
+    classifier: float
+    adversary: float
+
+    @property
+    def difference(self) -> float:
+        """Δclf − Δadv: attributes with the smallest are coarsened first."""
+        return self.classifier - self.adversary
+
+
+class Iterative(Minimizer):
+    """Start with k buckets per attribute and take buckets away while the error stays below a threshold.
+
+    The start (papers/0 Appendix C): a number is cut at its k-quantiles; the values of a category are sorted by their
+    weight in a logistic regression of the label (with several classes: by its first principal axis) and cut into the k
+    groups whose variances of weights have the smallest average (`score_groups`). An ordered category is cut so that
+    only neighbours share a group. Missing is a value of its own in a category, a bucket of its own in a number.
+
+    Attributes are then taken in the order of Δclf − Δadv, smallest first: what leaving the attribute out of all
+    original attributes adds to the error of the classifier, and of an adversary who guesses the personal ones (nothing
+    for an attribute that is not personal; else the error of guessing it from all others, times its weight). Each loses
+    one bucket at a time as long as the classifier's error is at most `max_error`, or does not rise: the paper states
+    only the former, but where the start itself is above the threshold nothing would ever be taken away.
+
+    All errors are measured on a fifth of the records (whole persons) that is set aside, with counts of distinct z
+    (`learners.backoff`) in the place of the paper's network, so that a run takes seconds instead of hours.
+
+    Parameters
+    ----------
+    max_error : float from 0 to 1
+        The paper's threshold T.
+    buckets : int
+        The paper's k, with which every attribute starts.
+    personal : list of str, optional
+        The attributes to protect; overrides the schema; all where neither says.
+    weights : dict, optional
+        How much each personal attribute counts in Δadv, 1 by default.
+    label_bins : int, optional
+        For a numeric label: predict one of this many ranges of about equal frequency.
+    schema : Schema, optional
+        Kinds and roles; inferred where it is not given.
+    random_state : int, RandomState or None
+        Draws the records set aside.
+    progress : bool
+        Whether a bar is shown on a terminal.
+
+    Attributes
+    ----------
+    generalization_ : Generalization
+    impact_ : attribute → `Impact`, in the order in which the attributes were coarsened
+    error_ : the classifier's error with `generalization_` on the records set aside
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> found = md.Iterative(max_error=0.2).fit(X[:6_000], y[:6_000])
+    >>> found.error_ <= 0.2, found.generalization_.n_buckets < 4 * X.shape[1]
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        max_error: float = 0.2,
+        buckets: int = 4,
+        personal: Iterable[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        label_bins: int | None = None,
+        schema: Schema | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        progress: bool = True,
+    ) -> None:
+        self.max_error = max_error
+        self.buckets = buckets
+        self.personal = personal
+        self.weights = weights
+        self.label_bins = label_bins
+        self.schema = schema
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit_path(self, X: Any, y: Any, shares: Sequence[float]) -> dict[float, Generalization]:
+        """Threshold → generalization, for thresholds between the two limit points of the trade-off (Appendix F).
+
+        A share of 0 is the error at the start, with all buckets; 1 is the error of the majority guess. What the runs
+        share is prepared once; the estimator is left fitted with the last.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> path = md.Iterative().fit_path(X[:6_000], y[:6_000], [0.1, 0.5])
+        >>> [g.n_buckets for g in path.values()] == sorted((g.n_buckets for g in path.values()), reverse=True)
+        True
+        """
+        self._check_parameters()
+        data = self._coded(X, y, None)
+        search = self._search(data)
+        most, least = search.error([1] * len(search.names)), search.error([len(ladder) for ladder in search.ladders])
+        found = {}
+        with stoppable("taking buckets away") as stop:
+            for error in [least + share * (most - least) for share in shares]:
+                self.generalization_ = obeying(data.coder, self._coarsened(search, error, stop))
+                found[error] = self.generalization_
+        return found
+
+    def _check_parameters(self) -> None:
+        check_number(self, "max_error", 0, 1, whole=False)
+        check_number(self, "buckets", 1)
+
+    def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
+        search = self._search(data)
+        with stoppable("taking buckets away") as stop:
+            return self._coarsened(search, self.max_error, stop)
+
+    def _search(self, data: CodedData) -> "_Search":
+        random = check_random_state(self.random_state)
+        shares = attribute_weights(data.schema.personal, self.weights)
+        return _Search(data, self.buckets, shares, int(random.randint(2**31)))
+
+    def _coarsened(self, search: "_Search", max_error: float, stop: Stop) -> list[AnyPartition]:
+        order = search.order
+        chosen = [len(ladder) for ladder in search.ladders]
+        error = search.error(chosen)
+        for j in watched(order, "Taking buckets away", progress=self.progress):
+            while chosen[j] > 1 and not stop.asked:
+                fewer = [k - (i == j) for i, k in enumerate(chosen)]
+                tried = search.error(fewer)
+                if tried > max(max_error, error):
+                    break
+                chosen, error = fewer, tried
+        self.impact_ = {search.names[j]: search.impact[j] for j in order}
+        self.error_ = error
+        return [
+            partition(coding, ladder[k - 1])
+            for coding, ladder, k in zip(search.codings, search.ladders, chosen, strict=True)
+        ]
+
+
+class _Search:
+    """The coded records, each attribute's buckets for every number of them, and errors by counts.
+
+    `ladders[j][k-1]` is the bucket of each code of attribute j when it has k buckets.
+    """
+
+    def __init__(self, data: CodedData, k: int, shares: Mapping[str, float], seed: int) -> None:
+        assert data.label is not None
+        if len(data.codes) < 5:
+            raise DataError(
+                f"Iterative needs at least 5 records (samples) to learn from and to judge on. Got {len(data.codes)}."
+            )
+        self.names, self.codings = data.coder.names, data.coder.codings
+        self.codes, self.label, self.n_classes = data.codes, data.label, data.n_classes
+        self.records = np.ones(len(data.codes)) if data.weights is None else data.weights.astype(np.float64)
+        self.aside = set_aside(len(data.codes), person_codes(data.schema, data.frame), seed)
+        self.shares, self.seed = shares, seed
+        self.sizes = data.coder.sizes
+        scores = _label_scores(data, ~self.aside)
+        self.ladders = [_ladder(coding, score, k) for coding, score in zip(self.codings, scores, strict=True)]
+        self._known: dict[tuple[int, ...], float] = {}
+
+    def error(self, chosen: Sequence[int]) -> float:
+        """The classifier's error where attribute j has chosen[j] buckets."""
+        key = tuple(chosen)
+        if key not in self._known:
+            shown = [(j, self.ladders[j][k - 1], k) for j, k in enumerate(chosen) if k > 1]
+            columns = [table[self.codes[:, j]] for j, table, _ in shown]
+            sizes = [int(table.max()) + 1 for _, table, _ in shown]
+            self._known[key] = self._wrong(columns, sizes, self.label, self.n_classes, slice(None))
+        return self._known[key]
+
+    @cached_property
+    def impact(self) -> list[Impact]:
+        """For each attribute what leaving it out of all original ones adds to the two errors."""
+        random = np.random.default_rng(self.seed)
+        rows = np.sort(random.permutation(len(self.codes))[:_ENOUGH])
+        columns = [self.codes[rows, j].astype(np.int64) for j in range(len(self.names))]
+        whole = self._wrong(columns, self.sizes, self.label[rows], self.n_classes, rows)
+        return [self._impact(j, columns, rows, whole) for j in range(len(self.names))]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The attributes in increasing order of Δclf − Δadv."""
+        return sorted(range(len(self.names)), key=lambda j: (self.impact[j].difference, j))
+
+    def _impact(self, j: int, columns: list[Codes], rows: Any, whole: float) -> Impact:
+        others = [column for i, column in enumerate(columns) if i != j]
+        sizes = [size for i, size in enumerate(self.sizes) if i != j]
+        without = self._wrong(others, sizes, self.label[rows], self.n_classes, rows)
+        share = self.shares.get(self.names[j], 0.0)
+        if not share:
+            return Impact(without - whole, 0.0)
+        guessed = guessed_codes(self.codings[j])
+        return Impact(
+            without - whole, share * self._wrong(others, sizes, guessed[columns[j]], int(guessed.max()) + 1, rows)
+        )
+
+    def _wrong(self, columns: Sequence[Codes], sizes: Sequence[int], truth: Codes, n_values: int, rows: Any) -> float:
+        """How often counts learned from the other records are wrong about those set aside."""
+        aside, records = self.aside[rows], self.records[rows]
+        if not columns:
+            columns, sizes = [np.zeros(len(truth), dtype=np.int64)], [1]
+        inputs, cells = Inputs(np.stack(columns, axis=1), tuple(sizes), np.zeros((len(truth), 0))).distinct()
+        learned = count_table(cells[~aside], truth[~aside], (len(inputs), n_values), records[~aside])
+        guess = Backoff().fit(inputs, [learned]).predict(inputs)[0].argmax(axis=1)
+        return float(np.average(guess[cells[aside]] != truth[aside], weights=records[aside]))
+
+
+def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
+    """The bucket of each code (missing last, where it occurs) for 1, 2, … k buckets."""
+    if isinstance(coding, NumberCoding):
+        return _quantiles(coding, k)
+    if not coding.attribute.has_order:
+        order = np.argsort(scores, kind="stable")
+        return [_unsorted(groups, order) for groups in least_variance_groups(scores[order], k)]
+    ladder = least_variance_groups(scores[: coding.n_values], k)
+    return _with_missing(coding, ladder)
+
+
+def _unsorted(groups: Codes, order: Codes) -> Codes:
+    found = np.empty(len(groups), dtype=np.int64)
+    found[order] = groups
+    return found
+
+
+def _quantiles(coding: NumberCoding, k: int) -> list[Codes]:
+    most = min(k, coding.n_values)
+    found = {n: np.cumsum(equal_starts(coding.counts, n)) - 1 for n in range(1, most + 1)}
+    different = {int(groups.max()): groups for groups in found.values()}  # heavy values leave fewer than n groups
+    return _with_missing(coding, [different[n] for n in sorted(different)])
+
+
+def _with_missing(coding: Coding, ladder: list[Codes]) -> list[Codes]:
+    """Missing in a bucket of its own; the last step collects nothing of the attribute at all."""
+    if not coding.missing:
+        return ladder
+    everything = np.zeros(coding.n_values + 1, dtype=np.int64)
+    return [everything, *(np.append(groups, groups.max() + 1) for groups in ladder)]
+
+
+def _label_scores(data: CodedData, rows: npt.NDArray[np.bool_]) -> list[Floats]:
+    """For each attribute the weight of each of its codes in a logistic regression of the label on all attributes."""
+    from scipy.sparse import csr_array, hstack
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    label = data.label[rows] if data.label is not None else np.zeros(0)
+    codes, n = data.codes[rows], int(rows.sum())
+    if len(np.unique(label)) < 2:
+        return [np.zeros(size) for size in data.coder.sizes]
+    offsets = np.cumsum([0, *data.coder.sizes])
+    hot = csr_array(
+        (np.ones(codes.size), (codes + offsets[:-1]).ravel().astype(np.int64), np.arange(n + 1) * codes.shape[1]),
+        shape=(n, int(offsets[-1])),
+    )
+    is_number = np.repeat([isinstance(c, NumberCoding) for c in data.coder.codings], data.coder.sizes)
+    ranks = [
+        np.append(middle_ranks(c), 0.5)[codes[:, j]]
+        for j, c in enumerate(data.coder.codings)
+        if isinstance(c, NumberCoding)
+    ]
+    plain = csr_array(np.stack(ranks, axis=1)) if ranks else csr_array((n, 0))
+    features = hstack([hot[:, ~is_number], plain], format="csr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the order of the weights settles long before their size
+        model = LogisticRegression(max_iter=100, tol=1e-3).fit(
+            features, label, sample_weight=None if data.weights is None else data.weights[rows]
+        )
+    weights = np.zeros((len(model.coef_), int(offsets[-1])))
+    weights[:, ~is_number] = model.coef_[:, : int((~is_number).sum())]
+    return [_along_main_axis(weights[:, low:high]) for low, high in pairwise(offsets)]
+
+
+def _along_main_axis(weights: Floats) -> Floats:
+    """One score per value: its weight, or with several classes the first principal component of its weights."""
+    if len(weights) == 1:
+        return weights[0]
+    centred = weights - weights.mean(axis=1, keepdims=True)
+    return np.asarray(np.linalg.svd(centred, full_matrices=False)[2][0])
