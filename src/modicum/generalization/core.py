@@ -267,6 +267,46 @@ class Generalization:
             raise ArtifactError(f"The two generalizations differ in their attributes, for example {only[0]!r}.")
         return Generalization(self._schema, [intersected(p, other[p.name]) for p in self._partitions])
 
+    def coarsen(self, X: Any, y: Any, *, min_group: int, label_bins: int | None = None) -> "Generalization":
+        """Merge buckets, at little cost to the prediction, until every observed combination has `min_group` records.
+
+        No z that occurs in X then has fewer records than that (papers/0 §9); where the schema names a person column
+        that X has, fewer persons. It is a promise about X alone: other records may combine buckets as X never does.
+        Use it before a breach could single people out, and judge what it costs with `utility` on other records.
+
+        Parameters
+        ----------
+        X : frame or array
+            Full records; only the needed attributes must be there.
+        y : one label per record
+        min_group : int
+            The k of k-anonymity, over all attributes together.
+        label_bins : int, optional
+            Cut a numeric label into that many ranges.
+
+        Returns
+        -------
+        Generalization
+            Itself where the groups are large enough already. What the schema locks stays as it is; a `DataError` names
+            it where it stands in the way.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> g = md.PrivacyTree(max_leaves=10).fit(X, y).generalization_
+        >>> md.measures.k_anonymity(g.transform(X))
+        1
+        >>> coarser = g.coarsen(X, y, min_group=10)
+        >>> md.measures.k_anonymity(coarser.transform(X)) >= 10
+        True
+        """
+        from modicum.generalization.coarsening import (
+            coarsened,
+        )  # deferred: hardly anyone who loads an artifact needs it
+
+        return Generalization(self._schema, coarsened(self._partitions, self._schema, X, y, min_group, label_bins))
+
     def _with(self, changed: AnyPartition) -> "Generalization":
         return Generalization(self._schema, [changed if p.name == changed.name else p for p in self._partitions])
 

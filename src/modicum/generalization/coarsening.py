@@ -1,0 +1,366 @@
+"""Buckets merged until every observed combination of them has k records (the guarantee papers/0 §9 hopes for).
+
+Records with the same buckets are one cell. What merging costs is the rise of the label's entropy given the cell, in
+nats over all records: log-loss is what a classifier on z minimizes, and unlike Gini impurity it still tells cells apart
+that are nearly pure. Only cells of at least k records are compared, so that their labels are not mere chance.
+
+The coarsest state always has groups of k (what is locked is checked before). From there, `_split` undoes merges one at
+a time, each time the one that lowers the entropy most among those that leave no cell with fewer than k. That is exact
+at every step and quick, since there are far fewer splits left in the end than merges needed to get there. What is split
+early may block what would be worth more together; `_search` therefore also tries to let single attributes wait.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataError, ParameterError, quoted
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
+from modicum.generalization.build import partition as partition_of
+from modicum.generalization.describe import persons_in
+from modicum.table.codes import MAX_CODES, equal_starts, group_numbers
+from modicum.table.frames import as_frame, column, numbers
+from modicum.table.groups import group_rows
+from modicum.table.labels import Labels, label_name, label_values
+from modicum.table.roles import person_codes
+from modicum.table.schema import Schema
+from modicum.table.values import Codes, Floats
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One attribute that may be coarsened: `seen` are the codes of its buckets that occur, `records` how often.
+
+    It is `exact` where no two values that were told apart share a bucket.
+    """
+
+    partition: Intervals | Groups
+    seen: Codes
+    records: Codes
+    exact: bool
+
+    @property
+    def special(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.seen >= self.partition.n_buckets)
+
+    @property
+    def ordered(self) -> bool:
+        return self.partition.attribute.has_order
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Records alike: a bucket per axis, what stays as it is, records per label, size, and (cell, person) pairs."""
+
+    codes: Codes
+    fixed: Codes
+    labels: Floats
+    sizes: Codes
+    people: tuple[Codes, Codes] | None
+
+
+def coarsened(
+    partitions: Sequence[AnyPartition], schema: Schema, X: Any, y: Any, min_group: int, label_bins: int | None = None
+) -> list[AnyPartition]:
+    """The partitions, coarsened until each combination of buckets in X has `min_group` records, or persons.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.coarsening import coarsened
+    >>> X = pd.DataFrame({"age": [18, 19, 60, 61], "job": ["a", "b", "a", "b"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_
+    >>> [p.action for p in coarsened(g.partitions, g.schema, X, ["no", "no", "yes", "yes"], 2)]
+    ['coarsened', 'dropped']
+    """
+    frame = as_frame(X, [p.name for p in partitions])
+    persons = person_codes(schema, frame)
+    _check(min_group, len(frame), persons)
+    labels = Labels.fit(label_values(y, len(frame), label_name(y)), label_bins, name=label_name(y))
+    classes = labels.encode(y)
+    codes = [_encoded(p, frame) for p in partitions]
+    if _smallest(codes, persons) >= min_group:
+        return list(partitions)
+    held = [j for j, p in enumerate(partitions) if p.attribute.locked]
+    _check_locked([partitions[j] for j in held], [codes[j] for j in held], persons, min_group)
+    free = [j for j in range(len(partitions)) if j not in held and codes[j].min() < codes[j].max()]
+    pairs = [_axis(partitions[j], codes[j], frame) for j in free]
+    axes, places = [axis for axis, _ in pairs], [place for _, place in pairs]
+    fixed = group_rows(np.column_stack([codes[j] for j in held])) if held else np.zeros(len(frame), dtype=np.int64)
+    cells = _cells(places, fixed, classes, len(labels), persons)
+    groups = _search(cells, axes, min_group)
+    found = list(partitions)
+    for j, axis, group in zip(free, axes, groups, strict=True):
+        found[j] = _joined(partitions[j], axis, group)
+    # What was promised is counted again, from the records.
+    if _smallest([_encoded(p, frame) for p in found], persons) < min_group:
+        raise DataError(f"No coarser generalization was found in which every group has {min_group:,} members.")
+    return found
+
+
+def _check(min_group: Any, n: int, persons: Codes | None) -> None:
+    if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 1:
+        raise ParameterError(f"The 'min_group' parameter must be an int ≥ 1. Got {min_group!r} instead.")
+    if not n:
+        raise DataError("The data has no rows, so there are no groups to make larger.")
+    there, unit = (n, "records") if persons is None else (int(persons.max()) + 1, "persons")
+    if min_group > there:
+        raise ParameterError(f"The 'min_group' parameter is {min_group:,}, more than the {there:,} {unit} in X.")
+
+
+def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons: Codes | None, k: int) -> None:
+    if not held or _smallest(codes, persons) >= k:
+        return
+    alone = [p.name for p, column_codes in zip(held, codes, strict=True) if _smallest([column_codes], persons) < k]
+    raise DataError(
+        f"Groups of at least {k:,} would need {quoted(alone[:1] or [p.name for p in held])} coarser, which the schema "
+        "locks."
+    )
+
+
+def _encoded(partition: AnyPartition, frame: Any) -> Codes:
+    if isinstance(partition, Dropped):
+        return np.zeros(len(frame), dtype=np.int64)
+    return partition.encode(column(frame, partition.name))
+
+
+def _smallest(codes: Sequence[Codes], persons: Codes | None) -> int:
+    return int(persons_in(group_rows(np.column_stack(codes)), persons).min())
+
+
+def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Codes]:
+    """The attribute's buckets that occur, and each record's place among them; a number in full detail is cut first."""
+    exact = len(np.unique(codes))
+    if isinstance(partition, FullDetail):
+        values = numbers(column(frame, partition.name), partition.attribute)
+        coding = group_numbers(partition.attribute, values, None, lambda _, counts: equal_starts(counts, MAX_CODES))
+        cut = partition_of(coding, np.arange(coding.n_values + (coding.missing > 0)))
+        partition = cut.model_copy(update={"missing": partition.missing})
+        codes = partition.encode(column(frame, partition.name))
+    assert isinstance(partition, Intervals | Groups)
+    seen, places, records = np.unique(codes, return_inverse=True, return_counts=True)
+    return _Axis(partition, seen, records, exact == len(seen)), places
+
+
+# Cells
+
+
+def _cells(places: Sequence[Codes], fixed: Codes, classes: Codes, n_classes: int, persons: Codes | None) -> _Cells:
+    """Records with the same buckets made one cell."""
+    table = np.column_stack([*places, fixed])
+    of_row = group_rows(table)
+    m = int(of_row.max()) + 1
+    first = np.unique(of_row, return_index=True)[1]
+    counts = np.bincount(of_row * n_classes + classes, minlength=m * n_classes).reshape(m, n_classes)
+    people = None
+    if persons is not None:
+        width = int(persons.max()) + 1
+        pairs = np.unique(of_row * width + persons)
+        people = (pairs // width, pairs % width)
+    codes = table[first, :-1]
+    sizes = counts.sum(axis=1) if people is None else np.bincount(people[0], minlength=m)
+    return _Cells(codes, fixed[first], counts.astype(np.float64), sizes, people)
+
+
+def _per_bucket(codes: Codes, counts: Floats, size: int = 0) -> Floats:
+    return np.stack([np.bincount(codes, weights=c, minlength=size) for c in counts.T], axis=1)
+
+
+def _keys(axes: Sequence[_Axis], cells: _Cells) -> tuple[list[npt.NDArray[np.uint64]], npt.NDArray[np.uint64]]:
+    """A number for every bucket; a cell's key is their sum, so that one axis is left out by subtracting.
+
+    They are random, from a fixed seed, and of 64 bits, so that two cells hardly ever share a key by chance; a group
+    that became too small by it would be found when the result is counted again.
+    """
+    random = np.random.default_rng(0)
+    marks = [random.integers(0, 2**64, len(axis.seen), dtype=np.uint64) for axis in axes]
+    fixed = random.integers(0, 2**64, int(cells.fixed.max()) + 1, dtype=np.uint64)[cells.fixed]
+    return marks, fixed
+
+
+def _label_order(codes: Codes, counts: Floats, special: npt.NDArray[np.bool_]) -> Codes:
+    """Each bucket's place when a category's buckets are ordered by P(y | bucket), on its first principal axis."""
+    per_bucket = _per_bucket(codes, counts, len(special))
+    total = per_bucket.sum(axis=1, keepdims=True)
+    share = per_bucket / total
+    centred = (share - per_bucket.sum(axis=0) / total.sum()) * np.sqrt(total)
+    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
+    order = np.lexsort((np.arange(len(special)), share @ axis, special))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place
+
+
+# The search
+
+
+def _search(cells: _Cells, axes: Sequence[_Axis], k: int) -> list[Codes]:
+    """For each axis the group of each bucket, named by its first one, such that every cell has k.
+
+    After the plain greedy one, searches in which one more attribute waits for all others, as long as that helps.
+    """
+    nothing = [np.zeros(len(axis.seen), dtype=np.int64) for axis in axes]
+    best, loss = _split(cells, axes, nothing, k)
+    held: frozenset[int] = frozenset()
+    for _ in axes:
+        tried = [held | {j} for j in range(len(axes)) if j not in held and best[j].any()]
+        found = [_split(cells, axes, _split(cells, axes, nothing, k, last=last)[0], k) for last in tried]
+        lowest = min(range(len(found)), key=lambda i: found[i][1], default=-1)
+        if lowest < 0 or found[lowest][1] >= loss - 1e-6:
+            break
+        (best, loss), held = found[lowest], tried[lowest]
+    return best
+
+
+def _loss(cells: _Cells, groups: Sequence[Codes]) -> float:
+    """The label's entropy given the cell, in nats over all records."""
+    codes = [group[cells.codes[:, j]] for j, group in enumerate(groups)]
+    counts = _per_bucket(group_rows(np.column_stack([*codes, cells.fixed])), cells.labels)
+    return float(_xlogx(counts.sum(axis=1)).sum() - _xlogx(counts).sum())
+
+
+def _split(
+    cells: _Cells, axes: Sequence[_Axis], groups: Sequence[Codes], k: int, last: frozenset[int] = frozenset()
+) -> tuple[list[Codes], float]:
+    """The groups, parted one at a time where the entropy falls most and every cell still has k.
+
+    A group that cannot be parted now never can: other splits only make cells smaller.
+    """
+    groups = [group.copy() for group in groups]
+    marks, fixed = _keys(axes, cells)
+    orders = [_member_order(cells, j, axis) for j, axis in enumerate(axes)]
+    open_groups = {
+        (j, int(g))
+        for j, group in enumerate(groups)
+        for g in np.unique(group)
+        if j not in last and (group == g).sum() > 1
+    }
+    while open_groups:
+        parts = [mark[group[cells.codes[:, j]]] for j, (mark, group) in enumerate(zip(marks, groups, strict=True))]
+        key = fixed + sum(parts[1:], parts[0])
+        best: tuple[float, int, int, Codes] | None = None
+        for j, g in sorted(open_groups):
+            members = orders[j][groups[j][orders[j]] == g]
+            found = _best_split(cells, key - parts[j], j, axes[j], members, k)
+            if found is None:
+                open_groups.discard((j, g))
+            elif best is None or found[0] > best[0]:
+                best = (found[0], j, g, members[: found[1]])
+        if best is None:
+            break
+        _, j, g, left = best
+        right = np.setdiff1d(np.flatnonzero(groups[j] == g), left)
+        open_groups.discard((j, g))
+        for part in (left, right):
+            groups[j][part] = part.min()
+            if len(part) > 1:
+                open_groups.add((j, int(part.min())))
+    return groups, _loss(cells, groups)
+
+
+def _member_order(cells: _Cells, j: int, axis: _Axis) -> Codes:
+    if axis.ordered:
+        return np.arange(len(axis.seen))
+    return np.argsort(_label_order(cells.codes[:, j], cells.labels, axis.special))
+
+
+def _best_split(
+    cells: _Cells, others: npt.NDArray[np.uint64], j: int, axis: _Axis, members: Codes, k: int
+) -> tuple[float, int] | None:
+    """Where to part a group's members, and how far the entropy falls; None where some cell would be too small."""
+    place = np.full(len(axis.seen), -1)
+    place[members] = np.arange(len(members))
+    at = place[cells.codes[:, j]]
+    inside = np.flatnonzero(at >= 0)
+    runs, run = np.unique(others[inside], return_inverse=True)
+    shape = (len(runs), len(members))
+    flat = run * shape[1] + at[inside]
+    left, right = _sizes_beside(cells, inside, run, at, flat, shape)
+    allowed = ((left == 0) | (left >= k)).all(axis=0) & ((right == 0) | (right >= k)).all(axis=0)
+    special = axis.special[members]
+    # (other) and (missing) come last, and a bucket for just these two cannot be written down.
+    where = np.flatnonzero(allowed)
+    where = where[(len(members) - special.sum() > where + 1) | (where == len(members) - 2)]
+    if not len(where):
+        return None
+    gain = np.zeros(len(where))
+    whole: Any = 0.0
+    below: Any = 0.0
+    above: Any = 0.0
+    for c in range(cells.labels.shape[1]):
+        table = np.cumsum(
+            np.bincount(flat, weights=cells.labels[inside, c], minlength=shape[0] * shape[1]).reshape(shape), axis=1
+        )
+        low, high = table[:, where], table[:, -1:] - table[:, where]
+        gain += (_xlogx(low) + _xlogx(high) - _xlogx(table[:, -1:])).sum(axis=0)
+        whole, below, above = whole + table[:, -1:], below + low, above + high
+    gain -= (_xlogx(below) + _xlogx(above) - _xlogx(whole)).sum(axis=0)
+    best = int(np.argmax(gain))
+    return float(gain[best]), int(where[best]) + 1
+
+
+def _xlogx(x: Any) -> Any:
+    return x * np.log(np.maximum(x, 1e-300))
+
+
+def _sizes_beside(
+    cells: _Cells, inside: Codes, run: Codes, at: Codes, flat: Codes, shape: tuple[int, int]
+) -> tuple[Codes, Codes]:
+    """How many records, or persons, each run has up to each member but the last, and beyond it."""
+    if cells.people is None:
+        table = np.bincount(flat, weights=cells.sizes[inside], minlength=shape[0] * shape[1]).reshape(shape)
+        left = np.cumsum(table, axis=1)
+        return left[:, :-1], left[:, -1:] - left[:, :-1]
+    cell, person = cells.people
+    run_of = np.full(len(at), -1)
+    run_of[inside] = run
+    there = run_of[cell] >= 0
+    pair = run_of[cell[there]] * (int(person.max()) + 1) + person[there]
+    order = np.lexsort((at[cell[there]], pair))
+    pair, spot, of_run = pair[order], at[cell[there]][order], run_of[cell[there]][order]
+    first = np.append(True, pair[1:] != pair[:-1])
+    last = np.append(pair[1:] != pair[:-1], True)
+    start = np.bincount(of_run[first] * shape[1] + spot[first], minlength=shape[0] * shape[1]).reshape(shape)
+    end = np.bincount(of_run[last] * shape[1] + spot[last], minlength=shape[0] * shape[1]).reshape(shape)
+    return np.cumsum(start, axis=1)[:, :-1], (end.sum(axis=1, keepdims=True) - np.cumsum(end, axis=1))[:, :-1]
+
+
+# The partitions
+
+
+def _joined(old: AnyPartition, axis: _Axis, group: Codes) -> AnyPartition:
+    """The attribute's partition with the buckets of each group made one."""
+    partition = axis.partition
+    if (group == np.arange(len(group))).all():
+        return old if axis.exact else partition
+    if (group == group[0]).all():
+        return Dropped(attribute=partition.attribute, value=partition.value)
+    codes = axis.seen
+    home = np.arange(partition.n_buckets)
+    for g in np.unique(group):
+        own = codes[(group == g) & ~axis.special]
+        if len(own):
+            inside = np.arange(own[0], own[-1] + 1) if axis.ordered else own
+            home[inside] = own[0]
+    weight = np.zeros(partition.n_buckets, dtype=np.int64)
+    weight[codes[~axis.special]] = axis.records[~axis.special]
+    takers = {int(c): int(codes[group == g].min()) for g, c in zip(group, codes, strict=True) if c >= len(home)}
+    buckets = [_bucket(partition, np.flatnonzero(home == h), weight, takers) for h in np.unique(home)]
+    fields = {name: getattr(partition, name) for name in type(partition).model_fields}
+    return type(partition)(**fields | {"buckets": tuple(buckets)})
+
+
+def _bucket(partition: Intervals | Groups, members: Codes, weight: Codes, takers: dict[int, int]) -> Interval | Group:
+    old = [partition.buckets[i] for i in members]
+    missing = bool(takers.get(partition.missing_code) == members[0])
+    unseen = isinstance(partition, Groups) and bool(takers.get(partition.unseen_code) == members[0])
+    takes = [*(w for b in old for w in b.takes), *["unseen"] * unseen, *["missing"] * missing]
+    if len(old) == 1:
+        return old[0].model_copy(update={"takes": tuple(takes)})
+    value = old[int(np.argmax(weight[members]))].value
+    if isinstance(partition, Intervals):
+        return Interval(up_to=old[-1].up_to, value=value, takes=tuple(takes))
+    return Group(values=tuple(v for b in old for v in b.values), value=value, takes=tuple(takes))
