@@ -211,9 +211,9 @@ def certify(
         raise DataError("The holdout has no rows, so nothing can be certified.")
     cells = _cells(g, holdout, attributes, knowledge)
     persons = person_codes(g.schema, holdout)
-    margin = _margin(len(holdout), persons, (1 - confidence) / (len(attributes) * candidates))
+    margin = margin_of(len(holdout), persons, (1 - confidence) / (len(attributes) * candidates))
     values = {name: _values(g.schema, name, holdout, known, bins) for name in attributes}
-    observed = {name: _best_in_hindsight(cells[name], codes) for name, codes in values.items()}
+    observed = {name: best_in_hindsight(cells[name], codes) for name, codes in values.items()}
     return Certificate(
         bounds={name: min(1.0, u + margin) for name, u in observed.items()},
         observed=observed,
@@ -250,15 +250,31 @@ def _values(schema: Schema, name: str, holdout: Any, known: Any, bins: int) -> C
     return Target.fit(known, schema[name], bins).encode(holdout) + 1
 
 
-def _best_in_hindsight(cells: Codes, values: Codes) -> float:
-    """U: in every cell the most frequent value, chosen after looking."""
+def best_in_hindsight(cells: Codes, values: Codes) -> float:
+    """U: in every cell the most frequent value (a number from 0), chosen after looking.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.certificate import best_in_hindsight
+    >>> best_in_hindsight(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    0.75
+    """
     width = int(values.max()) + 1
     pairs, records = np.unique(cells * width + values, return_counts=True)
     starts = np.flatnonzero(np.diff(pairs // width, prepend=-1))
     return float(np.maximum.reduceat(records, starts).sum() / len(cells))
 
 
-def _margin(n: int, persons: Codes | None, delta: float) -> float:
+def margin_of(n: int, persons: Codes | None, delta: float) -> float:
+    """What is added to U so that the bound fails with probability δ at most (see this module's head).
+
+    Examples
+    --------
+    >>> from modicum.measures.certificate import margin_of
+    >>> round(margin_of(10_000, None, 0.01), 4)
+    0.0152
+    """
     squares = n if persons is None else int((np.bincount(persons).astype(np.float64) ** 2).sum())
     return math.sqrt(math.log(1 / delta) * squares / (2 * n**2))
 
