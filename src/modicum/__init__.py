@@ -16,40 +16,54 @@ _HOME = {
     "PrivacyTree": "modicum.minimizers",
     "Uniform": "modicum.minimizers",
     "FeatureSelection": "modicum.minimizers",
+    "Iterative": "modicum.minimizers",
+    "AdversarialTraining": "modicum.minimizers",
+    "MutualInformation": "modicum.minimizers",
     "certify": "modicum.measures",
     "judge": "modicum.evaluation",
+    "study": "modicum.evaluation",
     "utility": "modicum.evaluation",
     "report": "modicum.reporting",
 }
-_MODULES = ("attacks", "datasets", "errors", "measures")
+_MODULES = ("attacks", "datasets", "errors", "evaluation", "measures")
 
 __all__ = [
+    "AdversarialTraining",
     "Attribute",
     "FeatureSelection",
     "Generalization",
+    "Iterative",
+    "MutualInformation",
     "PrivacyTree",
     "Schema",
     "Uniform",
     "attacks",
     "certify",
     "datasets",
+    "evaluation",
     "judge",
     "load",
     "measures",
     "report",
+    "study",
     "utility",
 ]
 
 if TYPE_CHECKING:
     from modicum import attacks as attacks
     from modicum import datasets as datasets
+    from modicum import evaluation as evaluation
     from modicum import measures as measures
     from modicum.evaluation import judge as judge
+    from modicum.evaluation import study as study
     from modicum.evaluation import utility as utility
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import load as load
     from modicum.measures import certify as certify
+    from modicum.minimizers import AdversarialTraining as AdversarialTraining
     from modicum.minimizers import FeatureSelection as FeatureSelection
+    from modicum.minimizers import Iterative as Iterative
+    from modicum.minimizers import MutualInformation as MutualInformation
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform
     from modicum.reporting import report as report

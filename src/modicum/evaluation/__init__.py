@@ -1,6 +1,28 @@
 """Judgement: what a generalization costs the prediction, and what it leaves at risk."""
 
+from modicum.evaluation._drift import Drift, RiskChange, drift
 from modicum.evaluation._judge import Judgement, judge
+from modicum.evaluation._study import study
 from modicum.evaluation._utility import GroupScore, Score, Utility, utility
+from modicum.evaluation.coarsening import Effect, effect
+from modicum.evaluation.periods import ValueShift
+from modicum.evaluation.study_result import Candidate, Choice, Study
 
-__all__ = ["GroupScore", "Judgement", "Score", "Utility", "judge", "utility"]
+__all__ = [
+    "Candidate",
+    "Choice",
+    "Drift",
+    "Effect",
+    "GroupScore",
+    "Judgement",
+    "RiskChange",
+    "Score",
+    "Study",
+    "Utility",
+    "ValueShift",
+    "drift",
+    "effect",
+    "judge",
+    "study",
+    "utility",
+]

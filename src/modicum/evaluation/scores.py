@@ -1,5 +1,6 @@
 """How good predictions are: error, log-loss, AUC; on records that may count several times (for resampling)."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,11 @@ class Predictions:
         own = np.where(known, chances[rows, np.maximum(y, 0)], 0.0)
         self.wrong = (chances.argmax(axis=1) != y).astype(np.float64)
         self.loss = -np.log(np.clip(own, _FLOOR, 1))
-        self._ranks = [_Ranking(chances[:, c], y == c) for c in _ranked_classes(chances, y)]
+        self._chances, self._y = chances, y
+
+    @cached_property
+    def _ranks(self) -> list["_Ranking"]:
+        return [_Ranking(self._chances[:, c], self._y == c) for c in _ranked_classes(self._chances, self._y)]
 
     def error(self, draws: Any = None) -> float:
         """Share of records whose most likely class is not theirs."""

@@ -1,0 +1,355 @@
+"""The study: every minimizer over its parameters, judged, and a front to choose from (papers/0 §8, Appendix F)."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+import modicum
+from modicum.errors import DataError, ModicumError, ParameterError
+from modicum.evaluation import front as fronts
+from modicum.evaluation.grids import Context, Job, jobs
+from modicum.evaluation.judges import Judged, judged
+from modicum.evaluation.screening import PartScores, Screened, screened
+from modicum.evaluation.store import VERSION, Store
+from modicum.evaluation.study_data import SeedData, StudyData, limits_of
+from modicum.evaluation.study_result import Candidate, SeedLimits, Study
+from modicum.generalization import Generalization
+from modicum.measures.certificate import check_confidence, margin_of
+from modicum.progress import Stop, results, stoppable, watched
+from modicum.table.frames import as_frame
+from modicum.table.roles import as_names
+from modicum.table.schema import Schema
+from modicum.table.values import plain
+
+Pieces = list[tuple[str, Callable[[], Any]]]  # name and work
+
+
+def study(
+    X: Any,
+    y: Any,
+    *,
+    personal: Iterable[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    minimizers: str | Iterable[str] = "default",
+    grids: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
+    seeds: int | Sequence[int] = 3,
+    train_sizes: Sequence[float] = (1.0,),
+    folder: str | os.PathLike[str] | None = None,
+    confidence: float = 0.99,
+    label_bins: int | None = None,
+    schema: Schema | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Study:
+    """Try every minimizer over its parameters and lay out the trade-off between utility and privacy.
+
+    For every seed the records are split 60/10/30 (persons kept together). Minimizers learn on the first part. Each
+    different generalization that they make is screened by counts on the second and third. Those of the first seed that
+    are on their minimizer's front on validation records are then judged by boosted trees and the adversary A1. What is
+    chosen is chosen on validation records and reported on test records; the other seeds show how much is chance.
+
+    Parameters
+    ----------
+    X, y : full records and the label
+    personal, schema : what is personal; all attributes where neither says
+    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+    minimizers : "default", "all", or names
+        "default" are those that need no PyTorch, "all" adds AdversarialTraining and MutualInformation.
+    grids : minimizer → parameter → values
+        In the place of the paper's (`modicum.evaluation.grids.GRIDS`).
+    seeds : int or list of int
+        How many splits, or which.
+    train_sizes : shares of the training part from which the minimizers learn (papers/0 §8.3)
+    folder : path, optional
+        Where what is finished is kept. The same call goes on where a killed one stopped, and repeats nothing.
+    confidence : of the certificates
+    label_bins : int, optional
+        Cut a numeric label into ranges, at edges learned on the training part.
+    n_jobs : int or None
+        How many pieces of work run at once; as many as there are cores by default.
+    progress : bool
+        Whether a bar is shown on a terminal. Ctrl-C ends the study early; what is done is returned and kept.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> adult = md.datasets.load_adult()
+    >>> found = md.study(
+    ...     adult.X[:4_000], adult.y[:4_000], schema=adult.schema, minimizers=["PrivacyTree"],
+    ...     grids={"PrivacyTree": {"privacy": [0.1, 0.5], "max_leaves": [4, 8]}}, seeds=1,
+    ... )
+    >>> choice = found.choose(max_error=0.22)
+    >>> choice.candidate.error < 0.25, choice.candidate.adversary_error > 0
+    (True, True)
+    """
+    plan = jobs(minimizers, grids)
+    check_confidence(confidence)
+    schema = (Schema.infer(as_frame(X)) if schema is None else schema).with_roles(personal=as_names(personal))
+    data = StudyData(X, y, schema, weights, label_bins)
+    store = Store(folder)
+    head = {
+        "modicum": "study",
+        "version": VERSION,
+        "modicum_version": modicum.__version__,
+        "fingerprint": data.fingerprint(),
+    }
+    with store.opened(head):
+        work = _Work(data, store, plan, _seeds(seeds), _sizes(train_sizes), confidence)
+        with stoppable("the study") as stop:
+            work.run(stop, n_jobs, progress)
+        found = work.result(is_whole=not stop.asked)
+        store.put("result", work.settings)
+        store.text("table.csv", found.table().to_csv(index=False))
+    return found
+
+
+class _Work:
+    """The pieces of a study, what is finished of them, and the result that they make together."""
+
+    def __init__(
+        self,
+        data: StudyData,
+        store: Store,
+        plan: Sequence[Job],
+        seeds: Sequence[int],
+        sizes: Sequence[float],
+        confidence: float,
+    ) -> None:
+        self.data, self.store, self.plan = data, store, plan
+        self.seeds, self.sizes, self.confidence = seeds, sizes, confidence
+        self._of_seed = {seed: _Lazy(partial(data.of_seed, seed)) for seed in seeds}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the study was asked, as plain data."""
+        return dict(
+            plain(
+                {
+                    "label": self.data.name,
+                    "personal": self.data.attributes,
+                    "weights": self.data.weights,
+                    "minimizers": list(dict.fromkeys(job.minimizer for job in self.plan)),
+                    "seeds": list(self.seeds),
+                    "train_sizes": list(self.sizes),
+                    "confidence": self.confidence,
+                    "records": len(self.data.frame),
+                    "values": self.data.columns.sizes(),
+                }
+            )
+        )
+
+    def run(self, stop: Stop, n_jobs: int | None, progress: bool) -> None:
+        """Everything that is not finished: limits and candidates of every seed, then the judges on the fronts."""
+        self._finish(self._candidate_pieces(), "Trying candidates", stop, n_jobs, progress)
+        if not stop.asked:
+            self._finish(self._judge_pieces(), "Judging the front", stop, n_jobs, progress)
+
+    def _finish(self, pieces: Pieces, title: str, stop: Stop, n_jobs: int | None, progress: bool) -> None:
+        todo = [(name, work) for name, work in pieces if self.store.get(name) is None]
+        made = results([partial(self._done, name, work, stop) for name, work in todo], n_jobs)
+        for _ in watched(made, title, total=len(todo), progress=progress):
+            if stop.asked:
+                break
+
+    def _done(self, name: str, work: Callable[[], Any], stop: Stop) -> None:
+        if not stop.asked:
+            self.store.put(name, plain(work()))
+
+    def _candidate_pieces(self) -> Pieces:
+        pieces: Pieces = []
+        for seed in self.seeds:
+            pieces.append((f"{seed}-limits", partial(self._limits, seed)))
+            for size in self.sizes:
+                pieces += [(_piece(seed, size, job), partial(self._candidates, seed, size, job)) for job in self.plan]
+        return pieces
+
+    def _limits(self, seed: int) -> dict[str, Any]:
+        data = self._of_seed[seed].value
+        found: dict[str, Any] = {"log_losses": {}}
+        parts = {"validation": data.parts.validation, "test": data.parts.test}
+        for (part, rows), raw, majority in zip(parts.items(), data.raw_model(), data.majority(), strict=True):
+            found[part] = asdict(limits_of(raw, majority, data.naive_adversary(rows)))
+            found["log_losses"][part] = [raw.log_loss(), majority.log_loss()]
+        found["margin"] = _margin_at_one(data)
+        return found
+
+    def _candidates(self, seed: int, size: float, job: Job) -> dict[str, Any]:
+        """Every different generalization that one fit makes, screened; or why there is none."""
+        data = self._of_seed[seed].value
+        rows = data.parts.train if size == 1 else data.sample(size)
+        context = Context(self.data.schema, self.data.given_weights, self.data.label_bins, seed)
+        start = time.perf_counter()
+        try:
+            made = job.make(self.data.frame[rows].to_native(), self.data.label[rows], context)
+        except DataError as error:
+            return {"skipped": f"{job.key}: {error}", "found": []}
+        fit = (time.perf_counter() - start) / len(made)
+        found, seen = [], set()
+        for parameters, g in made:
+            artifact = g.to_dict()
+            if _digest(artifact) in seen:
+                continue
+            seen.add(_digest(artifact))
+            scores = screened(g, data)
+            found.append(
+                {
+                    "parameters": parameters,
+                    "artifact": artifact,
+                    "seconds": fit + scores.seconds,
+                    "screened": asdict(scores),
+                }
+            )
+        return {"skipped": None, "found": found}
+
+    def _judge_pieces(self) -> Pieces:
+        """The candidates of the first seed on their minimizer's front, in the judges' hands."""
+        data = self._of_seed[self.seeds[0]]
+        pieces: Pieces = []
+        for minimizer in dict.fromkeys(job.minimizer for job in self.plan):
+            own = [c for c in self._all if c.minimizer == minimizer and c.seed == self.seeds[0] and c.train_size == 1]
+            front = fronts.on_front([c.point("validation", judged=False) for c in own])
+            for candidate, is_on in zip(own, front, strict=True):
+                if is_on:
+                    work = partial(_judged, candidate.artifact, data, self.confidence)
+                    pieces.append((_judge_piece(candidate), work))
+        return pieces
+
+    @cached_property
+    def _all(self) -> list[Candidate]:
+        """All finished candidates of the plan, in its order, without the judges' word."""
+        return self._assembled(with_judges=False)
+
+    def _assembled(self, with_judges: bool) -> list[Candidate]:
+        rows = [(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
+        finished = [(*row, (self.store.get(_piece(*row)) or {"found": []})["found"]) for row in rows]
+        many = max(1, sum(len(made) for *_, made in finished))
+        limits = {seed: self.store.get(f"{seed}-limits") for seed in self.seeds}
+        margins = {seed: float(content["margin"]) for seed, content in limits.items() if content is not None}
+        found, seen = [], set()
+        for seed, size, job, made in finished:
+            for one in made if seed in margins else []:
+                key = (seed, size, job.minimizer, _digest(one["artifact"]))
+                if key not in seen:  # another fit of the same minimizer may have made the same
+                    seen.add(key)
+                    found.append(self._candidate(seed, size, job, one, margins[seed], many, with_judges))
+        return found
+
+    def _candidate(
+        self, seed: int, size: float, job: Job, one: dict[str, Any], margin: float, many: int, with_judges: bool
+    ) -> Candidate:
+        counts = _screened_from(one["screened"])
+        delta = (1 - self.confidence) / (len(self.data.attributes) * many)
+        wider = margin * math.sqrt(math.log(1 / delta))
+        bounds = {name: min(1.0, u + wider) for name, u in counts.observed.items()}
+        candidate = Candidate(
+            seed=seed,
+            train_size=size,
+            minimizer=job.minimizer,
+            parameters=one["parameters"],
+            screened=counts,
+            judged=None,
+            certified_error=1 - sum(self.data.weights[name] * bound for name, bound in bounds.items()),
+            weights=self.data.weights,
+            seconds=one["seconds"],
+            artifact=one["artifact"],
+        )
+        content = (
+            self.store.get(_judge_piece(candidate)) if with_judges and seed == self.seeds[0] and size == 1 else None
+        )
+        return candidate if content is None else _with_judged(candidate, content)
+
+    def result(self, is_whole: bool) -> Study:
+        """The study as far as it is finished."""
+        limits = {seed: self.store.get(f"{seed}-limits") for seed in self.seeds}
+        rows = [(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
+        skipped = [content["skipped"] for row in rows if (content := self.store.get(_piece(*row)))]
+        known = {seed: content for seed, content in limits.items() if content is not None}
+        if not known:
+            raise ModicumError("The study was stopped before anything was finished.")
+        return Study(
+            candidates=self._assembled(with_judges=True),
+            limits={seed: _limits_from(content) for seed, content in known.items()},
+            weights=self.data.weights,
+            settings=self.settings,
+            skipped=list(dict.fromkeys(text for text in skipped if text)),
+            is_whole=is_whole,
+        )
+
+
+class _Lazy:
+    """A value that is computed when it is first asked for, once even where several threads ask."""
+
+    def __init__(self, make: Callable[[], SeedData]) -> None:
+        self._make, self._lock = make, Lock()
+        self._value: SeedData | None = None
+
+    @property
+    def value(self) -> SeedData:
+        with self._lock:
+            if self._value is None:
+                self._value = self._make()
+                self._value.prepare()
+            return self._value
+
+
+def _judged(artifact: dict[str, Any], data: _Lazy, confidence: float) -> dict[str, Any]:
+    return asdict(judged(Generalization.from_dict(artifact), data.value, confidence))
+
+
+def _margin_at_one(data: SeedData) -> float:
+    """The certificate's margin on the validation part for ln(1/δ) = 1."""
+    rows, persons = data.parts.validation, data.whole.persons
+    return margin_of(len(rows), None if persons is None else persons[rows], math.exp(-1))
+
+
+def _piece(seed: int, size: float, job: Job) -> str:
+    return f"{seed}-{size:g}-{job.minimizer}-{_digest(job.key)}"
+
+
+def _judge_piece(candidate: Candidate) -> str:
+    return f"{candidate.seed}-judged-{_digest(candidate.artifact)}"
+
+
+def _digest(content: Any) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _screened_from(content: dict[str, Any]) -> Screened:
+    return Screened(**content | {part: PartScores(**content[part]) for part in ("validation", "test")})
+
+
+def _with_judged(candidate: Candidate, content: dict[str, Any]) -> Candidate:
+    parts = {part: PartScores(**content[part]) for part in ("validation", "test")}
+    return replace(candidate, judged=Judged(**content | parts))
+
+
+def _limits_from(content: dict[str, Any]) -> SeedLimits:
+    return SeedLimits(
+        validation=fronts.Limits(**content["validation"]),
+        test=fronts.Limits(**content["test"]),
+        log_losses={part: (pair[0], pair[1]) for part, pair in content["log_losses"].items()},
+    )
+
+
+def _seeds(seeds: Any) -> list[int]:
+    given = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds > 0 else seeds
+    is_list = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
+    if not is_list or any(isinstance(s, bool) or not isinstance(s, int) or not 0 <= s < 2**32 for s in given):
+        raise ParameterError(f"The 'seeds' parameter must be an int ≥ 1 or a list of ints ≥ 0. Got {seeds!r} instead.")
+    return list(dict.fromkeys(given))
+
+
+def _sizes(sizes: Any) -> list[float]:
+    is_list = isinstance(sizes, Sequence) and not isinstance(sizes, str) and len(sizes) > 0
+    if not is_list or any(isinstance(s, bool) or not isinstance(s, int | float) or not 0 < s <= 1 for s in sizes):
+        raise ParameterError(
+            f"The 'train_sizes' parameter must be a list of shares above 0 and up to 1. Got {sizes!r} instead."
+        )
+    return sorted({1.0, *(float(size) for size in sizes)}, reverse=True)

@@ -1,0 +1,101 @@
+"""The trade-off between two errors: a low one for the classifier, a high one for the adversary (papers/0 §8.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Points = npt.NDArray[np.float64]  # one row per candidate: classifier error, adversary error
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The two limits of generalization (papers/0 §8.1): raw data, and nothing collected.
+
+    On raw data the adversary reads every value off: its error is 0.
+    """
+
+    raw_error: float
+    majority_error: float
+    naive_adversary: float
+
+
+def on_front(points: Any) -> npt.NDArray[np.bool_]:
+    """Which candidates no other one beats in both errors; of equal ones the first.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.front import on_front
+    >>> on_front([[0.2, 0.1], [0.3, 0.4], [0.3, 0.3], [0.2, 0.1]]).tolist()
+    [True, True, False, False]
+    """
+    found = _points(points)
+    chosen = np.zeros(len(found), dtype=bool)
+    best = -np.inf
+    for i in np.lexsort((-found[:, 1], found[:, 0])):  # by classifier error, the most private first
+        if found[i, 1] > best:
+            chosen[i], best = True, found[i, 1]
+    return chosen
+
+
+def hypervolume(points: Any, limits: Limits) -> float:
+    """The share of the box between the two limits that the candidates reach.
+
+    The box spans classifier errors from raw data's to the majority guess's, and adversary errors from 0 to the naive
+    guess's; a candidate reaches every point that is no better than itself in either error. Collecting nothing reaches
+    nothing, a candidate as good as raw data that leaks nothing would reach all: 1.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.front import Limits, hypervolume
+    >>> hypervolume([[0.3, 0.2], [0.4, 0.4]], Limits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4))
+    0.5
+    """
+    width, height = limits.majority_error - limits.raw_error, limits.naive_adversary
+    if width <= 0 or height <= 0:
+        return float("nan")
+    found = _points(points)
+    x = np.clip((found[:, 0] - limits.raw_error) / width, 0, 1)
+    y = np.clip(found[:, 1] / height, 0, 1)
+    order = np.argsort(x, kind="stable")
+    reached = np.maximum.accumulate(y[order])
+    return float(np.round((np.diff(np.append(x[order], 1.0)) * reached).sum(), 12)) if len(found) else 0.0
+
+
+def best_within(points: Any, error: float) -> float | None:
+    """The highest adversary error among candidates with at most this classifier error; None where there is none.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.front import best_within
+    >>> best_within([[0.20, 0.1], [0.21, 0.3]], 0.205), best_within([[0.20, 0.1]], 0.1)
+    (0.1, None)
+    """
+    found = _points(points)
+    inside = found[found[:, 0] <= error, 1]
+    return float(inside.max()) if len(inside) else None
+
+
+def knee(points: Any) -> int:
+    """The inflection point of a front: where a little more utility begins to cost much privacy (papers/0 §8.1).
+
+    Both errors are scaled to [0, 1] over the front; it is the candidate furthest above the line from the front's most
+    useful end to its most private one.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.front import knee
+    >>> knee([[0.20, 0.0], [0.22, 0.35], [0.45, 0.40]])
+    1
+    """
+    found = _points(points)
+    front = np.flatnonzero(on_front(found))
+    low, high = found[front].min(axis=0), found[front].max(axis=0)
+    scaled = (found[front] - low) / np.where(high > low, high - low, 1.0)
+    return int(front[np.argmax(scaled[:, 1] - scaled[:, 0])])
+
+
+def _points(points: Sequence[Any] | Points) -> Points:
+    return np.asarray(points, dtype=np.float64).reshape(-1, 2)

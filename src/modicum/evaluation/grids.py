@@ -1,0 +1,188 @@
+"""What a study tries: each minimizer with the paper's parameters (papers/0 Appendix F)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from modicum.errors import ParameterError, quoted
+from modicum.evaluation.search import SIZES
+from modicum.generalization import Generalization
+from modicum.minimizers import (
+    AdversarialTraining,
+    FeatureSelection,
+    Iterative,
+    MutualInformation,
+    PrivacyTree,
+    Uniform,
+)
+
+DEFAULT = ("PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
+NEURAL = ("AdversarialTraining", "MutualInformation")
+
+GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "PrivacyTree": {
+        "privacy": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
+        "max_leaves": SIZES[1:],
+        "min_leaf": (100,),
+    },
+    # Thresholds as shares of the way from the error with all buckets (0) to the majority guess's (1).
+    "Iterative": {"share": (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8), "buckets": (4,)},
+    "FeatureSelection": {"keep": (2, 4, 8, 10, 20, "all"), "score": ("anova",)},
+    "Uniform": {"buckets": (1, 2, 3, 4, 5)},
+    "AdversarialTraining": {"privacy": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9), "buckets": (5,)},
+    # The bound on the information is a sum over all attributes: most of the way is gone at small values.
+    "MutualInformation": {"privacy": (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 0.9), "buckets": (5,)},
+}
+
+Made = list[tuple[dict[str, Any], Generalization]]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every minimizer of a study is given."""
+
+    schema: Any
+    weights: Mapping[str, float] | None
+    label_bins: int | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """One fit, which may make several candidates; `make(X, y, context)` gives each with its parameters."""
+
+    minimizer: str
+    key: str  # names the job among those of the same seed, in letters that any file system takes
+    make: Callable[[Any, Any, Context], Made]
+
+
+def jobs(minimizers: str | Iterable[str], grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) -> list[Job]:
+    """The fits of a study, in order.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.grids import jobs
+    >>> [job.key for job in jobs(["Uniform"], {"Uniform": {"buckets": [2, 3]}})]
+    ['Uniform-buckets=2', 'Uniform-buckets=3']
+    """
+    found: list[Job] = []
+    for name in _names(minimizers):
+        found += _BUILDERS[name](_grid(name, grids))
+    return found
+
+
+def _names(minimizers: str | Iterable[str]) -> list[str]:
+    if isinstance(minimizers, str):
+        known = {"default": DEFAULT, "all": (*DEFAULT, *NEURAL)} | {name: (name,) for name in GRIDS}
+        if minimizers in known:
+            return list(known[minimizers])
+        names: list[str] = [minimizers]
+    else:
+        names = list(dict.fromkeys(minimizers))
+    unknown = [name for name in names if name not in GRIDS]
+    if unknown or not names:
+        got = f"Got {unknown[0]!r} instead." if unknown else "Got an empty list."
+        raise ParameterError(
+            f"The 'minimizers' parameter must be 'default', 'all' or name some of {quoted(GRIDS, limit=9)}. {got}"
+        )
+    return names
+
+
+def _grid(name: str, grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) -> dict[str, Sequence[Any]]:
+    given = dict((grids or {}).get(name, {}))
+    strange = [key for key in grids or {} if key not in GRIDS]
+    if strange:
+        raise ParameterError(
+            f"The 'grids' parameter names {strange[0]!r}; the minimizers are {quoted(GRIDS, limit=9)}."
+        )
+    unknown = [key for key in given if key not in GRIDS[name]]
+    if unknown:
+        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {quoted(GRIDS[name])}.")
+    grid = {**GRIDS[name], **given}
+    for key, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+            raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
+    return grid
+
+
+def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    sizes = sorted(grid["max_leaves"])
+
+    def make(privacy: float, min_leaf: int, X: Any, y: Any, context: Context) -> Made:
+        method = PrivacyTree(max_leaves=sizes[-1], privacy=privacy, min_leaf=min_leaf, **_shared(context)).fit(X, y)
+        fixed = {"privacy": privacy, "min_leaf": min_leaf}
+        return [({**fixed, "max_leaves": size}, g) for size, g in zip(sizes, method.path(sizes), strict=True)]
+
+    return [
+        Job(
+            "PrivacyTree",
+            f"PrivacyTree-privacy={p:g}-min_leaf={leaf}-max_leaves={_listed(sizes)}",
+            partial(make, p, leaf),
+        )
+        for leaf in grid["min_leaf"]
+        for p in grid["privacy"]
+    ]
+
+
+def _iterative(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    def make(k: int, X: Any, y: Any, context: Context) -> Made:
+        method = Iterative(buckets=k, random_state=context.seed, progress=False, **_shared(context))
+        return [({"max_error": e, "buckets": k}, g) for e, g in method.fit_path(X, y, grid["share"]).items()]
+
+    name = _listed(grid["share"])
+    return [Job("Iterative", f"Iterative-buckets={k}-share={name}", partial(make, k)) for k in grid["buckets"]]
+
+
+def _feature_selection(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    def make(score: Any, keep: Any, X: Any, y: Any, context: Context) -> Made:
+        most = len(context.schema.features)
+        shared = {name: value for name, value in _shared(context).items() if name != "weights"}
+        kept = most if keep == "all" else min(keep, most)
+        g = FeatureSelection(keep=kept, score=score, **shared).fit(X, y).generalization_
+        return [({"keep": kept, "score": score}, g)]
+
+    return [
+        Job("FeatureSelection", f"FeatureSelection-keep={k}-score={s}", partial(make, s, k))
+        for s in grid["score"]
+        for k in grid["keep"]
+    ]
+
+
+def _uniform(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    def make(k: int, X: Any, y: Any, context: Context) -> Made:
+        g = Uniform(buckets=k, schema=context.schema, random_state=context.seed).fit(X).generalization_
+        return [({"buckets": k}, g)]
+
+    return [Job("Uniform", f"Uniform-buckets={k}", partial(make, k)) for k in grid["buckets"]]
+
+
+def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    name = method.__name__
+
+    def make(k: int, X: Any, y: Any, context: Context) -> Made:
+        fitted = method(buckets=k, random_state=context.seed, progress=False, **_shared(context))
+        found = fitted.fit_path(X, y, grid["privacy"])
+        return [({"privacy": p, "buckets": k}, g) for p, g in zip(grid["privacy"], found, strict=True)]
+
+    return [
+        Job(name, f"{name}-buckets={k}-privacy={_listed(grid['privacy'])}", partial(make, k)) for k in grid["buckets"]
+    ]
+
+
+def _shared(context: Context) -> dict[str, Any]:
+    return {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return "_".join(f"{value:g}" for value in values)
+
+
+_BUILDERS: dict[str, Callable[[Mapping[str, Sequence[Any]]], list[Job]]] = {
+    "PrivacyTree": _privacy_tree,
+    "Iterative": _iterative,
+    "FeatureSelection": _feature_selection,
+    "Uniform": _uniform,
+    "AdversarialTraining": partial(_neural, AdversarialTraining),
+    "MutualInformation": partial(_neural, MutualInformation),
+}

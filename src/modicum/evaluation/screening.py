@@ -1,0 +1,113 @@
+"""A candidate judged by counts: quick enough for hundreds of them.
+
+Records are reduced to distinct z with counts. The label is predicted by a few boosted trees on them, personal values
+are guessed by counts with back-off; both learn from the training part and are scored on the validation and test part.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.evaluation.scores import Predictions
+from modicum.evaluation.study_data import SeedData
+from modicum.generalization import Generalization
+from modicum.generalization.describe import persons_in
+from modicum.learners.backoff import Backoff
+from modicum.learners.boosting import BoostedTrees
+from modicum.learners.inputs import Inputs, count_table
+from modicum.measures.certificate import best_in_hindsight
+from modicum.table.values import Codes
+
+STEPS = 20  # boosted trees of the quick classifier
+
+
+@dataclass(frozen=True)
+class PartScores:
+    """How a candidate does on one part: the classifier's error and log-loss, the adversary's error per attribute."""
+
+    error: float
+    log_loss: float
+    risk: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Screened:
+    """What counts say of a candidate.
+
+    Attributes
+    ----------
+    validation, test : scores on the two parts
+    observed : attribute → U of the certificate on the validation part (`modicum.measures.certificate`)
+    smallest_group : how few people of the test part share a combination of buckets
+    groups : how many combinations the test part has
+    seconds : what judging took
+    """
+
+    validation: PartScores
+    test: PartScores
+    observed: dict[str, float]
+    smallest_group: int
+    groups: int
+    seconds: float
+
+
+def screened(g: Generalization, data: SeedData) -> Screened:
+    """Judge a generalization by counts."""
+    start = time.perf_counter()
+    codes = data.whole.columns.codes(g)
+    inputs, cells = Inputs.of_codes(g, codes).distinct()
+    chances = _label_chances(inputs, cells, data)
+    guesses = _guesses(g, codes, inputs, cells, data)
+    validation, test = data.parts.validation, data.parts.test
+    persons = data.whole.persons
+    sizes = persons_in(np.unique(cells[test], return_inverse=True)[1], None if persons is None else persons[test])
+    return Screened(
+        validation=_scores(chances, guesses, cells, validation, data),
+        test=_scores(chances, guesses, cells, test, data),
+        observed={n: best_in_hindsight(cells[validation], data.values[n][validation] + 1) for n in data.targets},
+        smallest_group=int(sizes.min()),
+        groups=len(sizes),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _label_chances(inputs: Inputs, cells: Codes, data: SeedData) -> Any:
+    train = data.parts.train
+    table = count_table(cells[train], data.classes[train], (len(inputs), len(data.labels)))
+    return BoostedTrees(steps=STEPS).fit(inputs, [table]).predict(inputs)[0].astype(np.float64)
+
+
+def _guesses(g: Generalization, codes: Codes, inputs: Inputs, cells: Codes, data: SeedData) -> dict[str, Codes]:
+    """What counts guess of each record; an attribute that its own bucket gives away needs no counting."""
+    train = data.parts.train
+    told = {name: _told(codes[:, g.names.index(name)], values, train) for name, values in data.values.items()}
+    shown = {name: guess for name, guess in told.items() if guess is not None}
+    hidden = [name for name in told if name not in shown]
+    tables = [
+        count_table(cells[train], data.values[name][train], (len(inputs), data.targets[name].size)) for name in hidden
+    ]
+    if tables:
+        found = Backoff().fit(inputs, tables).predict(inputs)
+        shown |= {name: scores.argmax(axis=1)[cells] for name, scores in zip(hidden, found, strict=True)}
+    return {name: shown[name] for name in data.values}
+
+
+def _told(bucket: Codes, values: Codes, train: Codes) -> Codes | None:
+    """Each record's value where every bucket holds one value only in the training part; else None."""
+    kinds, own = np.unique(bucket, return_inverse=True)
+    if len(kinds) < 2:
+        return None
+    most = np.full(len(kinds), -1, dtype=np.int64)
+    most[own[train]] = values[train]
+    return most[own] if (most[own[train]] == values[train]).all() else None
+
+
+def _scores(chances: Any, guesses: dict[str, Codes], cells: Codes, rows: Codes, data: SeedData) -> PartScores:
+    predictions = Predictions(chances[cells[rows]], data.classes[rows])
+    return PartScores(
+        error=predictions.error(),
+        log_loss=predictions.log_loss(),
+        risk={name: float(np.mean(guess[rows] != data.values[name][rows])) for name, guess in guesses.items()},
+    )

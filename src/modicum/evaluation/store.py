@@ -1,0 +1,132 @@
+"""A folder in which a study keeps what is finished: one file per piece of work, each written whole or not at all.
+
+A study that is killed leaves finished pieces behind; the same study in the same folder goes on from there. `study.json`
+says whose pieces they are: a fingerprint of the data and settings, and the version that made them.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from modicum.errors import DataError
+from modicum.table.replacing import replacing
+
+VERSION = 1
+_HEAD = "study.json"
+
+
+class Store:
+    """Finished pieces by name; without a folder they are kept in memory alone."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self._known: dict[str, Any] = {}
+
+    @contextmanager
+    def opened(self, head: dict[str, Any]) -> Iterator[None]:
+        """The folder made and taken; refused where it holds another study or one that still runs."""
+        if self.folder is None:
+            yield
+            return
+        self._make()
+        with self._taken():
+            self._check(head)
+            for left in self.folder.glob("**/.modicum-*"):  # half-written by a study that was killed
+                left.unlink(missing_ok=True)
+            yield
+
+    def get(self, name: str) -> Any | None:
+        """A finished piece, or None."""
+        if name in self._known or self.folder is None:
+            return self._known.get(name)
+        path = self._path(name)
+        if not path.exists():
+            return None
+        self._known[name] = _read(path)
+        return self._known[name]
+
+    def put(self, name: str, content: Any) -> None:
+        """Keep a finished piece."""
+        self._known[name] = content
+        if self.folder is not None:
+            self._write(self._path(name), json.dumps(content, allow_nan=False))
+
+    def text(self, name: str, content: str) -> None:
+        """A file for people beside the pieces."""
+        if self.folder is not None:
+            self._write(self.folder / name, content)
+
+    def head(self) -> dict[str, Any]:
+        """What `study.json` says."""
+        assert self.folder is not None
+        path = self.folder / _HEAD
+        if not path.is_file():
+            raise DataError(f"The folder {str(self.folder)!r} holds no study.")
+        return dict(_read(path))
+
+    def _path(self, name: str) -> Path:
+        assert self.folder is not None
+        return self.folder / "pieces" / f"{name}.json"
+
+    def _make(self) -> None:
+        assert self.folder is not None
+        try:
+            (self.folder / "pieces").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"The folder {str(self.folder)!r} cannot be made: {error.strerror}.") from None
+
+    def _check(self, head: dict[str, Any]) -> None:
+        assert self.folder is not None
+        if not (self.folder / _HEAD).exists():
+            if any((self.folder / "pieces").iterdir()):
+                raise DataError(f"The folder {str(self.folder)!r} has results but no {_HEAD}; give another folder.")
+            self._write(self.folder / _HEAD, json.dumps(head, indent=1))
+            return
+        known = self.head()
+        if known.get("version") != head["version"] or known.get("modicum_version") != head["modicum_version"]:
+            raise DataError(
+                f"The folder {str(self.folder)!r} holds a study of another version of modicum; give another folder."
+            )
+        if known.get("fingerprint") != head["fingerprint"]:
+            raise DataError(
+                f"The folder {str(self.folder)!r} holds the results of other data, or of other roles, weights or label "
+                "bins; give another folder."
+            )
+
+    @contextmanager
+    def _taken(self) -> Iterator[None]:
+        """Only one study at a time works in a folder; the system lets go of the lock when the process ends."""
+        assert self.folder is not None
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            yield
+            return
+        with open(self.folder / ".lock", "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DataError(f"Another study is at work in the folder {str(self.folder)!r}.") from None
+            yield
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            with replacing(path) as temporary:
+                Path(temporary).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise DataError(
+                f"The study's folder {str(self.folder)!r} cannot be written: {error.strerror}. What is finished is "
+                "kept; run the same study again to go on."
+            ) from None
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise DataError(
+            f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew."
+        ) from None

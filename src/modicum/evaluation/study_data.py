@@ -1,0 +1,146 @@
+"""The records of a study, read once and split anew for every seed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from modicum.errors import DataError
+from modicum.evaluation.front import Limits
+from modicum.evaluation.models import model_on
+from modicum.evaluation.scores import Predictions
+from modicum.generalization.distinct import DistinctColumns
+from modicum.generalization.raw import raw_generalization
+from modicum.learners.portfolio import TREES
+from modicum.table.frames import as_frame
+from modicum.table.labels import Labels, label_name, label_values
+from modicum.table.roles import attribute_weights, person_codes, personal_attributes
+from modicum.table.schema import Schema
+from modicum.table.splits import Split, split_rows
+from modicum.table.targets import Target
+from modicum.table.values import Codes
+
+LEAST = 100  # records of a validation part on which candidates can be told apart
+
+
+class StudyData:
+    """All records of a study: the frame, the label, what is personal, and every column's distinct values."""
+
+    def __init__(
+        self, X: Any, y: Any, schema: Schema, weights: Mapping[str, float] | None, label_bins: int | None
+    ) -> None:
+        self.frame = as_frame(X)
+        self.label = label_values(y, len(self.frame), label_name(y))
+        self.name = str(getattr(y, "name", None) or schema.label or "the label")
+        self.schema = schema
+        self.label_bins = label_bins
+        self.given_weights = None if weights is None else dict(weights)
+        self.attributes = personal_attributes(schema, None)
+        self.weights = attribute_weights(self.attributes, weights)
+        if len(self.frame) < 10 * LEAST:
+            raise DataError(
+                f"A study needs at least {10 * LEAST:,} records: it learns on 60% of them, chooses on 10% and reports "
+                f"on 30%. Got {len(self.frame):,}."
+            )
+        schema.check(self.frame)
+        Labels.fit(self.label, label_bins, name=self.name)  # what cannot be predicted is refused here
+        self.columns = DistinctColumns.of(self.frame, schema)
+        self.persons = person_codes(schema, self.frame)
+
+    def of_seed(self, seed: int) -> "SeedData":
+        """The records as one seed splits them."""
+        return SeedData(self, seed, split_rows(self.label, persons=self.persons, random_state=seed))
+
+    def fingerprint(self) -> str:
+        """A hash of the records, the label, the roles and all settings that a result depends on."""
+        label = sha256(repr(self.label.tolist()).encode()).hexdigest()
+        persons = None if self.persons is None else sha256(self.persons.tobytes()).hexdigest()
+        settings = [self.schema.to_dict(), self.weights, self.label_bins, self.name]
+        content = [self.columns.fingerprint(), label, persons, settings]
+        return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class SeedData:
+    """The records of a study with one seed's split into parts to learn from, to choose on and to report on."""
+
+    whole: StudyData
+    seed: int
+    parts: Split
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The classes of the training part."""
+        return Labels.fit(self.whole.label[self.parts.train], self.whole.label_bins, name=self.whole.name)
+
+    @cached_property
+    def classes(self) -> Codes:
+        """Each record's class number; -1 for one that the training part does not have."""
+        return self.labels.encode(self.whole.label)
+
+    @cached_property
+    def train(self) -> Any:
+        return self.whole.frame[self.parts.train]
+
+    @cached_property
+    def targets(self) -> dict[str, Target]:
+        """What is guessed of each personal attribute; a number's bins are fixed on the training part."""
+        return {name: Target.fit(self.train, self.whole.schema[name]) for name in self.whole.attributes}
+
+    @cached_property
+    def values(self) -> dict[str, Codes]:
+        """Each record's value of each target; -1 for one that the training part does not have."""
+        return {name: target.encode(self.whole.frame) for name, target in self.targets.items()}
+
+    @cached_property
+    def naive(self) -> dict[str, int]:
+        """The training part's most frequent value of each target."""
+        return {name: int(target.counts.argmax()) for name, target in self.targets.items()}
+
+    def prepare(self) -> None:
+        """Everything that several threads will ask for."""
+        self.labels, self.classes, self.train, self.targets, self.values, self.naive  # noqa: B018
+
+    def sample(self, share: float) -> Codes:
+        """A random share of the training part's rows: the smaller is part of the larger. Every class stays."""
+        rows = np.random.default_rng([self.seed, 8]).permutation(self.parts.train)
+        first = np.unique(self.whole.label[rows], return_index=True)[1]
+        chosen = np.union1d(rows[: max(1, round(share * len(rows)))], rows[first])
+        return np.sort(chosen)
+
+    def raw_model(self) -> tuple[Predictions, Predictions]:
+        """Boosted trees on raw records: their predictions of the validation and the test part."""
+        g = raw_generalization(self.train, self.whole.schema)
+        model = model_on(g, TREES, len(self.labels), self.seed).fit(self.train, self.classes[self.parts.train])
+        return self.predictions(model)
+
+    def predictions(self, model: Any) -> tuple[Predictions, Predictions]:
+        """A model's predictions of the validation and the test part."""
+        found = [
+            Predictions(model.predict_proba(self.whole.frame[rows]), self.classes[rows])
+            for rows in (self.parts.validation, self.parts.test)
+        ]
+        return found[0], found[1]
+
+    def majority(self) -> tuple[Predictions, Predictions]:
+        """The same for who always names the training part's shares."""
+        shares = np.bincount(self.classes[self.parts.train], minlength=len(self.labels)) / len(self.parts.train)
+        found = [
+            Predictions(np.tile(shares, (len(rows), 1)), self.classes[rows])
+            for rows in (self.parts.validation, self.parts.test)
+        ]
+        return found[0], found[1]
+
+    def naive_adversary(self, rows: Codes) -> float:
+        """The weighted mean error of guessing the most frequent values."""
+        wrong = {name: np.mean(self.values[name][rows] != guess) for name, guess in self.naive.items()}
+        return float(sum(self.whole.weights[name] * error for name, error in wrong.items()))
+
+
+def limits_of(raw: Predictions, majority: Predictions, naive: float) -> Limits:
+    """The two limit points on the records of one part."""
+    return Limits(raw.error(), majority.error(), naive)

@@ -1,0 +1,355 @@
+"""What a study found: candidates, their front, and the one to choose."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from modicum.errors import DataError, ParameterError, quoted
+from modicum.evaluation import front as fronts
+from modicum.evaluation._utility import skill_kept
+from modicum.evaluation.front import Limits
+from modicum.evaluation.judges import Judged
+from modicum.evaluation.screening import PartScores, Screened
+from modicum.generalization import Generalization
+from modicum.measures.intervals import Interval
+from modicum.table.values import plain
+
+if TYPE_CHECKING:
+    from modicum.reporting import Report
+
+STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One generalization of a study.
+
+    Attributes
+    ----------
+    seed, train_size : which split, and from what share of its training part it was learned
+    minimizer, parameters : how it was made
+    screened : what counts say of it
+    judged : what boosted trees and the portfolio say; None for one that is not on its minimizer's front
+    certified_error : no adversary's mean error is lower, from validation records, with δ split over all candidates
+    seconds : what making and screening it took
+    """
+
+    seed: int
+    train_size: float
+    minimizer: str
+    parameters: dict[str, Any]
+    screened: Screened
+    judged: Judged | None
+    certified_error: float
+    weights: Mapping[str, float]
+    seconds: float
+    artifact: dict[str, Any] = field(repr=False)
+
+    @cached_property
+    def generalization(self) -> Generalization:
+        """The artifact itself."""
+        return Generalization.from_dict(self.artifact)
+
+    @property
+    def name(self) -> str:
+        """Minimizer and parameters in a few words."""
+        return f"{self.minimizer}({', '.join(f'{k}={_short(v)}' for k, v in self.parameters.items())})"
+
+    def scores(self, part: str, judged: bool = True) -> PartScores:
+        """Its scores on the "validation" or "test" part, by the judges or by counts."""
+        source: Any = self.judged if judged else self.screened
+        found: PartScores = getattr(source, part)
+        return found
+
+    def point(self, part: str, judged: bool = True) -> tuple[float, float]:
+        """Classifier error and weighted mean adversary error."""
+        scores = self.scores(part, judged)
+        return scores.error, float(sum(self.weights[name] * error for name, error in scores.risk.items()))
+
+    @property
+    def error(self) -> float:
+        """The classifier's error on the test part, by the strongest judge there was."""
+        return self.point("test", self.judged is not None)[0]
+
+    @property
+    def adversary_error(self) -> float:
+        """The weighted mean error of the adversary on the test part, by the strongest judge there was."""
+        return self.point("test", self.judged is not None)[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without the artifact."""
+        content = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
+        content |= {"n_buckets": self.generalization.n_buckets, "needed": self.generalization.needed}
+        content |= {"screened": asdict(self.screened), "judged": None if self.judged is None else asdict(self.judged)}
+        return dict(plain(content | {"certified_error": self.certified_error}))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate that was chosen on validation records, and what the test records, which chose nothing, say of it.
+
+    Attributes
+    ----------
+    candidate, generalization : what was chosen
+    why : the rule, in words
+    skill_kept : the share of the raw model's skill that it keeps, on test records
+    certificate : what no adversary can exceed, from the test records (`Certificate.to_dict`)
+    """
+
+    candidate: Candidate
+    why: str
+    skill_kept: float
+    certificate: dict[str, Any]
+
+    @property
+    def generalization(self) -> Generalization:
+        return self.candidate.generalization
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(
+            plain(
+                {
+                    "why": self.why,
+                    "skill_kept": self.skill_kept,
+                    "certificate": self.certificate,
+                    **self.candidate.to_dict(),
+                }
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A minimizer's hypervolume on test records: by counts for every seed, with the mean's 95% interval; and judged."""
+
+    mean: float
+    interval: Interval | None
+    by_seed: dict[int, float]
+    judged: float | None
+
+
+@dataclass(frozen=True)
+class SeedLimits:
+    """The limit points of one seed's validation and test part, with log-losses of the raw model and majority guess."""
+
+    validation: Limits
+    test: Limits
+    log_losses: dict[str, tuple[float, float]]  # part → raw model, majority guess
+
+
+@dataclass(frozen=True)
+class Study:
+    """All candidates of a study; chosen on validation records of the first seed, reported on its test records.
+
+    Attributes
+    ----------
+    candidates : every different generalization that a minimizer made, for each seed and training size
+    limits : seed → the two limits of generalization
+    weights : personal attribute → its share in the mean
+    skipped : what could not be tried, and why
+    is_whole : whether all of it was done, or Ctrl-C ended it early
+    """
+
+    candidates: list[Candidate]
+    limits: dict[int, SeedLimits]
+    weights: dict[str, float]
+    settings: dict[str, Any]
+    skipped: list[str]
+    is_whole: bool
+    later: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """The first seed: its candidates are judged and chosen from, the others show what chance does."""
+        return next(iter(self.limits))
+
+    @property
+    def minimizers(self) -> list[str]:
+        return list(dict.fromkeys(c.minimizer for c in self.candidates))
+
+    @property
+    def train_sizes(self) -> list[float]:
+        return sorted({c.train_size for c in self.candidates}, reverse=True)
+
+    def of(self, minimizer: str | None = None, seed: int | None = None, train_size: float = 1.0) -> list[Candidate]:
+        """The candidates of a minimizer (or all), of the first seed where none is named."""
+        if minimizer is not None and minimizer not in self.minimizers:
+            raise ParameterError(
+                f"The study has no minimizer {minimizer!r}; it has {quoted(self.minimizers, limit=9)}."
+            )
+        wanted = self.seed if seed is None else seed
+        return [
+            c
+            for c in self.candidates
+            if c.seed == wanted and c.train_size == train_size and minimizer in (None, c.minimizer)
+        ]
+
+    def pareto(self, minimizer: str | None = None) -> list[Candidate]:
+        """The judged candidates that no other one beats in both errors on validation records, by classifier error."""
+        judged = [c for c in self.of(minimizer) if c.judged is not None]
+        chosen = fronts.on_front([c.point("validation") for c in judged])
+        front = [c for c, is_on in zip(judged, chosen, strict=True) if is_on]
+        return sorted(front, key=lambda c: c.point("validation"))
+
+    def choose(self, *, keep: float | None = None, max_error: float | None = None, knee: bool = False) -> Choice:
+        """The most private candidate within a target, or the one at the front's inflection; on validation records.
+
+        Parameters
+        ----------
+        keep : float, from 0 to 1
+            The share of the raw model's skill to keep (`Utility.skill_kept`).
+        max_error : float, from 0 to 1
+            Or: the highest classifier error to accept.
+        knee : bool
+            Or: the point of the front after which a little more utility costs much privacy (papers/0 §8.1).
+        """
+        check_target(keep, max_error, knee)
+        front = self.pareto()
+        if not front:
+            raise DataError("No candidate has been judged yet; run the study to its end.")
+        if knee:
+            chosen = front[fronts.knee([c.point("validation") for c in front])]
+            return self._choice(chosen, "the inflection point of the front")
+        if keep is not None:
+            within = [c for c in front if self.skill(c, "validation") >= keep]
+            why = f"the most private that keeps {keep:.0%} of the raw model's skill"
+        else:
+            within = [c for c in front if c.point("validation")[0] <= float(max_error or 0)]
+            why = f"the most private with an error of at most {max_error:g}"
+        if not within:
+            raise DataError(self._out_of_reach(front, keep, max_error))
+        return self._choice(max(within, key=lambda c: c.point("validation")[1]), why)
+
+    def skill(self, candidate: Candidate, part: str = "test") -> float:
+        """The share of the raw model's log-loss gain over the majority guess that a judged candidate keeps."""
+        raw, majority = self.limits[candidate.seed].log_losses[part]
+        return skill_kept(candidate.scores(part).log_loss, raw, majority)
+
+    def hypervolume(self, train_size: float = 1.0) -> dict[str, Volume]:
+        """Minimizer → the share of the trade-off that it reaches on test records; its front is chosen on validation.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> adult = md.datasets.load_adult()
+        >>> grids = {"PrivacyTree": {"privacy": [0.3], "max_leaves": [4, 16]}, "Uniform": {"buckets": [2]}}
+        >>> found = md.study(
+        ...     adult.X[:4_000], adult.y[:4_000], schema=adult.schema, minimizers=list(grids), grids=grids, seeds=1
+        ... )
+        >>> volumes = found.hypervolume()
+        >>> volumes["PrivacyTree"].mean > volumes["Uniform"].mean
+        True
+        """
+        return {name: self._volume(name, train_size) for name in self.minimizers}
+
+    def reached(self) -> dict[str, dict[float, float | None]]:
+        """Minimizer → adversary error at +0.005, +0.01 and +0.02 above raw data's error, judged on test records."""
+        raw = self.limits[self.seed].test.raw_error
+        return {
+            name: {step: fronts.best_within([c.point("test") for c in self.pareto(name)], raw + step) for step in STEPS}
+            for name in self.minimizers
+        }
+
+    def table(self) -> pd.DataFrame:
+        """One row per candidate.
+
+        `error` and `adversary_error` are the test part's, by the judges where `judged` says so, else by counts; those
+        that chose (`validation_…`) are beside them. `risk: NAME` is the adversary's error about one attribute.
+        """
+        chosen = {id(c) for c in self.pareto()}
+        return pd.DataFrame([_row(c, id(c) in chosen) for c in self.candidates])
+
+    def report(self, purpose: str | None = None, choice: Choice | None = None) -> "Report":
+        """The figures that a person wants, as one page (and the same numbers as JSON)."""
+        from modicum.reporting import report
+
+        return report(self, purpose, choice=choice)
+
+    def _volume(self, minimizer: str, train_size: float) -> Volume:
+        by_seed = {}
+        for seed, limits in self.limits.items():
+            own = self.of(minimizer, seed, train_size)
+            front = fronts.on_front([c.point("validation", judged=False) for c in own])
+            points = [c.point("test", judged=False) for c, is_on in zip(own, front, strict=True) if is_on]
+            if points:
+                by_seed[seed] = fronts.hypervolume(points, limits.test)
+        judged = [c.point("test") for c in self.pareto(minimizer)] if train_size == 1.0 else []
+        of_judges = fronts.hypervolume(judged, self.limits[self.seed].test) if judged else None
+        values = list(by_seed.values())
+        return Volume(float(np.mean(values)) if values else 0.0, seeds_interval(values), by_seed, of_judges)
+
+    def _choice(self, chosen: Candidate, why: str) -> Choice:
+        assert chosen.judged is not None
+        return Choice(chosen, why, self.skill(chosen), chosen.judged.certificate)
+
+    def _out_of_reach(self, front: Sequence[Candidate], keep: float | None, max_error: float | None) -> str:
+        if keep is not None:
+            best = max(front, key=lambda c: self.skill(c, "validation"))
+            wanted, reached = (
+                f"keeps {keep:.0%} of the raw model's skill",
+                f"keeps {self.skill(best, 'validation'):.0%}",
+            )
+        else:
+            best, raw = front[0], self.limits[self.seed].validation.raw_error
+            wanted = f"has an error of at most {max_error:g}"
+            reached = f"has {best.point('validation')[0]:.4f} (raw data: {raw:.4f})"
+        return f"No candidate {wanted}; the best reachable, {best.name}, {reached} on validation records."
+
+
+def check_target(keep: float | None, max_error: float | None, knee: bool) -> None:
+    """Refuse none or several targets, and numbers that are no shares."""
+    if (keep is not None) + (max_error is not None) + bool(knee) != 1:
+        raise ParameterError("Say one of: how much skill to keep (keep), the highest error (max_error), or the knee.")
+    for name, value in (("keep", keep), ("max_error", max_error)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
+            raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
+
+
+def seeds_interval(values: Sequence[float]) -> Interval | None:
+    """The 95% interval of the mean over seeds, by Student's t; None of one seed alone.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.study_result import seeds_interval
+    >>> [round(end, 3) for end in seeds_interval([0.5, 0.52, 0.54])]
+    [0.47, 0.57]
+    """
+    if len(values) < 2:
+        return None
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, len(values) - 1)) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    return float(np.mean(values) - half), float(np.mean(values) + half)
+
+
+def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
+    is_judged = c.judged is not None
+    validation, risk = c.point("validation", is_judged), c.scores("test", is_judged).risk
+    return {
+        "seed": c.seed,
+        "train_size": c.train_size,
+        "minimizer": c.minimizer,
+        "parameters": ", ".join(f"{k}={_short(v)}" for k, v in c.parameters.items()),
+        "buckets": c.generalization.n_buckets,
+        "attributes": len(c.generalization.needed),
+        "on_front": is_chosen,
+        "judged": is_judged,
+        "error": c.error,
+        "adversary_error": c.adversary_error,
+        "validation_error": validation[0],
+        "validation_adversary_error": validation[1],
+        "certified_error": c.certified_error,
+        "smallest_group": c.screened.smallest_group,
+        "groups": c.screened.groups,
+        "seconds": c.seconds,
+        **{f"risk: {name}": error for name, error in risk.items()},
+    }
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
