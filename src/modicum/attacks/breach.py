@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import numpy as np
 
 from modicum.attacks.knowledge import Step
 from modicum.errors import DataError, ParameterError
@@ -17,6 +16,7 @@ from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
 from modicum.table.checking import check_values
 from modicum.table.frames import as_frame, column
+from modicum.table.groups import first_rows
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.targets import Target
 
@@ -115,7 +115,7 @@ class Breach:
 
     def _masks(self, step: Step, which: int, cells: Codes) -> list[Masking]:
         """The same for some of the distinct rows, each by its first record."""
-        first = np.unique(cells, return_index=True)[1]
+        first = first_rows(cells)
         return [self._mask(name, which, first) for name in step.targets]
 
     def _mask(self, name: str, which: int, first: Codes) -> Masking:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import modicum
-from modicum.cli import apply, attack, demo, describe, judge, minimize
+from modicum.cli import apply, attack, demo, describe, judge, minimize, study
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -24,6 +24,7 @@ app.command("apply")(apply.apply)
 app.command("describe")(describe.describe)
 app.command("judge")(judge.judge)
 app.command("attack")(attack.attack)
+app.command("study")(study.study)
 app.command("report")(judge.report)
 
 

@@ -9,11 +9,18 @@ import typer
 
 from modicum.cli.options import (
     ByOption,
+    CategoryOption,
     FileArgument,
+    IdentifierOption,
     JsonOption,
     LabelBinsOption,
+    LabelOption,
+    MinGroupOption,
     MissingOption,
+    PersonalOption,
+    PersonOption,
     ReportOption,
+    SchemaOption,
     SeedOption,
     check_places,
     notes,
@@ -26,20 +33,16 @@ from modicum.generalization import Generalization
 from modicum.table.splits import Split
 from modicum.table.values import plain
 
-Names = list[str] | None
-
 
 def minimize(
     file: FileArgument,
-    label: Annotated[str, typer.Option(help="The column to predict.")],
+    label: LabelOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the generalization (JSON).")],
-    personal: Annotated[
-        Names, typer.Option(help="Personal attributes, with commas or repeated; all where none is named.")
-    ] = None,
-    identifier: Annotated[Names, typer.Option(help="Columns that identify a person: never collected.")] = None,
-    person: Annotated[str | None, typer.Option(help="A column that the rows of one person or household share.")] = None,
-    category: Annotated[Names, typer.Option(help="Columns of numbers that are codes, not amounts.")] = None,
-    schema: Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")] = None,
+    personal: PersonalOption = None,
+    identifier: IdentifierOption = None,
+    person: PersonOption = None,
+    category: CategoryOption = None,
+    schema: SchemaOption = None,
     max_leaves: Annotated[
         int | None, typer.Option(help="Leaves of the tree: more leaves, more detail.", show_default="20")
     ] = None,
@@ -55,6 +58,7 @@ def minimize(
     max_error: Annotated[
         float | None, typer.Option(help="Or: search for the most private result with at most this error.")
     ] = None,
+    min_group: MinGroupOption = None,
     label_bins: LabelBinsOption = None,
     report: ReportOption = None,
     by: ByOption = None,
@@ -66,7 +70,9 @@ def minimize(
 
     Learns from 60% of the rows, chooses on 10% (with --keep or --max-error), and reports on 30% that had no part in
     either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
+    With --min-group the result is then coarsened, and what that changes is shown.
     """
+    from modicum.cli.coarsening import coarsened, show_effect, summary
     from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
     from modicum.reporting import report as make_report
     from modicum.reporting.disclosure import described
@@ -88,6 +94,9 @@ def minimize(
         g, chosen = _fitted(X, y, found, parts, label_bins, settings), None
     else:
         g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
+    larger = None
+    if min_group is not None:
+        g, larger = coarsened(g, X, y, parts, min_group, label_bins=label_bins)
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:
@@ -98,9 +107,12 @@ def minimize(
     if as_json:
         suggestions = [suggestion.model_dump() for suggestion in open_questions]
         content = {"output": str(output), **described(description), "suggestions": suggestions, "search": chosen}
+        content |= {} if larger is None else {"coarsened": summary(larger)}
         typer.echo(json.dumps(content))
         return
     show_suggestions(open_questions, out)
+    if larger is not None and min_group is not None:
+        show_effect(larger, min_group, out)
     show_description(description, out)
     if chosen is not None:
         out.print(

@@ -23,6 +23,17 @@ LabelBinsOption = Annotated[int | None, typer.Option(help="For a numeric label: 
 SeedOption = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split into parts to learn from and to report on.")
 ]
+LabelOption = Annotated[str, typer.Option(help="The column to predict.")]
+PersonalOption = Annotated[
+    list[str] | None, typer.Option(help="Personal attributes, with commas or repeated; all where none is named.")
+]
+IdentifierOption = Annotated[list[str] | None, typer.Option(help="Columns that identify a person: never collected.")]
+PersonOption = Annotated[str | None, typer.Option(help="A column that the rows of one person or household share.")]
+CategoryOption = Annotated[list[str] | None, typer.Option(help="Columns of numbers that are codes, not amounts.")]
+SchemaOption = Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")]
+MinGroupOption = Annotated[
+    int | None, typer.Option(help="Coarsen the result until every group of equal training records has so many.")
+]
 ByOption = Annotated[
     list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
 ]
@@ -81,9 +92,9 @@ def pairs(given: Sequence[str] | None) -> dict[str, float] | None:
     return found
 
 
-def numbers(given: Sequence[str]) -> list[float]:
+def numbers(given: Sequence[str], option: str = "percent") -> list[float]:
     """Numbers from repeated options or lists with commas."""
-    return [_number(part, "percent") for entry in given for part in entry.split(",") if part.strip()]
+    return [_number(part, option) for entry in given for part in entry.split(",") if part.strip()]
 
 
 def _number(text: str, option: str) -> float:

@@ -19,7 +19,7 @@ from modicum.evaluation.judges import Judged, judged
 from modicum.evaluation.screening import PartScores, Screened, screened
 from modicum.evaluation.store import VERSION, Store
 from modicum.evaluation.study_data import SeedData, StudyData, limits_of
-from modicum.evaluation.study_result import Candidate, SeedLimits, Study
+from modicum.evaluation.study_result import Candidate, Later, SeedLimits, Study
 from modicum.generalization import Generalization
 from modicum.measures.certificate import check_confidence, margin_of
 from modicum.progress import Stop, results, stoppable, watched
@@ -39,8 +39,10 @@ def study(
     weights: Mapping[str, float] | None = None,
     minimizers: str | Iterable[str] = "default",
     grids: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
-    seeds: int | Sequence[int] = 3,
+    seeds: int | Sequence[int] = 2,
     train_sizes: Sequence[float] = (1.0,),
+    later: Mapping[str, tuple[Any, Any]] | None = None,
+    fronts_of: str = "all",
     folder: str | os.PathLike[str] | None = None,
     confidence: float = 0.99,
     label_bins: int | None = None,
@@ -52,8 +54,8 @@ def study(
 
     For every seed the records are split 60/10/30 (persons kept together). Minimizers learn on the first part. Each
     different generalization that they make is screened by counts on the second and third. Those of the first seed that
-    are on their minimizer's front on validation records are then judged by boosted trees and the adversary A1. What is
-    chosen is chosen on validation records and reported on test records; the other seeds show how much is chance.
+    are on the front on validation records are then judged by boosted trees and the adversary A1. What is chosen is
+    chosen on validation records and reported on test records; the other seeds show how much is chance.
 
     Parameters
     ----------
@@ -67,6 +69,11 @@ def study(
     seeds : int or list of int
         How many splits, or which.
     train_sizes : shares of the training part from which the minimizers learn (papers/0 §8.3)
+    later : name → (X, y), optional
+        Other records, such as a later year's, on which the front is judged as well (papers/0 Appendix H).
+    fronts_of : "all" or "each"
+        Whether the front that is judged is that of all minimizers together, or each minimizer's own: the latter takes
+        longer and compares the minimizers by the judges instead of by counts.
     folder : path, optional
         Where what is finished is kept. The same call goes on where a killed one stopped, and repeats nothing.
     confidence : of the certificates
@@ -90,9 +97,12 @@ def study(
     (True, True)
     """
     plan = jobs(minimizers, grids)
+    if fronts_of not in ("all", "each"):
+        raise ParameterError(f"The 'fronts_of' parameter must be 'all' or 'each'. Got {fronts_of!r} instead.")
     check_confidence(confidence)
     schema = (Schema.infer(as_frame(X)) if schema is None else schema).with_roles(personal=as_names(personal))
     data = StudyData(X, y, schema, weights, label_bins)
+    others = {str(name): StudyData(*pair, schema, weights, label_bins) for name, pair in (later or {}).items()}
     store = Store(folder)
     head = {
         "modicum": "study",
@@ -101,7 +111,7 @@ def study(
         "fingerprint": data.fingerprint(),
     }
     with store.opened(head):
-        work = _Work(data, store, plan, _seeds(seeds), _sizes(train_sizes), confidence)
+        work = _Work(data, store, plan, _seeds(seeds), _sizes(train_sizes), confidence, fronts_of, others)
         with stoppable("the study") as stop:
             work.run(stop, n_jobs, progress)
         found = work.result(is_whole=not stop.asked)
@@ -121,10 +131,15 @@ class _Work:
         seeds: Sequence[int],
         sizes: Sequence[float],
         confidence: float,
+        fronts_of: str,
+        later: Mapping[str, StudyData],
     ) -> None:
         self.data, self.store, self.plan = data, store, plan
-        self.seeds, self.sizes, self.confidence = seeds, sizes, confidence
+        self.seeds, self.sizes, self.confidence, self.fronts_of = seeds, sizes, confidence, fronts_of
+        self.later = {name: _Lazy(partial(other.of_seed, seeds[0])) for name, other in later.items()}
+        self.later_fingerprints = {name: other.fingerprint() for name, other in later.items()}
         self._of_seed = {seed: _Lazy(partial(data.of_seed, seed)) for seed in seeds}
+        self._seen: dict[tuple[int, str], dict[str, Any]] = {}  # what another fit made already
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -139,6 +154,7 @@ class _Work:
                     "seeds": list(self.seeds),
                     "train_sizes": list(self.sizes),
                     "confidence": self.confidence,
+                    "fronts_of": self.fronts_of,
                     "records": len(self.data.frame),
                     "values": self.data.columns.sizes(),
                 }
@@ -150,6 +166,8 @@ class _Work:
         self._finish(self._candidate_pieces(), "Trying candidates", stop, n_jobs, progress)
         if not stop.asked:
             self._finish(self._judge_pieces(), "Judging the front", stop, n_jobs, progress)
+        if not stop.asked and self.later:
+            self._finish(self._later_pieces(), "Judging other records", stop, n_jobs, progress)
 
     def _finish(self, pieces: Pieces, title: str, stop: Stop, n_jobs: int | None, progress: bool) -> None:
         todo = [(name, work) for name, work in pieces if self.store.get(name) is None]
@@ -165,20 +183,10 @@ class _Work:
     def _candidate_pieces(self) -> Pieces:
         pieces: Pieces = []
         for seed in self.seeds:
-            pieces.append((f"{seed}-limits", partial(self._limits, seed)))
+            pieces.append((f"{seed}-limits", partial(_limits, self._of_seed[seed])))
             for size in self.sizes:
                 pieces += [(_piece(seed, size, job), partial(self._candidates, seed, size, job)) for job in self.plan]
         return pieces
-
-    def _limits(self, seed: int) -> dict[str, Any]:
-        data = self._of_seed[seed].value
-        found: dict[str, Any] = {"log_losses": {}}
-        parts = {"validation": data.parts.validation, "test": data.parts.test}
-        for (part, rows), raw, majority in zip(parts.items(), data.raw_model(), data.majority(), strict=True):
-            found[part] = asdict(limits_of(raw, majority, data.naive_adversary(rows)))
-            found["log_losses"][part] = [raw.log_loss(), majority.log_loss()]
-        found["margin"] = _margin_at_one(data)
-        return found
 
     def _candidates(self, seed: int, size: float, job: Job) -> dict[str, Any]:
         """Every different generalization that one fit makes, screened; or why there is none."""
@@ -194,32 +202,50 @@ class _Work:
         found, seen = [], set()
         for parameters, g in made:
             artifact = g.to_dict()
-            if _digest(artifact) in seen:
-                continue
-            seen.add(_digest(artifact))
-            scores = screened(g, data)
-            found.append(
-                {
-                    "parameters": parameters,
-                    "artifact": artifact,
-                    "seconds": fit + scores.seconds,
-                    "screened": asdict(scores),
-                }
-            )
+            key = _digest(artifact)
+            if key not in seen:
+                seen.add(key)
+                scores = self._seen.get((seed, key)) or asdict(screened(g, data))
+                self._seen[seed, key] = scores
+                seconds = fit + scores["seconds"]
+                found.append({"parameters": parameters, "artifact": artifact, "seconds": seconds, "screened": scores})
         return {"skipped": None, "found": found}
 
     def _judge_pieces(self) -> Pieces:
-        """The candidates of the first seed on their minimizer's front, in the judges' hands."""
+        """The candidates of the first seed on the front, in the judges' hands."""
         data = self._of_seed[self.seeds[0]]
-        pieces: Pieces = []
-        for minimizer in dict.fromkeys(job.minimizer for job in self.plan):
-            own = [c for c in self._all if c.minimizer == minimizer and c.seed == self.seeds[0] and c.train_size == 1]
-            front = fronts.on_front([c.point("validation", judged=False) for c in own])
-            for candidate, is_on in zip(own, front, strict=True):
+        own = [c for c in self._all if c.seed == self.seeds[0] and c.train_size == 1]
+        names = dict.fromkeys(c.minimizer for c in own)
+        compared = [[c for c in own if c.minimizer == name] for name in names] if self.fronts_of == "each" else [own]
+        chosen: dict[str, Callable[[], Any]] = {}  # two minimizers may have made the same
+        for candidates in compared:
+            front = fronts.on_front([c.point("validation", judged=False) for c in candidates])
+            for candidate, is_on in zip(candidates, front, strict=True):
                 if is_on:
-                    work = partial(_judged, candidate.artifact, data, self.confidence)
-                    pieces.append((_judge_piece(candidate), work))
+                    chosen[_judge_piece(candidate)] = partial(_judged, candidate.artifact, data, self.confidence)
+        return list(chosen.items())
+
+    def _later_pieces(self) -> Pieces:
+        """The front on other records: the same generalizations, classifier and adversary learned anew."""
+        pieces: Pieces = []
+        for name, data in self.later.items():
+            pieces.append((f"{self._later_key(name)}-limits", partial(_limits, data)))
+            for candidate in self.result(is_whole=False).pareto():
+                work = partial(_judged, candidate.artifact, data, self.confidence)
+                pieces.append((f"{self._later_key(name)}-{_digest(candidate.artifact)}", work))
         return pieces
+
+    def _later_key(self, name: str) -> str:
+        return f"later-{_digest([name, self.later_fingerprints[name]])}"
+
+    def _on_later(self, name: str, front: Sequence[Candidate]) -> Later | None:
+        limits = self.store.get(f"{self._later_key(name)}-limits")
+        points = []
+        for candidate in front:
+            content = self.store.get(f"{self._later_key(name)}-{_digest(candidate.artifact)}")
+            if content is not None:
+                points.append((candidate, _with_judged(candidate, content).point("test")))
+        return None if limits is None else Later(_limits_from(limits).test, points)
 
     @cached_property
     def _all(self) -> list[Candidate]:
@@ -273,7 +299,7 @@ class _Work:
         known = {seed: content for seed, content in limits.items() if content is not None}
         if not known:
             raise ModicumError("The study was stopped before anything was finished.")
-        return Study(
+        found = Study(
             candidates=self._assembled(with_judges=True),
             limits={seed: _limits_from(content) for seed, content in known.items()},
             weights=self.data.weights,
@@ -281,6 +307,8 @@ class _Work:
             skipped=list(dict.fromkeys(text for text in skipped if text)),
             is_whole=is_whole,
         )
+        on_later = {name: self._on_later(name, found.pareto()) for name in self.later}
+        return replace(found, later={name: later for name, later in on_later.items() if later is not None})
 
 
 class _Lazy:
@@ -301,6 +329,17 @@ class _Lazy:
 
 def _judged(artifact: dict[str, Any], data: _Lazy, confidence: float) -> dict[str, Any]:
     return asdict(judged(Generalization.from_dict(artifact), data.value, confidence))
+
+
+def _limits(data: _Lazy) -> dict[str, Any]:
+    """The two limits of generalization on the validation and the test part."""
+    known = data.value
+    found: dict[str, Any] = {"log_losses": {}, "margin": _margin_at_one(known)}
+    parts = {"validation": known.parts.validation, "test": known.parts.test}
+    for (part, rows), raw, majority in zip(parts.items(), known.raw_model(), known.majority(), strict=True):
+        found[part] = asdict(limits_of(raw, majority, known.naive_adversary(rows)))
+        found["log_losses"][part] = [raw.log_loss(), majority.log_loss()]
+    return found
 
 
 def _margin_at_one(data: SeedData) -> float:

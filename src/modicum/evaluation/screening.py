@@ -14,10 +14,11 @@ from modicum.evaluation.scores import Predictions
 from modicum.evaluation.study_data import SeedData
 from modicum.generalization import Generalization
 from modicum.generalization.describe import persons_in
-from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
+from modicum.learners.prefixes import most_likely
 from modicum.measures.certificate import best_in_hindsight
+from modicum.table.groups import group_rows
 from modicum.table.values import Codes
 
 STEPS = 20  # boosted trees of the quick classifier
@@ -62,7 +63,7 @@ def screened(g: Generalization, data: SeedData) -> Screened:
     guesses = _guesses(g, codes, inputs, cells, data)
     validation, test = data.parts.validation, data.parts.test
     persons = data.whole.persons
-    sizes = persons_in(np.unique(cells[test], return_inverse=True)[1], None if persons is None else persons[test])
+    sizes = persons_in(group_rows(cells[test, None]), None if persons is None else persons[test])
     return Screened(
         validation=_scores(chances, guesses, cells, validation, data),
         test=_scores(chances, guesses, cells, test, data),
@@ -82,26 +83,33 @@ def _label_chances(inputs: Inputs, cells: Codes, data: SeedData) -> Any:
 def _guesses(g: Generalization, codes: Codes, inputs: Inputs, cells: Codes, data: SeedData) -> dict[str, Codes]:
     """What counts guess of each record; an attribute that its own bucket gives away needs no counting."""
     train = data.parts.train
-    told = {name: _told(codes[:, g.names.index(name)], values, train) for name, values in data.values.items()}
-    shown = {name: guess for name, guess in told.items() if guess is not None}
-    hidden = [name for name in told if name not in shown]
+    shown = read_off(g, codes, data)
+    hidden = [name for name in data.values if name not in shown]
     tables = [
         count_table(cells[train], data.values[name][train], (len(inputs), data.targets[name].size)) for name in hidden
     ]
     if tables:
-        found = Backoff().fit(inputs, tables).predict(inputs)
-        shown |= {name: scores.argmax(axis=1)[cells] for name, scores in zip(hidden, found, strict=True)}
+        found = most_likely(inputs, tables)
+        shown |= {name: guess[cells] for name, guess in zip(hidden, found, strict=True)}
     return {name: shown[name] for name in data.values}
 
 
-def _told(bucket: Codes, values: Codes, train: Codes) -> Codes | None:
-    """Each record's value where every bucket holds one value only in the training part; else None."""
-    kinds, own = np.unique(bucket, return_inverse=True)
-    if len(kinds) < 2:
-        return None
-    most = np.full(len(kinds), -1, dtype=np.int64)
-    most[own[train]] = values[train]
-    return most[own] if (most[own[train]] == values[train]).all() else None
+def read_off(g: Generalization, codes: Codes, data: SeedData) -> dict[str, Codes]:
+    """Attribute → each record's value, for those of which every bucket holds one value only in the training part.
+
+    A value that the training part does not have is read off as nothing (-2), which is no value.
+    """
+    train, found = data.parts.train, {}
+    for name, values in data.values.items():
+        j = g.names.index(name)
+        if g.sizes[j] == 1:
+            continue
+        own = group_rows(codes[:, j : j + 1])
+        value = np.full(int(own.max()) + 1, -2, dtype=np.int64)
+        value[own[train]] = values[train]
+        if (value[own[train]] == values[train]).all():
+            found[name] = value[own]
+    return found
 
 
 def _scores(chances: Any, guesses: dict[str, Codes], cells: Codes, rows: Codes, data: SeedData) -> PartScores:

@@ -46,7 +46,7 @@ class DistinctColumns:
 
     def codes(self, g: Generalization) -> Codes:
         """The bucket of each record in each attribute: what `g.codes` says of the same records."""
-        result = np.zeros((len(self), len(self.names)), dtype=np.int64)
+        result = np.zeros((len(self), len(self.names)), dtype=np.int64, order="F")
         for j, partition in enumerate(g.partitions):
             if not isinstance(partition, Dropped):
                 np.take(partition.encode(self.values[j]), self.places[j], out=result[:, j])
@@ -63,7 +63,8 @@ class DistinctColumns:
         """A hash of all values in their order: other data, other text."""
         total = sha256()
         for name, values, places in zip(self.names, self.values, self.places, strict=True):
-            total.update(repr((name, [str(value) for value in values.to_list()])).encode())
+            codes, words = texts(values)  # canonical: a missing value is not the text None, nor true the text True
+            total.update(repr((name, words, codes.tolist(), len(places))).encode())
             total.update(places.tobytes())
         return total.hexdigest()
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from modicum.learners.inputs import Codes, Counts, Inputs, Scores
 
-_LEVELS = 12  # columns used one after the other, before the whole cell
+LEVELS = 12  # columns used one after the other, before the whole cell
 _NUMBER_BINS = 16
 _MOST_EXACT = 1000  # different values of a number that are told apart
 
@@ -85,7 +85,7 @@ class _Ladder:
         total = np.asarray(table.sum(axis=0), dtype=np.float64)
         self.base = (total + 1e-9) / (total + 1e-9).sum()
         order = _by_information(codes, sizes[: len(sizes) - len(last)], table)
-        self.steps = [[j] for j in order[:_LEVELS]] + [step for step in (order[_LEVELS:], last) if step]
+        self.steps = [[j] for j in order[:LEVELS]] + [step for step in (order[LEVELS:], last) if step]
         self.sizes = sizes
         self.keys: list[list[Codes]] = []
         self.tables: list[csr_array] = []

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
-from modicum.table.groups import group_rows
+from modicum.table.groups import first_rows, group_rows
 from modicum.table.values import Codes
 
 Counts: TypeAlias = csr_array  # cells × values: how many records have both
@@ -78,8 +78,7 @@ class Inputs:
     def distinct(self) -> tuple["Inputs", Codes]:
         """The distinct rows, and for each row which of them it is."""
         cells = group_rows(np.hstack([self.codes, (self.numbers + 0.0).view(np.int64)]))
-        _, first = np.unique(cells, return_index=True)
-        return self[first], cells
+        return self[first_rows(cells)], cells
 
 
 def count_table(

@@ -5,24 +5,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
-from modicum.learners.backoff import Backoff
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import set_aside
+from modicum.learners.prefixes import most_likely
 from modicum.minimizers.base import CodedData, Minimizer, check_number, guessed_codes, obeying
 from modicum.minimizers.score_groups import least_variance_groups
 from modicum.minimizers.soft import middle_ranks
 from modicum.progress import Stop, stoppable, watched
-from modicum.table.codes import Coding, NumberCoding, equal_starts
+from modicum.table.codes import CategoryCoding, Coding, NumberCoding, equal_starts
 from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats
@@ -49,12 +50,13 @@ class Iterative(Minimizer):
     The start (papers/0 Appendix C): a number is cut at its k-quantiles; the values of a category are sorted by their
     weight in a logistic regression of the label (with several classes: by its first principal axis) and cut into the k
     groups whose variances of weights have the smallest average (`score_groups`). An ordered category is cut so that
-    only neighbours share a group. Missing is a value of its own in a category, a bucket of its own in a number.
+    only neighbours share a group. Missing is a value like others in a category without order, else a bucket of its own.
 
     Attributes are then taken in the order of Δclf − Δadv, smallest first: what leaving the attribute out of all
     original attributes adds to the error of the classifier, and of an adversary who guesses the personal ones (nothing
-    for an attribute that is not personal; else the error of guessing it from all others, times its weight). Each loses
-    one bucket at a time as long as the classifier's error is at most `max_error`, or does not rise: the paper states
+    for an attribute that is not personal; else the error of guessing it from all others, times its weight). What the
+    schema forbids is seen by neither; what it locks both see in full detail, and it is never coarsened. Each loses one
+    bucket at a time as long as the classifier's error is at most `max_error`, or does not rise: the paper states
     only the former, but where the start itself is above the threshold nothing would ever be taken away.
 
     All errors are measured on a fifth of the records (whole persons) that is set aside, with counts of distinct z
@@ -118,8 +120,9 @@ class Iterative(Minimizer):
     def fit_path(self, X: Any, y: Any, shares: Sequence[float]) -> dict[float, Generalization]:
         """Threshold → generalization, for thresholds between the two limit points of the trade-off (Appendix F).
 
-        A share of 0 is the error at the start, with all buckets; 1 is the error of the majority guess. What the runs
-        share is prepared once; the estimator is left fitted with the last.
+        A share of 0 is the error at the start, with all buckets; 1 is the error of the majority guess (or of what the
+        schema locks). What the runs share is prepared once; the estimator is left fitted with the last. After Ctrl-C
+        the thresholds not yet reached are left out.
 
         Examples
         --------
@@ -130,6 +133,8 @@ class Iterative(Minimizer):
         True
         """
         self._check_parameters()
+        if not len(shares) or not all(isinstance(share, Real) and 0 <= share <= 1 for share in shares):
+            raise ParameterError(f"The path needs shares from 0 to 1, at least one. Got {shares!r} instead.")
         data = self._coded(X, y, None)
         search = self._search(data)
         most, least = search.error([1] * len(search.names)), search.error([len(ladder) for ladder in search.ladders])
@@ -138,6 +143,8 @@ class Iterative(Minimizer):
             for error in [least + share * (most - least) for share in shares]:
                 self.generalization_ = obeying(data.coder, self._coarsened(search, error, stop))
                 found[error] = self.generalization_
+                if stop.asked:
+                    break
         return found
 
     def _check_parameters(self) -> None:
@@ -186,6 +193,7 @@ class _Search:
                 f"Iterative needs at least 5 records (samples) to learn from and to judge on. Got {len(data.codes)}."
             )
         self.names, self.codings = data.coder.names, data.coder.codings
+        self.collected = [j for j, coding in enumerate(self.codings) if not coding.attribute.forbidden]
         self.codes, self.label, self.n_classes = data.codes, data.label, data.n_classes
         self.records = np.ones(len(data.codes)) if data.weights is None else data.weights.astype(np.float64)
         self.aside = set_aside(len(data.codes), person_codes(data.schema, data.frame), seed)
@@ -199,29 +207,32 @@ class _Search:
         """The classifier's error where attribute j has chosen[j] buckets."""
         key = tuple(chosen)
         if key not in self._known:
-            shown = [(j, self.ladders[j][k - 1], k) for j, k in enumerate(chosen) if k > 1]
-            columns = [table[self.codes[:, j]] for j, table, _ in shown]
-            sizes = [int(table.max()) + 1 for _, table, _ in shown]
+            tables = [(j, self.ladders[j][k - 1]) for j, k in enumerate(chosen)]
+            shown = [(j, table) for j, table in tables if table.any()]
+            columns = [table[self.codes[:, j]] for j, table in shown]
+            sizes = [int(table.max()) + 1 for _, table in shown]
             self._known[key] = self._wrong(columns, sizes, self.label, self.n_classes, slice(None))
         return self._known[key]
 
     @cached_property
-    def impact(self) -> list[Impact]:
-        """For each attribute what leaving it out of all original ones adds to the two errors."""
+    def impact(self) -> dict[int, Impact]:
+        """For each attribute that may change what leaving it out of all original ones adds to the two errors."""
         random = np.random.default_rng(self.seed)
         rows = np.sort(random.permutation(len(self.codes))[:_ENOUGH])
-        columns = [self.codes[rows, j].astype(np.int64) for j in range(len(self.names))]
-        whole = self._wrong(columns, self.sizes, self.label[rows], self.n_classes, rows)
-        return [self._impact(j, columns, rows, whole) for j in range(len(self.names))]
+        columns = {j: self.codes[rows, j].astype(np.int64) for j in self.collected}
+        sizes = [self.sizes[j] for j in columns]
+        whole = self._wrong(list(columns.values()), sizes, self.label[rows], self.n_classes, rows)
+        free = [j for j in columns if not self.codings[j].attribute.locked]
+        return {j: self._impact(j, columns, rows, whole) for j in free}
 
     @cached_property
     def order(self) -> list[int]:
-        """The attributes in increasing order of Δclf − Δadv."""
-        return sorted(range(len(self.names)), key=lambda j: (self.impact[j].difference, j))
+        """The attributes that may change in increasing order of Δclf − Δadv."""
+        return sorted(self.impact, key=lambda j: (self.impact[j].difference, j))
 
-    def _impact(self, j: int, columns: list[Codes], rows: Any, whole: float) -> Impact:
-        others = [column for i, column in enumerate(columns) if i != j]
-        sizes = [size for i, size in enumerate(self.sizes) if i != j]
+    def _impact(self, j: int, columns: Mapping[int, Codes], rows: Any, whole: float) -> Impact:
+        others = [column for i, column in columns.items() if i != j]
+        sizes = [self.sizes[i] for i in columns if i != j]
         without = self._wrong(others, sizes, self.label[rows], self.n_classes, rows)
         share = self.shares.get(self.names[j], 0.0)
         if not share:
@@ -238,12 +249,17 @@ class _Search:
             columns, sizes = [np.zeros(len(truth), dtype=np.int64)], [1]
         inputs, cells = Inputs(np.stack(columns, axis=1), tuple(sizes), np.zeros((len(truth), 0))).distinct()
         learned = count_table(cells[~aside], truth[~aside], (len(inputs), n_values), records[~aside])
-        guess = Backoff().fit(inputs, [learned]).predict(inputs)[0].argmax(axis=1)
+        guess = most_likely(inputs, [learned])[0]
         return float(np.average(guess[cells[aside]] != truth[aside], weights=records[aside]))
 
 
 def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
-    """The bucket of each code (missing last, where it occurs) for 1, 2, … k buckets."""
+    """The bucket of each code (missing last) for 1, 2, … k buckets; a single step where the schema rules."""
+    size = coding.n_values + (coding.missing > 0)
+    if coding.attribute.locked:
+        return [np.arange(size)]
+    if coding.attribute.forbidden:
+        return [np.zeros(size, dtype=np.int64)]
     if isinstance(coding, NumberCoding):
         return _quantiles(coding, k)
     if not coding.attribute.has_order:
@@ -275,35 +291,37 @@ def _with_missing(coding: Coding, ladder: list[Codes]) -> list[Codes]:
 
 
 def _label_scores(data: CodedData, rows: npt.NDArray[np.bool_]) -> list[Floats]:
-    """For each attribute the weight of each of its codes in a logistic regression of the label on all attributes."""
+    """For each attribute the weight of each of its codes in a logistic regression of the label on all collected."""
     from scipy.sparse import csr_array, hstack
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     label = data.label[rows] if data.label is not None else np.zeros(0)
     codes, n = data.codes[rows], int(rows.sum())
-    if len(np.unique(label)) < 2:
+    if len(np.unique(label)) < 2 or all(c.attribute.forbidden for c in data.coder.codings):
         return [np.zeros(size) for size in data.coder.sizes]
     offsets = np.cumsum([0, *data.coder.sizes])
     hot = csr_array(
         (np.ones(codes.size), (codes + offsets[:-1]).ravel().astype(np.int64), np.arange(n + 1) * codes.shape[1]),
         shape=(n, int(offsets[-1])),
     )
-    is_number = np.repeat([isinstance(c, NumberCoding) for c in data.coder.codings], data.coder.sizes)
+    codings = data.coder.codings
+    hot_ones = [isinstance(c, CategoryCoding) and not c.attribute.forbidden for c in codings]
+    is_hot = np.repeat(hot_ones, data.coder.sizes)
     ranks = [
         np.append(middle_ranks(c), 0.5)[codes[:, j]]
-        for j, c in enumerate(data.coder.codings)
-        if isinstance(c, NumberCoding)
+        for j, c in enumerate(codings)
+        if isinstance(c, NumberCoding) and not c.attribute.forbidden
     ]
     plain = csr_array(np.stack(ranks, axis=1)) if ranks else csr_array((n, 0))
-    features = hstack([hot[:, ~is_number], plain], format="csr")
+    features = hstack([hot[:, is_hot], plain], format="csr")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the order of the weights settles long before their size
         model = LogisticRegression(max_iter=100, tol=1e-3).fit(
             features, label, sample_weight=None if data.weights is None else data.weights[rows]
         )
     weights = np.zeros((len(model.coef_), int(offsets[-1])))
-    weights[:, ~is_number] = model.coef_[:, : int((~is_number).sum())]
+    weights[:, is_hot] = model.coef_[:, : int(is_hot.sum())]
     return [_along_main_axis(weights[:, low:high]) for low, high in pairwise(offsets)]
 
 
@@ -312,4 +330,5 @@ def _along_main_axis(weights: Floats) -> Floats:
     if len(weights) == 1:
         return weights[0]
     centred = weights - weights.mean(axis=1, keepdims=True)
-    return np.asarray(np.linalg.svd(centred, full_matrices=False)[2][0])
+    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray(sizes[0] * axes[0])

@@ -19,8 +19,9 @@ BATCH = 256
 HIDDEN = 50
 RATE = 0.01  # times 0.1 every quarter of the training
 SLOWER = 0.1  # the rate of the scores of categories, so that classifier and adversary can follow
+PARTING = 400  # steps at the full rate in which values of a category can part: a short training must not be slower
 TEMPERATURE = (2.0, 0.5)  # at the start and at the end
-_STEPS = (50, 400)  # the fewest and the most batches of an epoch
+_STEPS = (50, 200)  # the fewest and the most batches of an epoch
 
 
 class NeuralMinimizer(Minimizer):
@@ -83,6 +84,8 @@ class NeuralMinimizer(Minimizer):
         if data.n_classes < 2:
             raise DataError("The label is constant: there is nothing to predict (1 class).")
         device = self._device(torch)
+        if all(data.schema[name].forbidden for name in data.coder.names):
+            return [[drop(coding) for coding in data.coder.codings] for _ in privacy]
         with single_thread(torch, device):
             training = Training(data, self, privacy, torch, device)
             training.run(self.epochs, self.progress)
@@ -91,8 +94,8 @@ class NeuralMinimizer(Minimizer):
     def _device(self, torch: Any) -> str:
         wanted = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
-            torch.empty(1, device=wanted)
-        except (RuntimeError, AssertionError, NotImplementedError):
+            torch.ones(1, device=wanted).cpu()
+        except (RuntimeError, AssertionError, NotImplementedError, TypeError):
             raise ParameterError(
                 f"The 'device' parameter of {type(self).__name__} names {wanted!r}, which PyTorch does not have here."
             ) from None
@@ -124,10 +127,11 @@ class Training:
 
     def run(self, epochs: int, progress: bool) -> None:
         """All epochs, or as many as there are before Ctrl-C."""
+        slower = float(np.clip(PARTING / (epochs * self.steps), SLOWER, 1))
         groups = [
             {"params": self.classifier.parameters, "slower": 1.0},
             {"params": self.soft.graded_parameters, "slower": 1.0, "betas": (0.0, 0.999)},
-            {"params": self.soft.free_parameters, "slower": SLOWER, "betas": (0.0, 0.999)},
+            {"params": self.soft.free_parameters, "slower": slower, "betas": (0.0, 0.999)},
         ]
         optimizer = self.torch.optim.Adam(groups, lr=RATE)
         start, end = TEMPERATURE
@@ -157,16 +161,30 @@ class Training:
         shape = (*found.shape[:2], self.soft.runs, self.soft.k)
         return found.view(shape).permute(2, 0, 1, 3).reshape(self.soft.runs, len(batch), self.width)
 
+    @property
+    def steps(self) -> int:
+        """The batches of an epoch."""
+        return int(np.clip(-(-len(self.data.codes) // BATCH), *_STEPS))
+
     def batches(self) -> Any:
         """The rows of one epoch's batches: all once, or drawn where they are very few or many, or stand for several."""
         n = len(self.data.codes)
-        size, steps = min(BATCH, n), int(np.clip(-(-n // BATCH), *_STEPS))
+        size, steps = min(BATCH, n), self.steps
         if self.data.weights is not None:
-            rows = self.random.choice(n, steps * size, p=self.data.weights / self.data.weights.sum())
-        else:
-            rounds = -(-steps * size // n)
-            rows = np.concatenate([self.random.permutation(n) for _ in range(rounds)])[: steps * size]
+            return self.drawn(steps * size).view(steps, size)
+        rounds = -(-steps * size // n)
+        rows = np.concatenate([self.random.permutation(n) for _ in range(rounds)])[: steps * size]
         return self.torch.from_numpy(rows.reshape(steps, size)).to(self.device)
+
+    def drawn(self, size: int) -> Any:
+        """Rows drawn by chance, each as often as the records it stands for."""
+        n, weights = len(self.data.codes), self.data.weights
+        rows = (
+            self.random.integers(0, n, size)
+            if weights is None
+            else self.random.choice(n, size, p=weights / weights.sum())
+        )
+        return self.torch.from_numpy(rows).to(self.device)
 
 
 class Perceptron:
@@ -219,7 +237,7 @@ class single_thread:
     """PyTorch on one thread: the matrices are small, and the result does not depend on how many cores there are."""
 
     def __init__(self, torch: Any, device: str) -> None:
-        self.torch, self.is_cpu = torch, device == "cpu"
+        self.torch, self.is_cpu = torch, torch.device(device).type == "cpu"
 
     def __enter__(self) -> None:
         self.before = self.torch.get_num_threads()

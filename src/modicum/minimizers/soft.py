@@ -44,7 +44,7 @@ class SoftBuckets:
     def __init__(
         self, codings: Sequence[Coding], k: int, runs: int, random: np.random.Generator, torch: Any, device: str
     ) -> None:
-        self.torch, self.k, self.runs = torch, k, runs
+        self.torch, self.k, self.runs, self._codings = torch, k, runs, codings
         self.sizes = [coding.n_values + (coding.missing > 0) for coding in codings]
         self.offsets = np.cumsum([0, *self.sizes])
         graded = [j for j, coding in enumerate(codings) if _is_graded(coding)]
@@ -54,22 +54,23 @@ class SoftBuckets:
         self._rank, self._share = (torch.from_numpy(x).to(device) for x in (self._rank, self._share))
         self._place = torch.from_numpy(self._place).to(device)
 
-        def drawn(*shape: int, scale: float = 1.0) -> Any:
-            values = random.standard_normal(shape).astype(np.float32) * scale
-            return torch.from_numpy(values).to(device).requires_grad_()
+        def drawn(*shape: int, scale: float = 1.0, run_axis: int = 0) -> Any:
+            # The same start for every run, so that a run does not depend on how many there are.
+            values = np.expand_dims(random.standard_normal(shape).astype(np.float32) * scale, run_axis)
+            return torch.from_numpy(np.repeat(values, runs, axis=run_axis)).to(device).requires_grad_()
 
         a = len(graded)
-        self._scores = drawn(len(self._free_rows), runs, k, scale=0.05)
+        self._scores = drawn(len(self._free_rows), k, scale=0.05, run_axis=1)
         self._common = torch.zeros((len(codings), runs, k), device=device)
         self._common[:, :, 0] = 1.0
         self._common.requires_grad_()
         owner = np.repeat(np.arange(len(codings)), [len(_free(coding)) for coding in codings])
         self._owner = torch.from_numpy(owner).to(device)
-        self._first, self._last = drawn(runs, a, 1, HIDDEN), drawn(runs, a, HIDDEN, 1, scale=HIDDEN**-0.25)
+        self._first, self._last = drawn(a, 1, HIDDEN), drawn(a, HIDDEN, 1, scale=HIDDEN**-0.25)
         self._scale, self._shift = (
             torch.full((runs, a, 1, n), 1.0, device=device).requires_grad_() for n in (HIDDEN, 1)
         )
-        self._bias, self._centre = drawn(runs, a, 1, HIDDEN), drawn(runs, a, 1, 1, scale=0.1)
+        self._bias, self._centre = drawn(a, 1, HIDDEN), drawn(a, 1, 1, scale=0.1)
         self._centres = ((2 * torch.arange(1, k + 1, device=device) - 1) / (2 * k)).float()
 
     @property
@@ -111,7 +112,11 @@ class SoftBuckets:
         """Each code's most likely bucket, one array per attribute: the limit of temperature zero."""
         with self.torch.no_grad():
             chosen = self.probabilities(0.5)[:, run].argmax(dim=1).cpu().numpy()
-        return [chosen[low:high] for low, high in pairwise(self.offsets)]
+        found = [chosen[low:high] for low, high in pairwise(self.offsets)]
+        for coding, own in zip(self._codings, found, strict=True):
+            graded = own[_graded(coding)]
+            own[_graded(coding)] = np.maximum.accumulate(graded)  # M rises but for rounding
+        return found
 
     def _positions(self, chosen: Sequence[Codes], device: str) -> Any:
         """The rows of some codes of each attribute, in the table of all codes."""

@@ -10,12 +10,13 @@ from markupsafe import Markup
 
 from modicum.attacks import SuiteResult
 from modicum.errors import ParameterError
-from modicum.evaluation import Judgement
+from modicum.evaluation import Choice, Judgement, Study
 from modicum.generalization.describe import percent
 from modicum.measures.certificate import confidence_text
-from modicum.reporting import attack_charts, charts
+from modicum.reporting import attack_charts, charts, study_charts
 from modicum.reporting.attack_summary import attack_summary
 from modicum.reporting.disclosure import at_least
+from modicum.reporting.study_summary import study_summary
 from modicum.reporting.summary import summary
 from modicum.reporting.svg import readable
 from modicum.table.replacing import replacing
@@ -47,7 +48,8 @@ class Report:
         )
         environment.filters |= {"percent": _percent, "number": _number, "interval": _interval, "share": _share}
         environment.filters |= {"confidence": confidence_text, "certified": at_least}
-        kind, drawn = ("attacks", _attack_charts) if self.content["modicum"] == "attacks" else ("report", _charts)
+        kind = self.content["modicum"]
+        drawn = {"attacks": _attack_charts, "study": _study_charts, "report": _charts}[kind]
         return environment.get_template(f"{kind}.html.j2").render(**self.content, **drawn(self.content))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -63,15 +65,17 @@ class Report:
         return json.dumps(self.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def report(judged: Judgement | SuiteResult, purpose: str | None = None) -> Report:
-    """The report of a judgement, or of what the adversaries found.
+def report(judged: Judgement | SuiteResult | Study, purpose: str | None = None, choice: Choice | None = None) -> Report:
+    """The report of a judgement, of what the adversaries found, or of a study.
 
     Parameters
     ----------
-    judged : Judgement or SuiteResult
-        What `md.judge` or `md.attacks.suite` returns.
+    judged : Judgement, SuiteResult or Study
+        What `md.judge`, `md.attacks.suite` or `md.study` returns.
     purpose : str, optional
         What the prediction is for, in the user's words.
+    choice : Choice, optional
+        Of a study only: what `study.choose` returned. The knee of the front where none is given.
 
     Examples
     --------
@@ -83,13 +87,29 @@ def report(judged: Judgement | SuiteResult, purpose: str | None = None) -> Repor
     >>> "<script" in page, page.startswith("<!DOCTYPE html>")
     (False, True)
     """
+    if isinstance(judged, Study):
+        _check_choice(judged, choice)
+        return Report(study_summary(judged, purpose, choice))
+    if choice is not None:
+        raise ParameterError(f"A choice belongs to the report of a study, not of a {type(judged).__name__}.")
     if isinstance(judged, SuiteResult):
         return Report(attack_summary(judged, purpose))
     if not isinstance(judged, Judgement):
         raise ParameterError(
-            f"A report is made of what `judge` or `attacks.suite` returns. Got {type(judged).__name__}."
+            f"A report is made of what `judge`, `attacks.suite` or `study` returns. Got {type(judged).__name__}."
         )
     return Report(summary(judged, purpose))
+
+
+def _check_choice(study: Study, choice: Any) -> None:
+    if choice is None:
+        return
+    if not isinstance(choice, Choice):
+        raise ParameterError(
+            f"The 'choice' parameter must be what `study.choose` returns. Got {type(choice).__name__} instead."
+        )
+    if choice.candidate.judged is None or choice.candidate not in study.of():
+        raise ParameterError("The 'choice' parameter must be a choice of the same study.")
 
 
 def _charts(content: dict[str, Any]) -> dict[str, Markup]:
@@ -108,6 +128,21 @@ def _attack_charts(content: dict[str, Any]) -> dict[str, Any]:
         "confident_chart": attack_charts.confident_chart(content["confident"]) if content["confident"] else "",
         "sizes_chart": attack_charts.sizes_chart(content["singling_out"]["sizes"]),
         "colours": attack_charts.COLOURS,
+    }
+
+
+def _study_charts(content: dict[str, Any]) -> dict[str, Any]:
+    chosen, sizes, later = content["chosen"], content["sizes"], content["later"]
+    return {
+        "front_chart": study_charts.front_chart(content),
+        "attributes_chart": study_charts.attributes_chart(content) if content["front"] else "",
+        "buckets_chart": charts.buckets_chart(chosen["attributes"]) if chosen else "",
+        "sizes_chart": study_charts.sizes_chart(content) if sizes else "",
+        "size_fronts_chart": study_charts.fronts_chart(sizes["series"], "Front for each training size")
+        if sizes
+        else "",
+        "later_chart": study_charts.fronts_chart(later, "The front on later records", marks=True) if later else "",
+        "colours": study_charts.PALETTE,
     }
 
 

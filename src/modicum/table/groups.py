@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 _FEW_CODES = 4096
+_MOST_PLACES = 4  # for each row, of a table of all combinations
 
 
 def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -30,7 +31,26 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
             size = int(key.max()) + 1
         key = key * width + column
         size *= width
-    return np.unique(key, return_inverse=True)[1]
+    if size > _MOST_PLACES * n:
+        return np.unique(key, return_inverse=True)[1]
+    there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
+    there[key] = True
+    return (np.cumsum(there) - 1)[key]
+
+
+def first_rows(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The first row of each group, for groups as `group_rows` numbers them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.groups import first_rows
+    >>> first_rows(np.array([1, 0, 1])).tolist()
+    [1, 0]
+    """
+    first = np.zeros(int(groups.max()) + 1 if len(groups) else 0, dtype=np.int64)
+    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)  # the last assignment, the first row, stays
+    return first
 
 
 def _narrow(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:

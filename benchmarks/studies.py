@@ -1,0 +1,91 @@
+"""What the study benchmarks share: one study of every minimizer, its figures, and what they say of PAT."""
+
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from common import ROOT
+
+import modicum as md
+from modicum.evaluation.study_result import Study, seeds_interval
+
+FOLDER = ROOT / "build" / "studies"
+SEEDS = 5
+
+
+def study_of(name: str, data: Any, **options: Any) -> Study:
+    """A study in a folder of its own; with --resume on the command line a killed one goes on."""
+    folder = FOLDER / name
+    if "--resume" not in sys.argv and not options.pop("again", False):
+        shutil.rmtree(folder, ignore_errors=True)
+    return md.study(data.X, data.y, schema=data.schema, folder=folder, **options)
+
+
+def compared(name: str, data: Any) -> dict:
+    """All minimizers on one dataset: the neural ones with one seed, the others with five; each one's front judged."""
+    start = time.perf_counter()
+    every = study_of(name, data, minimizers="all", seeds=1, fronts_of="each")
+    whole = study_of(name, data, minimizers="default", seeds=SEEDS, fronts_of="each", again=True)
+    found = {
+        "rows": len(data.X),
+        "attributes": data.X.shape[1],
+        "personal": len(data.schema.personal),
+        "limits": vars(every.limits[every.seed].test),
+        "minimizers": {m: _figures(m, every, whole) for m in every.minimizers},
+        "seconds": time.perf_counter() - start,
+        "skipped": every.skipped,
+    }
+    found["pat"] = _word_on_pat(found["minimizers"])
+    _show(name, found)
+    return found
+
+
+def _figures(minimizer: str, every: Study, whole: Study) -> dict:
+    volume = (whole if minimizer in whole.minimizers else every).hypervolume()[minimizer]
+    front = every.pareto(minimizer)
+    return {
+        "candidates": len(every.of(minimizer)),
+        "hypervolume_judged": every.hypervolume()[minimizer].judged,
+        "hypervolume_by_counts": volume.mean,
+        "hypervolume_interval": volume.interval,
+        "hypervolume_by_seed": volume.by_seed,
+        "reached": {f"+{step:g}": error for step, error in every.reached()[minimizer].items()},
+        "front": [[round(value, 5) for value in c.point("test")] for c in front],
+        "seconds": sum(c.seconds for c in every.of(minimizer)),
+    }
+
+
+def _word_on_pat(found: Mapping[str, dict]) -> str:
+    """Whether PAT's hypervolume is the largest, by the judges and by counts, and who is larger where it is not."""
+    words = []
+    for key, how in (("hypervolume_judged", "by the judges"), ("hypervolume_by_counts", "by counts")):
+        own = found["PrivacyTree"][key]
+        larger = {name: one[key] for name, one in found.items() if one[key] is not None and one[key] > own}
+        said = ", ".join(f"{name} has {value:.4f}" for name, value in larger.items()) or "the largest"
+        words.append(f"{how}: {own:.4f}, {said}")
+    return "; ".join(words)
+
+
+def _show(name: str, found: dict) -> None:
+    limits = found["limits"]
+    print(
+        f"{name}: raw error {limits['raw_error']:.4f}, majority {limits['majority_error']:.4f}, naive adversary "
+        f"{limits['naive_adversary']:.4f}; {found['seconds']:.0f} s"
+    )
+    for minimizer, one in found["minimizers"].items():
+        ends = one["hypervolume_interval"]
+        spread = "one seed" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}"
+        reached = ", ".join(f"{k} {'–' if v is None else format(v, '.4f')}" for k, v in one["reached"].items())
+        print(
+            f"  {minimizer}: hypervolume {one['hypervolume_judged']:.4f} judged, {one['hypervolume_by_counts']:.4f} by "
+            f"counts ({spread}); {reached}; {one['candidates']} candidates, {one['seconds']:.0f} s"
+        )
+    print(f"  PAT {found['pat']}", flush=True)
+
+
+def paired_interval(a: Mapping[int, float], b: Mapping[int, float]) -> tuple[float, tuple[float, float] | None]:
+    """The mean difference over seeds and its 95% interval."""
+    differences = [b[seed] - a[seed] for seed in a if seed in b]
+    return sum(differences) / len(differences), seeds_interval(differences)

@@ -1,0 +1,186 @@
+"""`modicum study`: every minimizer over its parameters, and the trade-off to choose from."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from modicum.cli.options import (
+    CategoryOption,
+    FileArgument,
+    IdentifierOption,
+    JsonOption,
+    LabelBinsOption,
+    LabelOption,
+    MinGroupOption,
+    MissingOption,
+    PersonalOption,
+    PersonOption,
+    ReportOption,
+    SchemaOption,
+    WeightOption,
+    check_places,
+    numbers,
+    out,
+    pairs,
+    read_task,
+)
+from modicum.cli.tables import printable
+
+Names = list[str] | None
+
+
+def study(
+    file: FileArgument,
+    label: LabelOption,
+    folder: Annotated[
+        Path,
+        typer.Option("--folder", help="Where results are kept; the same command goes on where a stopped one ended."),
+    ],
+    personal: PersonalOption = None,
+    identifier: IdentifierOption = None,
+    person: PersonOption = None,
+    category: CategoryOption = None,
+    schema: SchemaOption = None,
+    weight: WeightOption = None,
+    minimizers: Annotated[
+        str, typer.Option(help="default, all (with the neural ones; needs PyTorch), or names with commas.")
+    ] = "default",
+    seeds: Annotated[int, typer.Option(min=1, help="How many random splits; the first is chosen from.")] = 2,
+    train_size: Annotated[
+        Names, typer.Option(help="Also learn from these shares of the training part, such as 0.05,0.01.")
+    ] = None,
+    keep: Annotated[
+        float | None, typer.Option(help="Choose the most private that keeps this share of the raw model's skill.")
+    ] = None,
+    max_error: Annotated[float | None, typer.Option(help="Or: the most private with at most this error.")] = None,
+    knee: Annotated[bool, typer.Option("--knee", help="Or: the front's inflection point (the default).")] = False,
+    min_group: MinGroupOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the chosen generalization (JSON).")
+    ] = None,
+    report: ReportOption = None,
+    label_bins: LabelBinsOption = None,
+    confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
+    missing: MissingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Try every minimizer over its parameters, and choose from what they offer.
+
+    Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. Everything that is
+    finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
+    """
+    from modicum.cli.coarsening import coarsened, show_effect, summary
+    from modicum.cli.judging import split_for, write_report
+    from modicum.errors import StoppedWarning
+    from modicum.evaluation import study as run
+    from modicum.evaluation.study_result import check_target
+
+    knee = knee or (keep is None and max_error is None)
+    check_target(keep, max_error, knee)
+    check_places([file, *([schema] if schema else [])], output, report)
+    X, y, found = read_task(
+        file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
+    )
+    names: Any = minimizers if minimizers in ("default", "all") else [m.strip() for m in minimizers.split(",")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoppedWarning)  # it is said below
+        made = run(
+            X,
+            y,
+            schema=found,
+            weights=pairs(weight),
+            minimizers=names,
+            seeds=seeds,
+            train_sizes=[1.0] if train_size is None else numbers(train_size, "train-size"),
+            folder=folder,
+            confidence=confidence,
+            label_bins=label_bins,
+        )
+    if not made.is_whole:
+        out.print(f"Stopped after {len(made.candidates):,} candidates; run the same command to go on.", markup=False)
+        raise typer.Exit(130)
+    choice = made.choose(keep=keep, max_error=max_error, knee=knee)
+    content = made.report(choice=choice)
+    if report is not None:
+        write_report(content, report)
+    g, larger = choice.generalization, None
+    if min_group is not None:
+        parts = split_for(X, y, found.person, made.seed)
+        g, larger = coarsened(g, X, y, parts, min_group, weights=pairs(weight), label_bins=label_bins)
+    if output is not None:
+        g.save(output)
+    if as_json:
+        more = {} if larger is None else {"coarsened": summary(larger)}
+        typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
+        return
+    show_study(made, choice, out)
+    out.print()
+    if larger is not None and min_group is not None:
+        show_effect(larger, min_group, out)
+    if output is not None:
+        out.print(f"Written to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
+    if report is not None:
+        out.print(f"Report: {report} and {report.with_suffix('.json')}", markup=False)
+
+
+def show_study(made: Any, choice: Any, console: Console) -> None:
+    """The minimizers, the front and the choice, as tables on the terminal."""
+    limits = made.limits[made.seed].test
+    console.print(_minimizers(made))
+    console.print(
+        f"\nHypervolume: the share of the trade-off reached between raw data (error {limits.raw_error:.1%}, adversary 0%) "
+        f"and nothing collected ({limits.majority_error:.1%}, {limits.naive_adversary:.1%}); mean over "
+        f"{len(made.limits)} seeds, by counts.\n",
+        markup=False,
+    )
+    console.print(_front(made, choice))
+    chosen = choice.candidate
+    console.print(
+        printable(
+            f"\nChosen (*), {choice.why} on validation records: {chosen.name}. On test records: error "
+            f"{chosen.error:.1%} (raw data {limits.raw_error:.1%}), adversary's error {chosen.adversary_error:.1%} (naive "
+            f"guess {limits.naive_adversary:.1%}), skill kept {choice.skill_kept:.0%}."
+        )
+    )
+    for text in made.skipped:
+        console.print(printable(f"Not tried: {text}"))
+
+
+def _minimizers(made: Any) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("minimizer")
+    for title in ("candidates", "hypervolume", "95% interval", "+0.5%", "+1%", "+2%"):
+        table.add_column(title, justify="right", no_wrap=True)
+    reached = made.reached()
+    for name, volume in made.hypervolume().items():
+        ends = "–" if volume.interval is None else f"{volume.interval[0]:.3f} to {volume.interval[1]:.3f}"
+        errors = ["–" if error is None else f"{error:.1%}" for error in reached[name].values()]
+        table.add_row(name, str(len(made.of(name))), f"{volume.mean:.3f}", ends, *errors)
+    return table
+
+
+def _front(made: Any, choice: Any) -> Table:
+    from modicum.reporting.disclosure import few
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    table.add_column("on the front", overflow="fold")
+    for title in ("buckets", "attributes", "error", "adversary's error", "certified", "smallest group"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for c in made.pareto():
+        table.add_row(
+            "*" if c is choice.candidate or c == choice.candidate else "",
+            printable(c.name),
+            str(c.generalization.n_buckets),
+            str(len(c.generalization.needed)),
+            f"{c.error:.1%}",
+            f"{c.adversary_error:.1%}",
+            f"{c.certified_error:.1%}",
+            str(few(c.screened.smallest_group)),
+        )
+    return table
