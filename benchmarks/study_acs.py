@@ -1,4 +1,4 @@
-"""The paper's main experiment on ACS New York: fronts of all minimizers (papers/0 Figures 4, 11), and Figures 8, 10, 12, 13.
+"""The paper's main experiment on ACS New York: fronts of all minimizers (papers/0 Figure 4), Figures 8, 10, 12 and 13.
 
     python benchmarks/study_acs.py [--resume]
 
@@ -34,7 +34,9 @@ def training_sizes(data: md.datasets.Dataset) -> dict:
         f"below 5%: {'ok' if width < 0.05 * whole.mean else 'MISSED'})"
     )
     return {
-        "sizes": {f"{size:g}": {"mean": v.mean, "interval": v.interval, "by_seed": v.by_seed} for size, v in volumes.items()},
+        "sizes": {
+            f"{size:g}": {"mean": v.mean, "interval": v.interval, "by_seed": v.by_seed} for size, v in volumes.items()
+        },
         "difference_at_5%": differs,
         "difference_interval": ends,
         "interval_half_width": width,
@@ -54,7 +56,9 @@ def one_attribute(data: md.datasets.Dataset) -> dict:
             alone = study_of(f"only-{name}-{minimizer}", only, minimizers=[minimizer], seeds=1)
             volumes = [_volume_about(name, study) for study in (everything, alone)]
             found[f"{minimizer} {name}"] = {"all": volumes[0], "alone": volumes[1]}
-            print(f"protecting {name}, {minimizer}: hypervolume about it {volumes[0]:.4f} with all, {volumes[1]:.4f} alone")
+            print(
+                f"protecting {name}, {minimizer}: hypervolume about it {volumes[0]:.4f} with all, {volumes[1]:.4f} alone"
+            )
     return found
 
 
@@ -79,11 +83,12 @@ def selection_scores(data: md.datasets.Dataset) -> dict:
     limits = found.limits[found.seed].test
     volumes, sets = {}, {}
     for score in scores:
-        own = [c for c in found.of() if c.parameters["score"] == score]
         # A set of attributes that an earlier score has kept as well is one candidate; it counts for both.
-        others = [c for c in found.of() if c not in own and c.parameters["keep"] not in [o.parameters["keep"] for o in own]]
-        volumes[score] = hypervolume([c.point("test", judged=False) for c in own + others], limits)
-        sets[score] = {c.parameters["keep"]: c.generalization.needed for c in own + others}
+        own = {c.parameters["keep"]: c for c in found.of()} | {
+            c.parameters["keep"]: c for c in found.of() if c.parameters["score"] == score
+        }
+        volumes[score] = hypervolume([c.point("test", judged=False) for c in own.values()], limits)
+        sets[score] = {keep: c.generalization.needed for keep, c in own.items()}
     for score, volume in volumes.items():
         print(f"feature selection by {score}, income: hypervolume {volume:.4f}")
     return {"hypervolume": volumes, "kept": sets}

@@ -133,9 +133,9 @@ def show_study(made: Any, choice: Any, console: Console) -> None:
     limits = made.limits[made.seed].test
     console.print(_minimizers(made))
     console.print(
-        f"\nHypervolume: the share of the trade-off reached between raw data (error {limits.raw_error:.1%}, adversary 0%) "
-        f"and nothing collected ({limits.majority_error:.1%}, {limits.naive_adversary:.1%}); mean over "
-        f"{len(made.limits)} seeds, by counts.\n",
+        f"\nHypervolume: the share of the trade-off reached between raw data (error {limits.raw_error:.1%}, adversary "
+        f"0%) and nothing collected ({limits.majority_error:.1%}, {limits.naive_adversary:.1%}), by counts, mean over "
+        f"{len(made.limits)} seeds. +1%: the adversary's error reached at a point above raw data's error.\n",
         markup=False,
     )
     console.print(_front(made, choice))
@@ -143,8 +143,8 @@ def show_study(made: Any, choice: Any, console: Console) -> None:
     console.print(
         printable(
             f"\nChosen (*), {choice.why} on validation records: {chosen.name}. On test records: error "
-            f"{chosen.error:.1%} (raw data {limits.raw_error:.1%}), adversary's error {chosen.adversary_error:.1%} (naive "
-            f"guess {limits.naive_adversary:.1%}), skill kept {choice.skill_kept:.0%}."
+            f"{chosen.error:.1%} (raw data {limits.raw_error:.1%}), adversary's error {chosen.adversary_error:.1%} "
+            f"(naive guess {limits.naive_adversary:.1%}), skill kept {choice.skill_kept:.0%}."
         )
     )
     for text in made.skipped:

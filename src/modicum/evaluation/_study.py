@@ -245,7 +245,7 @@ class _Work:
             content = self.store.get(f"{self._later_key(name)}-{_digest(candidate.artifact)}")
             if content is not None:
                 points.append((candidate, _with_judged(candidate, content).point("test")))
-        return None if limits is None else Later(_limits_from(limits).test, points)
+        return None if limits is None else Later(_limits_from(limits).test, limits["people"]["test"], points)
 
     @cached_property
     def _all(self) -> list[Candidate]:
@@ -334,8 +334,13 @@ def _judged(artifact: dict[str, Any], data: _Lazy, confidence: float) -> dict[st
 def _limits(data: _Lazy) -> dict[str, Any]:
     """The two limits of generalization on the validation and the test part."""
     known = data.value
-    found: dict[str, Any] = {"log_losses": {}, "margin": _margin_at_one(known)}
     parts = {"validation": known.parts.validation, "test": known.parts.test}
+    found: dict[str, Any] = {
+        "log_losses": {},
+        "margin": _margin_at_one(known),
+        "naive": known.naive_errors(known.parts.test),
+        "people": {part: known.people_in(rows) for part, rows in parts.items()},
+    }
     for (part, rows), raw, majority in zip(parts.items(), known.raw_model(), known.majority(), strict=True):
         found[part] = asdict(limits_of(raw, majority, known.naive_adversary(rows)))
         found["log_losses"][part] = [raw.log_loss(), majority.log_loss()]
@@ -374,6 +379,8 @@ def _limits_from(content: dict[str, Any]) -> SeedLimits:
         validation=fronts.Limits(**content["validation"]),
         test=fronts.Limits(**content["test"]),
         log_losses={part: (pair[0], pair[1]) for part, pair in content["log_losses"].items()},
+        naive=content["naive"],
+        people=content["people"],
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from modicum.errors import ParameterError
+
 Points = npt.NDArray[np.float64]  # one row per candidate: classifier error, adversary error
 
 
@@ -35,7 +37,7 @@ def on_front(points: Any) -> npt.NDArray[np.bool_]:
     chosen = np.zeros(len(found), dtype=bool)
     best = -np.inf
     for i in np.lexsort((-found[:, 1], found[:, 0])):  # by classifier error, the most private first
-        if found[i, 1] > best:
+        if found[i, 1] > best and found[i, 0] == found[i, 0]:  # an error that is no number is on no front
             chosen[i], best = True, found[i, 1]
     return chosen
 
@@ -92,6 +94,8 @@ def knee(points: Any) -> int:
     """
     found = _points(points)
     front = np.flatnonzero(on_front(found))
+    if not len(front):
+        raise ParameterError("A knee needs at least one candidate.")
     low, high = found[front].min(axis=0), found[front].max(axis=0)
     scaled = (found[front] - low) / np.where(high > low, high - low, 1.0)
     return int(front[np.argmax(scaled[:, 1] - scaled[:, 0])])

@@ -135,10 +135,17 @@ class SeedData:
         ]
         return found[0], found[1]
 
+    def naive_errors(self, rows: Codes) -> dict[str, float]:
+        """Attribute → the error of always guessing the training part's most frequent value."""
+        return {name: float(np.mean(self.values[name][rows] != guess)) for name, guess in self.naive.items()}
+
     def naive_adversary(self, rows: Codes) -> float:
-        """The weighted mean error of guessing the most frequent values."""
-        wrong = {name: np.mean(self.values[name][rows] != guess) for name, guess in self.naive.items()}
-        return float(sum(self.whole.weights[name] * error for name, error in wrong.items()))
+        """The weighted mean of these errors."""
+        return sum(self.whole.weights[name] * error for name, error in self.naive_errors(rows).items())
+
+    def people_in(self, rows: Codes) -> int:
+        """How many people some records are of; without a person column each record is a person."""
+        return len(rows) if self.whole.persons is None else len(np.unique(self.whole.persons[rows]))
 
 
 def limits_of(raw: Predictions, majority: Predictions, naive: float) -> Limits:

@@ -138,11 +138,21 @@ class Volume:
 
 @dataclass(frozen=True)
 class SeedLimits:
-    """The limit points of one seed's validation and test part, with log-losses of the raw model and majority guess."""
+    """The limit points of one seed's parts, and what else candidates are compared to there.
+
+    Attributes
+    ----------
+    validation, test : the two limits of generalization
+    log_losses : part → log-loss of the raw model and of the majority guess
+    naive : personal attribute → the naive guess's error on the test part
+    people : part → how many people it has
+    """
 
     validation: Limits
     test: Limits
-    log_losses: dict[str, tuple[float, float]]  # part → raw model, majority guess
+    log_losses: dict[str, tuple[float, float]]
+    naive: dict[str, float]
+    people: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -156,9 +166,11 @@ class Later:
     ----------
     limits : the two limits of generalization there
     points : each candidate of the front with its classifier error and weighted mean adversary error
+    people : how many people it was tested on
     """
 
     limits: Limits
+    people: int
     points: list[tuple[Candidate, tuple[float, float]]]
 
 

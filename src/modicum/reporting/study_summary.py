@@ -20,7 +20,6 @@ from modicum.table.values import plain
 
 MOST_LINES = 12  # attributes in one chart
 MOST_ASKED, MOST_LETTERS = 12, 90  # of a generalization in a few words
-TEST, VALIDATION = 0.3, 0.1  # shares of the records (papers/0 §8)
 
 Line = list[list[float]]  # points from left to right
 
@@ -64,7 +63,7 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
         "points": _points(study, front, choice, n),
         "front": [_front_row(study, c, choice, n) for c in front],
         "front_line": _best_so_far([_point(c, n, True) for c in front]),
-        "personal": _personal(front, study.weights, n),
+        "personal": _personal(study, front, n),
         "sizes": _fronts_of_sizes(study, choice, n) if len(study.train_sizes) > 1 else None,
         "later": _later(study, front, n) if study.later else None,
         "chosen": chosen,
@@ -79,9 +78,8 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
 
 
 def _people(study: Study) -> int:
-    """How many people the test records are of, as the judges counted them."""
-    judged = next((c.judged for c in study.candidates if c.judged is not None), None)
-    return round(TEST * study.settings["records"]) if judged is None else judged.certificate["persons"]
+    """How many people the test records of the first seed are of."""
+    return study.limits[study.seed].people["test"]
 
 
 def _unit(study: Study) -> str:
@@ -150,7 +148,7 @@ def _shortened(words: str) -> str:
 
 def _front_row(study: Study, c: Candidate, choice: Choice | None, n: int) -> dict[str, Any]:
     assert c.judged is not None
-    people = max(1, round(n * VALIDATION / TEST))
+    people = study.limits[study.seed].people["validation"]
     return _row(c, n) | {
         "error_interval": outward(c.judged.error_interval, n),
         "adversary_interval": outward(c.judged.adversary_interval, n),
@@ -161,13 +159,13 @@ def _front_row(study: Study, c: Candidate, choice: Choice | None, n: int) -> dic
     }
 
 
-def _personal(front: Sequence[Candidate], weights: dict[str, float], n: int) -> list[dict[str, Any]]:
+def _personal(study: Study, front: Sequence[Candidate], n: int) -> list[dict[str, Any]]:
     """Each personal attribute over the front, those with the largest change first."""
     found: list[dict[str, Any]] = []
-    for name, weight in weights.items():
+    for name, weight in study.weights.items():
         errors = [tens(c.judged.test.risk[name], n) for c in front if c.judged is not None]
         if errors:
-            naive = next(1 - tens(c.judged.certificate["naive"][name], n) for c in front if c.judged is not None)
+            naive = tens(study.limits[study.seed].naive[name], n)
             low, high = min(errors), max(errors)
             found.append({"name": name, "weight": weight, "naive": naive, "lowest": low, "highest": high})
     found.sort(key=lambda a: a["lowest"] - a["highest"])
@@ -250,7 +248,7 @@ def _fronts_of_sizes(study: Study, choice: Choice | None, n: int) -> dict[str, A
 
 
 def _later(study: Study, front: Sequence[Candidate], n: int) -> list[dict[str, Any]]:
-    """The front in the study, then on other records; how many those are is not known, so 3 digits."""
+    """The front in the study, then on other records."""
     ends = study.limits[study.seed].test
     nothing = _nothing(ends, n)
     first = {
@@ -263,10 +261,10 @@ def _later(study: Study, front: Sequence[Candidate], n: int) -> list[dict[str, A
     return [first] + [
         {
             "name": str(name),
-            "raw_error": round(later.limits.raw_error, 3),
-            "majority_error": round(later.limits.majority_error, 3),
-            "naive": round(later.limits.naive_adversary, 3),
-            "points": sorted([round(x, 3), round(y, 3)] for _, (x, y) in later.points),
+            "raw_error": tens(later.limits.raw_error, later.people),
+            "majority_error": tens(later.limits.majority_error, later.people),
+            "naive": tens(later.limits.naive_adversary, later.people),
+            "points": sorted([tens(x, later.people), tens(y, later.people)] for _, (x, y) in later.points),
         }
         for name, later in study.later.items()
     ]
@@ -289,27 +287,24 @@ def _chosen(study: Study, choice: Choice, n: int) -> dict[str, Any]:
         "skill_kept": round(choice.skill_kept, 4),
         "certificate": certificate,
         "attributes": [
-            _attribute(line, c, certificate["bounds"], study.settings["values"], n)
-            for line in c.generalization.describe().attributes
+            _attribute(line, c, certificate["bounds"], study, n) for line in c.generalization.describe().attributes
         ],
     }
 
 
-def _attribute(
-    line: AttributeLine, c: Candidate, bounds: dict[str, float], values: dict[str, int], n: int
-) -> dict[str, Any]:
+def _attribute(line: AttributeLine, c: Candidate, bounds: dict[str, float], study: Study, n: int) -> dict[str, Any]:
     assert c.judged is not None
-    risk, naive = c.judged.test.risk.get(line.name), c.judged.certificate["naive"].get(line.name)
+    risk, naive = c.judged.test.risk.get(line.name), study.limits[c.seed].naive.get(line.name)
     return {
         "name": line.name,
         "personal": risk is not None,
         "decision": line.action,
         "n_buckets": line.n_buckets,
-        "values": values.get(line.name, 0),
+        "values": study.settings["values"].get(line.name, 0),
         "buckets": [" or ".join([b.label, *b.takes]) for b in line.buckets],
         "adversary_error": None if risk is None else tens(risk, n),
         "adversary_interval": None if risk is None else outward(c.judged.risk_intervals[line.name], n),
-        "naive_error": None if naive is None else 1 - tens(naive, n),
+        "naive_error": None if naive is None else tens(naive, n),
         "certified_error": None if risk is None else 1 - bounds[line.name],
     }
 

@@ -1,0 +1,233 @@
+"""The page of a study: the same numbers as its data, what was chosen and why, safe to open, and no few people told."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_reporting import HOSTILE, Reader, _numbers
+
+import modicum as md
+from modicum.evaluation.study_result import Later, Study
+from modicum.reporting import study_charts
+from modicum.reporting.study_words import comparison
+
+GRIDS = {"PrivacyTree": {"privacy": [0.2, 0.6], "max_leaves": [4, 8]}, "Uniform": {"buckets": [2, 3]}}
+
+
+@pytest.fixture(scope="module")
+def found() -> Study:
+    adult = md.datasets.load_adult()
+    options = {"grids": GRIDS, "minimizers": list(GRIDS), "seeds": 2, "train_sizes": (1.0, 0.3), "progress": False}
+    X, y = adult.X[:4_000], adult.y[:4_000]
+    return md.study(X, y, schema=adult.schema, personal=["sex", "race", "age"], fronts_of="each", **options)
+
+
+@pytest.fixture(scope="module")
+def page(found) -> str:
+    return md.report(found, "Help <people>").to_html()
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Study:
+    random = np.random.default_rng(0)
+    n = 1_500
+    X = pd.DataFrame(
+        {
+            HOSTILE: random.choice([HOSTILE, "b", "\x1b[31mc"], n),
+            "age": random.integers(18, 80, n),
+            "rare": np.where(np.arange(n) % 300 == 3, "rare", "usual"),
+        }
+    )
+    label = np.where((X["age"] > 50) ^ (random.random(n) < 0.1) ^ (X[HOSTILE] == "b"), HOSTILE, "no")
+    schema = md.Schema.infer(X).replace("rare", locked=True).replace(HOSTILE, locked=True)
+    grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [4], "min_leaf": [20]}}
+    options = {"grids": grids, "minimizers": ["PrivacyTree"], "seeds": 1, "progress": False}
+    return md.study(X, pd.Series(label, name=HOSTILE), schema=schema, **options)
+
+
+def test_it_is_safe_to_open(page, hostile):
+    odd = md.report(replace(hostile, skipped=[HOSTILE]), HOSTILE).to_html()
+    for text in (page, odd):
+        reader = Reader(text)
+        assert not {"script", "img"} & set(reader.tags)
+        assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href")]
+        assert "<script" not in text
+        assert "\x1b" not in text
+        assert "Content-Security-Policy" in text
+    assert any(HOSTILE in text for text in Reader(odd).text)
+
+
+def test_every_number_of_the_tables_is_in_the_data(found, page):
+    content = md.report(found).to_dict()
+    numbers = list(_numbers(content))
+    shown = set()
+    for table in re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL):
+        for cell in re.findall(r'<td class="n">(.*?)</td>', table, re.DOTALL):
+            shown |= set(re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"<[^>]+>|&lt; 10", " ", cell)))
+    known = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1)}
+    known |= {f"{np.floor(1000 * value + 1e-9) / 1000:.1%}" for value in numbers}  # certified: rounded down
+    known |= {f"{100 * size:g}%" for size in content["train_sizes"]}
+    known |= {f"{value:.{digits}f}" for value in numbers for digits in (1, 3)} | {f"{value:,}" for value in numbers}
+    assert len(shown) > 40
+    assert shown <= known, shown - known
+
+
+def test_the_decision_says_what_was_compared_and_chosen_against_both_baselines(found):
+    content = md.report(found).to_dict()
+    chosen, decision = content["chosen"], content["decision"]
+    assert content["modicum"] == "study"
+    for words in ("2 minimizers (PrivacyTree, Uniform)", "4,000 records", "2 random splits", chosen["name"]):
+        assert words in decision
+    assert "inflection" in decision
+    assert f"{chosen['needed']} of 12 attributes" in decision
+    ends = content["raw_data"]["error"], content["nothing_collected"]["error"], chosen["adversary_error"]
+    assert all(f"{value:.1%}" in decision for value in ends)
+    assert "0% on raw data" in decision
+    low, high = chosen["adversary_interval"]
+    assert low <= chosen["adversary_error"] <= high
+    assert chosen["certificate"]["mean_error"] <= found.choose(knee=True).candidate.adversary_error
+    assert any("no adversary" in sentence for sentence in chosen["certificate"]["sentences"])
+
+
+def test_another_choice_is_reported(found):
+    private = found.choose(max_error=1.0)
+    content = md.report(found, choice=private).to_dict()
+    assert content["chosen"]["name"] == private.candidate.name
+    assert "the most private" in content["decision"]
+    assert [row["name"] for row in content["front"] if row["chosen"]] == [private.candidate.name]
+
+
+def test_the_chosen_one_is_ringed_and_titles_name_the_buckets(found, page):
+    assert page.count('class="chosen"') == 1
+    titles = re.findall(r"<g><title>(.*?)</title>", page, re.DOTALL)
+    chosen = md.report(found).to_dict()["chosen"]
+    own = next(title for title in titles if title.startswith(chosen["name"]))
+    first = next(a for a in chosen["attributes"] if a["decision"] == "coarsened")
+    assert f"{first['name']}: {first['buckets'][0]}" in own
+    assert "smallest group" in own
+
+
+def test_every_candidate_of_the_first_split_is_drawn_with_both_limits(found, page):
+    content = md.report(found).to_dict()
+    assert len(content["points"]) == len(found.of())
+    assert page.count("<polygon") == 2  # stars
+    for minimizer in content["minimizers"]:
+        heights = [y for _, y in minimizer["line"]]
+        assert heights == sorted(heights)
+        assert minimizer["name"] in page
+
+
+def test_figures_that_the_study_cannot_fill_are_left_out(found, hostile):
+    page = md.report(found).to_html()
+    assert "How many records it takes" in page
+    assert "On later records" not in page
+    small = md.report(hostile).to_html()
+    assert "How many records it takes" not in small
+    assert "Minimizer by minimizer" in small
+
+
+def test_later_records_are_drawn_beside_the_study(found):
+    limits = found.limits[found.seed].test
+    points = [(c, (c.error + 0.01, c.adversary_error - 0.01)) for c in found.pareto()]
+    later = {HOSTILE: Later(limits, 1_200, points), "2016": Later(limits, 1_200, [])}
+    made = md.report(replace(found, later=later))
+    page, content = made.to_html(), made.to_dict()
+    assert [period["name"] for period in content["later"]] == ["in the study", HOSTILE, "2016"]
+    assert "On later records" in page
+    assert "script" not in Reader(page).tags
+
+
+def test_a_study_without_a_front_chooses_nothing_and_says_so(found):
+    bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates], is_whole=False)
+    made = md.report(bare)
+    page, content = made.to_html(), made.to_dict()
+    assert content["chosen"] is None
+    assert "none is chosen" in content["decision"]
+    assert any("stopped early" in warning for warning in content["warnings"])
+    assert "What the chosen one asks" not in page
+    assert all(minimizer["line"] for minimizer in content["minimizers"])  # by counts
+    empty = md.report(replace(found, candidates=[])).to_html()
+    assert "none is chosen" in empty
+
+
+def test_counts_under_ten_are_hidden_on_the_page_and_in_the_data(hostile):
+    assert hostile.choose(knee=True).candidate.screened.smallest_group < 10
+    made = md.report(hostile)
+    content = made.to_dict()
+    assert content["chosen"]["smallest_group"] == "< 10"
+    assert {p["smallest_group"] for p in content["points"]} == {"< 10"}
+    assert "smallest group &lt; 10" in made.to_html()
+    n = content["test_people"]
+    shares = [share for row in content["front"] for share in (row["error"], *row["risks"].values())]
+    for share in [*shares, *(a["certified_error"] or 0 for a in content["chosen"]["attributes"])]:
+        assert share * n / 10 == pytest.approx(round(share * n / 10), abs=1e-6)
+
+
+def test_no_winner_is_claimed_where_intervals_overlap(found):
+    def content(*intervals):
+        rows = [{"name": str(i), "hypervolume": {"mean": 1 - i / 10, "interval": e}} for i, e in enumerate(intervals)]
+        return {"minimizers": rows}
+
+    assert "none is called the best" in comparison(content([0.8, 1.0], [0.7, 0.85]))
+    assert "none is called the best" in comparison(content(None, None))
+    assert "reaches the most" in comparison(content([0.95, 1.0], [0.7, 0.85]))
+    assert comparison(content([0.8, 1.0])) is None
+    for minimizer in md.report(found).to_dict()["minimizers"]:
+        low, high = minimizer["hypervolume"]["interval"]
+        assert 0 <= low <= minimizer["hypervolume"]["mean"] <= high <= 1
+
+
+def test_where_one_front_was_judged_the_minimizers_lines_are_by_counts(found):
+    judged = {id(c) for c in found.pareto()}
+    own = [c if id(c) in judged else replace(c, judged=None) for c in found.candidates]
+    made = md.report(replace(found, candidates=own, settings=found.settings | {"fronts_of": "all"}))
+    page, content = made.to_html(), made.to_dict()
+    assert all(minimizer["hypervolume"]["judged"] is None for minimizer in content["minimizers"])
+    assert all(minimizer["line"] for minimizer in content["minimizers"])
+    assert "as judged" in page
+    assert page.count(" (by counts)\n") == len(content["points"])
+
+
+def test_a_hundred_attributes_and_a_long_front_stay_readable():
+    names = [f"attribute {i}" for i in range(100)]
+    front = [
+        {"error": 0.1 + i / 1000, "adversary_error": 0.3, "risks": {name: min(1, 0.3 + i / 400) for name in names}}
+        for i in range(120)
+    ]
+    personal = [{"name": n, "naive": 0.6, "highest": 0.6, "lowest": 0.3, "drawn": i < 12} for i, n in enumerate(names)]
+    drawn = study_charts.attributes_chart({"front": front, "personal": personal})
+    labels = re.findall(r'y="([\d.]+)"[^>]*>attribute \d+<title>', drawn)
+    assert len(labels) == 12
+    heights = sorted(float(y) for y in labels)
+    assert min(np.diff(heights)) >= study_charts.LABEL - 0.2
+    one = study_charts.attributes_chart({"front": front[:1], "personal": personal})
+    assert 'role="img"' in one
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1461, 0.2439), (0, 0.517), (0.3, 0.3001), (0, 1), (0.05, 0.93)])
+def test_axes_have_round_numbers(low, high):
+    found = study_charts.ticks(low, high)
+    assert 2 <= len(found) <= 9
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
+    step = (found[1] - found[0]) / 10 ** np.floor(np.log10(found[1] - found[0]) + 1e-9)
+    assert min(abs(step - nice) for nice in (1, 2, 5)) < 1e-6
+
+
+def test_it_is_saved_as_page_and_data(found, tmp_path):
+    made = found.report("why")
+    made.save(tmp_path / "study.html")
+    made.save(tmp_path / "study.json")
+    assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == made.to_dict()
+    assert (tmp_path / "study.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_strange_choice_is_refused(found, hostile):
+    with pytest.raises(md.errors.ParameterError, match="'choice' parameter must be what"):
+        md.report(found, choice=found.pareto()[0])
+    with pytest.raises(md.errors.ParameterError, match="of the same study"):
+        md.report(found, choice=hostile.choose(knee=True))
+    with pytest.raises(md.errors.ParameterError, match="`study` returns"):
+        md.report("a study")
