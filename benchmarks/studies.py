@@ -1,12 +1,13 @@
 """What the study benchmarks share: one study of every minimizer, its figures, and what they say of PAT."""
 
+import json
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from common import ROOT
+from common import RESULTS, ROOT, machine, write
 
 import modicum as md
 from modicum.evaluation.study_result import Study, seeds_interval
@@ -15,12 +16,24 @@ FOLDER = ROOT / "build" / "studies"
 SEEDS = 5
 
 
+def run_sections(name: str, sections: Mapping[str, Callable[[], dict]]) -> None:
+    """The sections named on the command line, or all; each is written as it is finished, with its commit."""
+    path = RESULTS / f"{name}.json"
+    asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    found = json.loads(path.read_text())["figures"] if asked and path.exists() else {}
+    for section in asked or sections:
+        found[section] = sections[section]() | {"commit": machine()["commit"]}
+        write(name, found)
+
+
 def study_of(name: str, data: Any, **options: Any) -> Study:
     """A study in a folder of its own; with --resume on the command line a killed one goes on."""
     folder = FOLDER / name
     if "--resume" not in sys.argv and not options.pop("again", False):
         shutil.rmtree(folder, ignore_errors=True)
-    return md.study(data.X, data.y, schema=data.schema, folder=folder, **options)
+    # A household's or patient's rows stay on one side of every split.
+    X = data.X if data.persons is None else data.X.assign(**{data.schema.person: data.persons})
+    return md.study(X, data.y, schema=data.schema, folder=folder, **options)
 
 
 def compared(name: str, data: Any) -> dict:
