@@ -46,6 +46,7 @@ def compared(name: str, data: Any) -> dict:
         "attributes": data.X.shape[1],
         "personal": len(data.schema.personal),
         "limits": vars(every.limits[every.seed].test),
+        "raw_data_barely_predicts": every.is_weak,
         "minimizers": {m: _figures(m, every, whole) for m in every.minimizers},
         "seconds": time.perf_counter() - start,
         "skipped": every.skipped,
@@ -56,7 +57,8 @@ def compared(name: str, data: Any) -> dict:
 
 
 def _figures(minimizer: str, every: Study, whole: Study) -> dict:
-    volume = (whole if minimizer in whole.minimizers else every).hypervolume()[minimizer]
+    widest = whole if minimizer in whole.minimizers else every
+    volume, in_loss = (widest.hypervolume(utility=utility)[minimizer] for utility in ("error", "log_loss"))
     front = every.pareto(minimizer)
     return {
         "candidates": len(every.of(minimizer)),
@@ -64,6 +66,8 @@ def _figures(minimizer: str, every: Study, whole: Study) -> dict:
         "hypervolume_by_counts": volume.mean,
         "hypervolume_interval": volume.interval,
         "hypervolume_by_seed": volume.by_seed,
+        "hypervolume_in_log_loss": in_loss.mean,
+        "hypervolume_in_log_loss_interval": in_loss.interval,
         "reached": {f"+{step:g}": error for step, error in every.reached()[minimizer].items()},
         "front": [[round(value, 5) for value in c.point("test")] for c in front],
         "seconds": sum(c.seconds for c in every.of(minimizer)),
@@ -73,7 +77,12 @@ def _figures(minimizer: str, every: Study, whole: Study) -> dict:
 def _word_on_pat(found: Mapping[str, dict]) -> str:
     """Whether PAT's hypervolume is the largest, by the judges and by counts, and who is larger where it is not."""
     words = []
-    for key, how in (("hypervolume_judged", "by the judges"), ("hypervolume_by_counts", "by counts")):
+    measures = {
+        "hypervolume_judged": "by the judges",
+        "hypervolume_by_counts": "by counts",
+        "hypervolume_in_log_loss": "in log-loss, by counts",
+    }
+    for key, how in measures.items():
         own = found["PrivacyTree"][key]
         larger = {name: one[key] for name, one in found.items() if one[key] is not None and one[key] > own}
         said = ", ".join(f"{name} has {value:.4f}" for name, value in larger.items()) or "the largest"
@@ -93,7 +102,8 @@ def _show(name: str, found: dict) -> None:
         reached = ", ".join(f"{k} {'–' if v is None else format(v, '.4f')}" for k, v in one["reached"].items())
         print(
             f"  {minimizer}: hypervolume {one['hypervolume_judged']:.4f} judged, {one['hypervolume_by_counts']:.4f} by "
-            f"counts ({spread}); {reached}; {one['candidates']} candidates, {one['seconds']:.0f} s"
+            f"counts ({spread}), {one['hypervolume_in_log_loss']:.4f} in log-loss; {reached}; {one['candidates']} "
+            f"candidates, {one['seconds']:.0f} s"
         )
     print(f"  PAT {found['pat']}", flush=True)
 

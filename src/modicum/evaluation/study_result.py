@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.evaluation import front as fronts
-from modicum.evaluation._utility import skill_kept
+from modicum.evaluation._utility import WEAK, skill_kept
 from modicum.evaluation.front import Limits
 from modicum.evaluation.judges import Judged
 from modicum.evaluation.screening import PartScores, Screened
@@ -65,10 +65,10 @@ class Candidate:
         found: PartScores = getattr(source, part)
         return found
 
-    def point(self, part: str, judged: bool = True) -> tuple[float, float]:
-        """Classifier error and weighted mean adversary error."""
+    def point(self, part: str, judged: bool = True, utility: str = "error") -> tuple[float, float]:
+        """Classifier error (or its log-loss) and weighted mean adversary error."""
         scores = self.scores(part, judged)
-        return scores.error, float(sum(self.weights[name] * error for name, error in scores.risk.items()))
+        return getattr(scores, utility), float(sum(self.weights[name] * error for name, error in scores.risk.items()))
 
     @property
     def error(self) -> float:
@@ -263,8 +263,11 @@ class Study:
         raw, majority = self.limits[candidate.seed].log_losses[part]
         return skill_kept(candidate.scores(part).log_loss, raw, majority)
 
-    def hypervolume(self, train_size: float = 1.0) -> dict[str, Volume]:
+    def hypervolume(self, train_size: float = 1.0, utility: str = "error") -> dict[str, Volume]:
         """Minimizer → the share of the trade-off that it reaches on test records; its front is chosen on validation.
+
+        With `utility="log_loss"` the classifier's log-loss takes the place of its error: where one class rules, even
+        the model on raw data has hardly a lower error than the majority guess, and the error tells nothing.
 
         Examples
         --------
@@ -278,7 +281,9 @@ class Study:
         >>> volumes["PrivacyTree"].mean > volumes["Uniform"].mean
         True
         """
-        return {name: self._volume(name, train_size) for name in self.minimizers}
+        if utility not in ("error", "log_loss"):
+            raise ParameterError(f"The 'utility' parameter must be 'error' or 'log_loss'. Got {utility!r} instead.")
+        return {name: self._volume(name, train_size, utility) for name in self.minimizers}
 
     def reached(self) -> dict[str, dict[float, float | None]]:
         """Minimizer → adversary error at +0.005, +0.01 and +0.02 above raw data's error, by counts on test records.
@@ -307,20 +312,37 @@ class Study:
 
         return report(self, purpose, choice=choice)
 
-    def _front_points(self, minimizer: str, seed: int, train_size: float) -> list[tuple[float, float]]:
+    @property
+    def is_weak(self) -> bool:
+        """Whether even raw data barely predicts the label, so that the classifier's error tells little."""
+        raw, majority = self.limits[self.seed].log_losses["test"]
+        return raw > (1 - WEAK) * majority
+
+    def _front_points(
+        self, minimizer: str, seed: int, train_size: float, utility: str = "error"
+    ) -> list[tuple[float, float]]:
         """The test errors, by counts, of a minimizer's front, which counts on validation records have chosen."""
         own = self.of(minimizer, seed, train_size)
-        front = fronts.on_front([c.point("validation", judged=False) for c in own])
-        return [c.point("test", judged=False) for c, is_on in zip(own, front, strict=True) if is_on]
+        front = fronts.on_front([c.point("validation", False, utility) for c in own])
+        return [c.point("test", False, utility) for c, is_on in zip(own, front, strict=True) if is_on]
 
-    def _volume(self, minimizer: str, train_size: float) -> Volume:
-        found = {seed: self._front_points(minimizer, seed, train_size) for seed in self.limits}
-        by_seed = {seed: fronts.hypervolume(points, self.limits[seed].test) for seed, points in found.items() if points}
-        judged = [c.point("test") for c in self.pareto(minimizer)]
+    def _volume(self, minimizer: str, train_size: float, utility: str) -> Volume:
+        found = {seed: self._front_points(minimizer, seed, train_size, utility) for seed in self.limits}
+        by_seed = {
+            seed: fronts.hypervolume(points, self._box(seed, utility)) for seed, points in found.items() if points
+        }
+        judged = [c.point("test", True, utility) for c in self.pareto(minimizer)]
         is_judged = self.settings["fronts_of"] == "each" and train_size == 1.0 and judged
-        of_judges = fronts.hypervolume(judged, self.limits[self.seed].test) if is_judged else None
+        of_judges = fronts.hypervolume(judged, self._box(self.seed, utility)) if is_judged else None
         values = list(by_seed.values())
         return Volume(float(np.mean(values)) if values else 0.0, seeds_interval(values), by_seed, of_judges)
+
+    def _box(self, seed: int, utility: str) -> Limits:
+        """The two limits of generalization on the test part, in errors or log-losses."""
+        limits = self.limits[seed]
+        if utility == "error":
+            return limits.test
+        return Limits(*limits.log_losses["test"], limits.test.naive_adversary)
 
     def _choice(self, chosen: Candidate, why: str) -> Choice:
         assert chosen.judged is not None

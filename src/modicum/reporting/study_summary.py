@@ -69,6 +69,7 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
         "chosen": chosen,
         "skipped": study.skipped,
         "is_whole": study.is_whole,
+        "is_weak": study.is_weak,
     }
     content |= {"decision": decision(content), "comparison": comparison(content)}
     return dict(plain(content | {"warnings": warnings(content), "limits": limits(content)}))

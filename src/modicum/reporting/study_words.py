@@ -77,6 +77,11 @@ def warnings(content: dict[str, Any]) -> list[str]:
             "and no hypervolume.",
         ),
         (
+            content["is_weak"],
+            "Even the raw data barely predicts the label, so that keeping its error means little; `hypervolume` with "
+            'utility="log_loss" compares minimizers by log-loss.',
+        ),
+        (
             chosen is not None and isinstance(chosen["smallest_group"], str),
             "Some combinations of the chosen one's answers are shared by fewer than ten people in the test records: "
             "they stand out. `coarsen` gives groups a least size.",
