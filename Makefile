@@ -44,6 +44,11 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/transform.py
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/reproduce_vdm.py
+	$(BIN)/python benchmarks/study_speed.py
+	$(BIN)/python benchmarks/neural.py
+	$(BIN)/python benchmarks/drift.py
+	$(BIN)/python benchmarks/study_acs.py
+	$(BIN)/python benchmarks/study_more.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
