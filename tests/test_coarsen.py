@@ -1,6 +1,7 @@
 """`Generalization.coarsen`: every observed combination of buckets has k members, at little cost to the prediction."""
 
 import json
+import signal
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modicum as md
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation.coarsening import effect
+from modicum.generalization import coarsening
 from modicum.generalization.bins import FullDetail
 
 METHODS = st.sampled_from(
@@ -207,3 +209,23 @@ def test_the_adversaries_are_worse_off_on_adult():
     content = json.loads(json.dumps(found.to_dict()))
     assert content["smallest_group"] == {"before": found.smallest_before, "after": found.smallest_after}
     assert "predicate" not in content["singling_out"]["after"]
+
+
+def test_stopped_early_it_still_keeps_its_word(people, monkeypatch):
+    X, y = people
+    g = md.Uniform(buckets=4).fit(X).generalization_
+    whole = g.coarsen(X, y, min_group=5)
+    asked = []
+
+    def once_then_stop(*arguments):
+        asked.append(1)
+        if len(asked) == 6:
+            signal.raise_signal(signal.SIGINT)
+        return best_split(*arguments)
+
+    best_split = coarsening._best_split
+    monkeypatch.setattr(coarsening, "_best_split", once_then_stop)
+    with pytest.warns(StoppedWarning):
+        early = g.coarsen(X, y, min_group=5)
+    assert smallest(early, X) >= 5
+    assert early.n_buckets < whole.n_buckets

@@ -16,7 +16,7 @@ ALLOWED = {
     "errors": set(),
     "progress": {"errors"},
     "table": {"errors"},
-    "generalization": {"errors", "table"},
+    "generalization": {"errors", "progress", "table"},
     "measures": _ARTIFACTS,
     "learners": _ARTIFACTS | {"measures"},
     "trees": _ARTIFACTS | {"measures"},

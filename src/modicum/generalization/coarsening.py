@@ -21,6 +21,7 @@ from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.build import partition as partition_of
 from modicum.generalization.describe import persons_in
+from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import MAX_CODES, equal_starts, group_numbers
 from modicum.table.frames import as_frame, column, numbers
 from modicum.table.groups import group_rows
@@ -91,7 +92,8 @@ def coarsened(
     axes, places = [axis for axis, _ in pairs], [place for _, place in pairs]
     fixed = group_rows(np.column_stack([codes[j] for j in held])) if held else np.zeros(len(frame), dtype=np.int64)
     cells = _cells(places, fixed, classes, len(labels), persons)
-    groups = _search(cells, axes, min_group)
+    with stoppable("making groups larger") as stop:
+        groups = _search(cells, axes, min_group, stop)
     found = list(partitions)
     for j, axis, group in zip(free, axes, groups, strict=True):
         found[j] = _joined(partitions[j], axis, group)
@@ -197,17 +199,19 @@ def _label_order(codes: Codes, counts: Floats, special: npt.NDArray[np.bool_]) -
 # The search
 
 
-def _search(cells: _Cells, axes: Sequence[_Axis], k: int) -> list[Codes]:
+def _search(cells: _Cells, axes: Sequence[_Axis], k: int, stop: Stop) -> list[Codes]:
     """For each axis the group of each bucket, named by its first one, such that every cell has k.
 
-    After the plain greedy one, searches in which one more attribute waits for all others, as long as that helps.
+    After the plain greedy one, searches in which one more attribute waits for all others, as long as that helps. Every
+    cell has k at all times, so that it can be stopped anywhere.
     """
     nothing = [np.zeros(len(axis.seen), dtype=np.int64) for axis in axes]
-    best, loss = _split(cells, axes, nothing, k)
+    best, loss = _split(cells, axes, nothing, k, stop)
     held: frozenset[int] = frozenset()
-    for _ in axes:
+    for _ in watched(axes, "Making groups larger"):
         tried = [held | {j} for j in range(len(axes)) if j not in held and best[j].any()]
-        found = [_split(cells, axes, _split(cells, axes, nothing, k, last=last)[0], k) for last in tried]
+        waiting = [_split(cells, axes, nothing, k, stop, last=last)[0] for last in tried]
+        found = [_split(cells, axes, groups, k, stop) for groups in waiting]
         lowest = min(range(len(found)), key=lambda i: found[i][1], default=-1)
         if lowest < 0 or found[lowest][1] >= loss - 1e-6:
             break
@@ -223,7 +227,12 @@ def _loss(cells: _Cells, groups: Sequence[Codes]) -> float:
 
 
 def _split(
-    cells: _Cells, axes: Sequence[_Axis], groups: Sequence[Codes], k: int, last: frozenset[int] = frozenset()
+    cells: _Cells,
+    axes: Sequence[_Axis],
+    groups: Sequence[Codes],
+    k: int,
+    stop: Stop,
+    last: frozenset[int] = frozenset(),
 ) -> tuple[list[Codes], float]:
     """The groups, parted one at a time where the entropy falls most and every cell still has k.
 
@@ -238,7 +247,7 @@ def _split(
         for g in np.unique(group)
         if j not in last and (group == g).sum() > 1
     }
-    while open_groups:
+    while open_groups and not stop.asked:
         parts = [mark[group[cells.codes[:, j]]] for j, (mark, group) in enumerate(zip(marks, groups, strict=True))]
         key = fixed + sum(parts[1:], parts[0])
         best: tuple[float, int, int, Codes] | None = None
