@@ -62,6 +62,36 @@ def test_artifact_report_and_json_are_written(table, folder, tmp_path):
     assert md.measures.k_anonymity(md.load(g).transform(X)) >= 1
 
 
+def test_the_report_describes_what_is_written(table, folder, tmp_path):
+    g, page = tmp_path / "g.json", tmp_path / "r.html"
+    result = study(table, folder, "--max-error", 0.23, "-o", g, "--report", page, "--min-group", 40)
+    assert result.exit_code == 0, result.output
+    written, told = md.load(g), json.loads(page.with_suffix(".json").read_text())
+    assert told["chosen"]["needed"] == len(written.needed)
+    assert "min_group=40" in told["chosen"]["name"]
+    assert "Worth a look before you decide" in result.stdout
+
+
+def test_nothing_of_the_user_s_or_the_study_s_is_overwritten(table, folder, tmp_path):
+    for path in (folder / "study.json", folder / "table.csv", table):
+        assert "would be written twice, or over an input" in str(study(table, folder, "-o", path).exception)
+    assert "is the study's own" in str(study(table, folder, "-o", folder / "pieces" / "g.json").exception)
+    (tmp_path / "table.csv").write_text(table.read_text())
+    before = (tmp_path / "table.csv").read_text()
+    assert "has files in it that are no study's" in str(study(tmp_path / "table.csv", tmp_path).exception)
+    assert (tmp_path / "table.csv").read_text() == before
+
+
+def test_apply_does_not_overwrite_its_input(table, folder, tmp_path):
+    g = tmp_path / "g.json"
+    study(table, folder, "-o", g)
+    copy = tmp_path / "copy.csv"
+    copy.write_text(table.read_text())
+    result = CliRunner().invoke(app, ["apply", str(g), str(copy), "-o", str(copy)])
+    assert "over an input" in str(result.exception)
+    assert copy.read_text() == table.read_text()
+
+
 def test_minimize_can_make_groups_larger(table, tmp_path):
     out = tmp_path / "g.json"
     command = ["minimize", str(table), "--label", "income", "-o", str(out), "--min-group", "10", "--max-leaves", "8"]
@@ -84,8 +114,8 @@ def test_minimize_can_make_groups_larger(table, tmp_path):
         (["--train-size", 3], "'train_sizes' parameter"),
         (["--weight", "age=2"], "names 'age', which is not a personal attribute"),
         (["--report", "page.pdf"], "must end in .html"),
-        (["--min-group", 0], "'min_group' parameter must be an int ≥ 1"),
-        (["--min-group", 10_000], "more than the 900 records"),
+        (["--min-group", 0], "--min-group must be at least 1"),
+        (["--min-group", 10_000], "more than the 900 records that are learned from"),
         (["--personal", "height"], "'height' is not in the file"),
     ],
 )
@@ -115,8 +145,10 @@ def test_ctrl_c_stops_in_good_order_and_the_same_command_goes_on(table, tmp_path
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 130, error
-    assert b"run the same command to go on" in out
+    assert b"run the same command to go on" in error
     assert b"Traceback" not in error
+    assert b"UserWarning" not in error
+    assert not out
     finished = len(list(folder.glob("pieces/*.json")))
     assert finished >= 3
     again = subprocess.run(command, capture_output=True, env=environment, timeout=120)

@@ -98,7 +98,7 @@ def test_certificates_in_the_table_split_delta_over_all_candidates(found, adult)
     study, _ = found
     parts = split_rows(y, random_state=0)
     c = study.pareto()[0]
-    pieces = [json.loads(p.read_text()) for p in Path(found[1], "pieces").glob("[01]-1-*.json")]
+    pieces = [json.loads(p.read_text()) for p in Path(found[1], "pieces").glob("[01]-1.0-*.json")]
     many = sum(len(piece["found"]) for piece in pieces)
     by_hand = md.certify(
         c.generalization, X.iloc[parts.validation], confidence=0.99, known=X.iloc[parts.train], candidates=many
@@ -219,7 +219,7 @@ def test_weights_are_in_every_mean(adult):
 
 def test_a_persons_rows_are_never_on_two_sides(adult):
     X, y, schema = adult
-    X = X.assign(who=np.arange(len(X)) // 3)
+    X = X.assign(who=np.arange(len(X)) // 2)
     schema = md.Schema.infer(X).with_roles(personal=["race"], person="who")
     data = StudyData(X, y, schema, None, None).of_seed(0)
     sides = [set(X["who"].iloc[rows]) for rows in (data.parts.train, data.parts.validation, data.parts.test)]
@@ -277,6 +277,76 @@ def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
     assert screened(g, data).test.risk["sex"] == 0
 
 
+def test_a_personal_number_in_full_detail_is_read_off():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"pay": random.lognormal(10, 0.5, 2_000).round(2), "job": random.choice(list("abcd"), 2_000)})
+    y = pd.Series(np.where(np.log(X.pay) + random.normal(0, 0.3, 2_000) > 10, "rich", "poor"), name="wealth")
+    found = md.study(
+        X, y, personal=["pay"], minimizers="FeatureSelection", grids={"FeatureSelection": {"keep": [1]}}, seeds=1
+    )
+    (kept,) = found.of()
+    assert kept.generalization["pay"].action == "kept"
+    assert kept.point("test", judged=False)[1] == 0
+    assert kept.point("test")[1] == 0
+
+
+def test_a_number_with_many_values_is_predicted_by_ranges(adult):
+    X, _, _ = adult
+    score = (X["age"] + np.random.default_rng(0).normal(0, 5, len(X))).rename("score")
+    study = md.study(X.drop(columns="age"), score, personal=["sex"], minimizers="Uniform", seeds=1, label_bins=3)
+    assert study.limits[0].people == {"validation": 250, "test": 750}
+    data = StudyData(X, score, md.Schema.infer(X), None, 3).of_seed(0)
+    assert len(data.sample(0.05)) <= 0.05 * len(data.parts.train) + 3
+
+
+def test_another_confidence_is_another_certificate(adult, tmp_path):
+    low, high = (small(adult, minimizers=["Uniform"], folder=tmp_path, confidence=c) for c in (0.9, 0.999))
+    assert low.choose(knee=True).certificate["confidence"] == 0.9
+    assert high.choose(knee=True).certificate["confidence"] == 0.999
+    assert high.of()[-1].certified_error < low.of()[-1].certified_error
+
+
+def test_values_that_differ_in_the_eighth_digit_are_different_pieces(adult, tmp_path):
+    made = []
+    for privacy in (0.70000001, 0.7):
+        grid = {"PrivacyTree": {"privacy": [privacy], "max_leaves": [4]}}
+        made.append(small(adult, minimizers=["PrivacyTree"], grids=grid, folder=tmp_path).of()[0].parameters["privacy"])
+    assert made == [0.70000001, 0.7]
+
+
+def test_a_folder_used_with_other_minimizers_changes_nothing(adult, tmp_path):
+    small(adult, folder=tmp_path, minimizers=["Uniform"])
+    used = small(adult, folder=tmp_path, minimizers=["PrivacyTree", "Uniform"])
+    assert same(used.table(), small(adult, minimizers=["PrivacyTree", "Uniform"]).table())
+
+
+def test_a_label_that_nothing_predicts_leaves_no_skill_to_keep(adult):
+    X, _, schema = adult
+    y = pd.Series(np.random.default_rng(1).choice(["a", "b"], len(X), p=[0.9, 0.1]), name="income")
+    study = md.study(X, y, schema=schema, minimizers="Uniform", seeds=1)
+    assert study.is_weak
+    if study.limits[0].log_losses["validation"][0] >= study.limits[0].log_losses["validation"][1]:
+        with pytest.raises(DataError, match="there is no skill to keep"):
+            study.choose(keep=0)
+    study.report()
+
+
+def test_the_coarsened_choice_is_judged_like_the_others(adult, found):
+    X, y, _ = adult
+    study, _ = found
+    choice = study.choose(max_error=0.25)
+    wider, coarser = md.evaluation.coarsened_choice(study, choice, X, y, min_group=25)
+    parts = split_rows(y, random_state=0)
+    g = coarser.generalization
+    assert md.measures.k_anonymity(g.transform(X.iloc[parts.train])) >= 25
+    pair = [(X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test)]
+    assert coarser.candidate.error == pytest.approx(md.utility(g, *pair[0], *pair[1]).error)
+    assert coarser.candidate in wider.candidates
+    content = wider.report(choice=coarser).to_dict()
+    assert content["chosen"]["needed"] == len(g.needed)
+    assert "at least 25" in content["decision"]
+
+
 # Bad input: one clear sentence, nothing lost
 
 
@@ -288,6 +358,9 @@ def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
         ({"minimizers": ["Uniform"], "grids": {"Uniform": {"buckets": []}}}, "has no value of 'buckets'"),
         ({"minimizers": ["Uniform"], "grids": {"Uniform": {"bins": [2]}}}, "has no 'bins'; it has 'buckets'"),
         ({"grids": {"Tree": {}}}, "names 'Tree'; the minimizers are"),
+        ({"minimizers": 3}, "must be 'default', 'all' or name some of"),
+        ({"later": [1]}, "'later' parameter"),
+        ({"minimizers": ["PrivacyTree"], "grids": {"PrivacyTree": {"privacy": ["a"]}}}, "makes no sense. Got 'a'"),
         ({"seeds": 0}, "'seeds' parameter"),
         ({"seeds": [0, -1]}, "'seeds' parameter"),
         ({"train_sizes": [0]}, "'train_sizes' parameter"),
@@ -328,9 +401,35 @@ def test_a_folder_that_is_none_is_refused(adult, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be made"):
         small(adult, folder=tmp_path / "file" / "results")
-    (tmp_path / "study.json").write_text("{")
-    with pytest.raises(DataError, match=r"study.json' of the study cannot be read"):
+    with pytest.raises(DataError, match="has files in it that are no study's; give a new or empty folder"):
         small(adult, folder=tmp_path)
+    for damaged in ("{", "[]"):
+        (tmp_path / "study.json").write_text(damaged)
+        with pytest.raises(DataError, match=r"study.json' of the study cannot be read"):
+            small(adult, folder=tmp_path)
+    (tmp_path / "lock" / "pieces").mkdir(parents=True)
+    (tmp_path / "lock" / ".lock").mkdir()
+    with pytest.raises(DataError, match="cannot be written: Is a directory"):
+        small(adult, folder=tmp_path / "lock")
+
+
+def test_an_empty_column_is_named_before_any_work(adult):
+    X, y, _ = adult
+    with pytest.raises(DataError, match="The column 'age' holds no value at all"):
+        md.study(X.assign(age=np.nan), y)
+
+
+def test_asking_for_what_was_not_studied_is_refused(found):
+    study, _ = found
+    with pytest.raises(ParameterError, match=r"no training size 0\.5"):
+        study.hypervolume(0.5)
+    with pytest.raises(ParameterError, match="must be 'error' or 'log_loss'"):
+        study.hypervolume(utility="auc")
+    with pytest.raises(ParameterError, match="Only a judged candidate's skill is known"):
+        study.skill(next(c for c in study.candidates if c.judged is None))
+    with pytest.raises(ParameterError, match="has no minimizer 'Forest'"):
+        study.of("Forest")
+    assert len(repr(study)) < 200
 
 
 def test_two_studies_do_not_work_in_one_folder(adult, found):

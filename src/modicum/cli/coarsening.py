@@ -5,41 +5,49 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modicum.cli.options import notes
+from modicum.errors import ParameterError
 from modicum.evaluation import Effect, effect
 from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
-from modicum.reporting.disclosure import at_least, few
+from modicum.reporting.disclosure import at_least, few, outward, tens
 from modicum.table.splits import Split
 
 
-def coarsened(
-    g: Generalization,
+def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
+    """Refuse, before any work, a group size that the training part cannot have."""
+    if min_group is None:
+        return
+    if min_group < 1:
+        raise ParameterError(f"The option --min-group must be at least 1. Got {min_group}.")
+    people = len(X) if person is None else X[person].nunique(dropna=False)
+    if min_group > 0.6 * people:
+        raise ParameterError(
+            f"The option --min-group is {min_group:,}, more than the {int(0.6 * people):,} "
+            f"{'records' if person is None else 'people'} that are learned from."
+        )
+
+
+def compared(
+    before: Generalization,
+    after: Generalization,
     X: Any,
-    y: Any,
     parts: Split,
-    min_group: int,
-    *,
     weights: dict[str, float] | None = None,
-    label_bins: int | None = None,
-) -> tuple[Generalization, Effect]:
-    """The generalization coarsened on the training part, and what that changes on the test part."""
+    confidence: float = 0.99,
+) -> Effect:
+    """What coarsening on the training part changes on the test part."""
     train, test = X.iloc[parts.train], X.iloc[parts.test]
-    with notes.status("Making groups larger …"):
-        coarser = g.coarsen(train, y.iloc[parts.train], min_group=min_group, label_bins=label_bins)
-        return coarser, effect(g, coarser, train, test, weights=weights)
+    return effect(before, after, train, test, weights=weights, confidence=confidence)
 
 
 def summary(found: Effect) -> dict[str, Any]:
-    """The same numbers as the table, for programs; small counts are hidden."""
+    """The same numbers as the table, for programs; small counts are hidden, shares told in tens of people."""
+    attacks = {"before": found.singling_out_before, "after": found.singling_out_after}
     return {
         "buckets": {"before": found.buckets_before, "after": found.buckets_after},
         "smallest_group": {"before": few(found.smallest_before), "after": few(found.smallest_after)},
-        "not_alone": {"before": found.singling_out_before.error, "after": found.singling_out_after.error},
-        "not_alone_interval": {
-            "before": list(found.singling_out_before.interval),
-            "after": list(found.singling_out_after.interval),
-        },
+        "not_alone": {when: tens(attack.error, attack.people) for when, attack in attacks.items()},
+        "not_alone_interval": {when: outward(attack.interval, attack.people) for when, attack in attacks.items()},
         "certified_error": {"before": 1 - found.certificate_before.mean, "after": 1 - found.certificate_after.mean},
     }
 

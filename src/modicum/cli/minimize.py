@@ -72,7 +72,7 @@ def minimize(
     either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
     With --min-group the result is then coarsened, and what that changes is shown.
     """
-    from modicum.cli.coarsening import coarsened, show_effect, summary
+    from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
     from modicum.reporting import report as make_report
     from modicum.reporting.disclosure import described
@@ -84,6 +84,7 @@ def minimize(
     X, y, found = read_task(
         file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
     )
+    check_min_group(min_group, X, found.person)
     groups = groups_by(by, X, y)
     parts = split_for(X, y, found.person, seed)
     if report is not None:
@@ -96,7 +97,11 @@ def minimize(
         g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
     larger = None
     if min_group is not None:
-        g, larger = coarsened(g, X, y, parts, min_group, label_bins=label_bins)
+        with notes.status("Making groups larger …"):
+            train = X.iloc[parts.train], y.iloc[parts.train]
+            coarser = g.coarsen(*train, min_group=min_group, label_bins=label_bins)
+            larger = compared(g, coarser, X, parts)
+        g = coarser
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:

@@ -24,12 +24,13 @@ from modicum.cli.options import (
     SchemaOption,
     WeightOption,
     check_places,
+    notes,
     numbers,
     out,
     pairs,
     read_task,
 )
-from modicum.cli.tables import printable
+from modicum.cli.tables import printable, show_suggestions
 
 Names = list[str] | None
 
@@ -74,18 +75,26 @@ def study(
     Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. Everything that is
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
-    from modicum.cli.coarsening import coarsened, show_effect, summary
+    from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.judging import split_for, write_report
-    from modicum.errors import StoppedWarning
+    from modicum.errors import ParameterError, StoppedWarning
+    from modicum.evaluation import coarsened_choice
     from modicum.evaluation import study as run
+    from modicum.evaluation.store import FILES
     from modicum.evaluation.study_result import check_target
 
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)
-    check_places([file, *([schema] if schema else [])], output, report)
+    own = [folder / name for name in FILES]
+    check_places([file, *([schema] if schema else []), *own], output, report)
+    if any(
+        path is not None and path.resolve().is_relative_to((folder / "pieces").resolve()) for path in (output, report)
+    ):
+        raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
     X, y, found = read_task(
         file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
     )
+    check_min_group(min_group, X, found.person)
     names: Any = minimizers if minimizers in ("default", "all") else [m.strip() for m in minimizers.split(",")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)  # it is said below
@@ -102,22 +111,26 @@ def study(
             label_bins=label_bins,
         )
     if not made.is_whole:
-        out.print(f"Stopped after {len(made.candidates):,} candidates; run the same command to go on.", markup=False)
+        notes.print(f"Stopped after {len(made.candidates):,} candidates; run the same command to go on.", markup=False)
         raise typer.Exit(130)
     choice = made.choose(keep=keep, max_error=max_error, knee=knee)
+    larger = None
+    if min_group is not None:
+        before = choice.generalization
+        with notes.status("Making groups larger …"):
+            made, choice = coarsened_choice(made, choice, X, y, min_group)
+            parts = split_for(X, y, found.person, made.seed)
+            larger = compared(before, choice.generalization, X, parts, pairs(weight), confidence)
     content = made.report(choice=choice)
     if report is not None:
         write_report(content, report)
-    g, larger = choice.generalization, None
-    if min_group is not None:
-        parts = split_for(X, y, found.person, made.seed)
-        g, larger = coarsened(g, X, y, parts, min_group, weights=pairs(weight), label_bins=label_bins)
     if output is not None:
-        g.save(output)
+        choice.generalization.save(output)
     if as_json:
         more = {} if larger is None else {"coarsened": summary(larger)}
         typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
         return
+    show_suggestions(tuple(s for s in found.suggestions if not found[s.attribute].is_identifying), out)
     show_study(made, choice, out)
     out.print()
     if larger is not None and min_group is not None:
@@ -133,22 +146,30 @@ def show_study(made: Any, choice: Any, console: Console) -> None:
     limits = made.limits[made.seed].test
     console.print(_minimizers(made))
     console.print(
-        f"\nHypervolume: the share of the trade-off reached between raw data (error {limits.raw_error:.1%}, adversary "
-        f"0%) and nothing collected ({limits.majority_error:.1%}, {limits.naive_adversary:.1%}), by counts, mean over "
-        f"{len(made.limits)} seeds. +1%: the adversary's error reached at a point above raw data's error.\n",
+        f"\nHypervolume: the share reached of the trade-off between raw data (error {limits.raw_error:.1%}, adversary "
+        f"0%) and nothing collected ({limits.majority_error:.1%}, {limits.naive_adversary:.1%}), by counts"
+        f"{_mean_over(len(made.limits))}. The last columns: the adversary's error where the classifier's is at most "
+        "0.5, 1 or 2 percentage points above raw data's.\n",
         markup=False,
     )
+    if made.is_weak:
+        console.print("Even the raw data barely predicts this label: its error says little.\n", markup=False)
     console.print(_front(made, choice))
     chosen = choice.candidate
+    console.print()
     console.print(
         printable(
-            f"\nChosen (*), {choice.why} on validation records: {chosen.name}. On test records: error "
+            f"Chosen (*), {choice.why}, on validation records: {chosen.name}. On test records: error "
             f"{chosen.error:.1%} (raw data {limits.raw_error:.1%}), adversary's error {chosen.adversary_error:.1%} "
             f"(naive guess {limits.naive_adversary:.1%}), skill kept {choice.skill_kept:.0%}."
         )
     )
     for text in made.skipped:
         console.print(printable(f"Not tried: {text}"))
+
+
+def _mean_over(seeds: int) -> str:
+    return "" if seeds == 1 else f", mean over {seeds} seeds"
 
 
 def _minimizers(made: Any) -> Table:
@@ -158,26 +179,26 @@ def _minimizers(made: Any) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     reached = made.reached()
     for name, volume in made.hypervolume().items():
+        mean = "–" if volume.mean != volume.mean else f"{volume.mean:.3f}"
         ends = "–" if volume.interval is None else f"{volume.interval[0]:.3f} to {volume.interval[1]:.3f}"
         errors = ["–" if error is None else f"{error:.1%}" for error in reached[name].values()]
-        table.add_row(name, str(len(made.of(name))), f"{volume.mean:.3f}", ends, *errors)
+        table.add_row(name, str(len(made.of(name))), mean, ends, *errors)
     return table
 
 
 def _front(made: Any, choice: Any) -> Table:
+    from modicum.generalization.describe import buckets_asked
     from modicum.reporting.disclosure import few
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    table.add_column("on the front", overflow="fold")
-    for title in ("buckets", "attributes", "error", "adversary's error", "certified", "smallest group"):
+    table.add_column("on the front", overflow="fold", min_width=28)
+    for title in ("buckets", "error", "adversary", "certified", "group"):
         table.add_column(title, justify="right", no_wrap=True)
-    for c in made.pareto():
+    front = made.pareto()
+    for c in [*front, *([] if choice.candidate in front else [choice.candidate])]:
         table.add_row(
-            "*" if c is choice.candidate or c == choice.candidate else "",
-            printable(c.name),
-            str(c.generalization.n_buckets),
-            str(len(c.generalization.needed)),
+            printable(f"{'* ' if c == choice.candidate else ''}{c.name}"),
+            str(buckets_asked(c.generalization)),
             f"{c.error:.1%}",
             f"{c.adversary_error:.1%}",
             f"{c.certified_error:.1%}",

@@ -4,7 +4,7 @@ from modicum.evaluation._drift import Drift, RiskChange, drift
 from modicum.evaluation._judge import Judgement, judge
 from modicum.evaluation._study import study
 from modicum.evaluation._utility import GroupScore, Score, Utility, utility
-from modicum.evaluation.coarsening import Effect, effect
+from modicum.evaluation.coarsening import Effect, coarsened_choice, effect
 from modicum.evaluation.periods import ValueShift
 from modicum.evaluation.study_result import Candidate, Choice, Study
 
@@ -20,6 +20,7 @@ __all__ = [
     "Study",
     "Utility",
     "ValueShift",
+    "coarsened_choice",
     "drift",
     "effect",
     "judge",

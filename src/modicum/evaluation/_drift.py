@@ -13,6 +13,7 @@ from modicum.evaluation.models import model_on
 from modicum.evaluation.periods import (
     Period,
     ValueShift,
+    check_filled,
     period_frame,
     period_labels,
     period_units,
@@ -199,6 +200,7 @@ def drift(
     attributes = personal_attributes(g.schema, as_names(personal))
     shares = attribute_weights(attributes, weights)
     frames = period_frame(g, X_then, "then"), period_frame(g, X_now, "now")
+    check_filled(g, attributes, frames)
     labels, codes, new = period_labels(frames, y_then, y_now, label_bins)
     model_on(g, estimator, len(labels), random_state)  # refused before any work
     units = period_units(g, frames)

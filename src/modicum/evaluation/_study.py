@@ -102,7 +102,7 @@ def study(
     check_confidence(confidence)
     schema = (Schema.infer(as_frame(X)) if schema is None else schema).with_roles(personal=as_names(personal))
     data = StudyData(X, y, schema, weights, label_bins)
-    others = {str(name): StudyData(*pair, schema, weights, label_bins) for name, pair in (later or {}).items()}
+    others = {name: StudyData(*pair, schema, weights, label_bins) for name, pair in _periods(later).items()}
     store = Store(folder)
     head = {
         "modicum": "study",
@@ -155,6 +155,8 @@ class _Work:
                     "train_sizes": list(self.sizes),
                     "confidence": self.confidence,
                     "fronts_of": self.fronts_of,
+                    "label_bins": self.data.label_bins,
+                    "missing": self.data.columns.with_missing(),
                     "records": len(self.data.frame),
                     "values": self.data.columns.sizes(),
                 }
@@ -173,8 +175,7 @@ class _Work:
         todo = [(name, work) for name, work in pieces if self.store.get(name) is None]
         made = results([partial(self._done, name, work, stop) for name, work in todo], n_jobs)
         for _ in watched(made, title, total=len(todo), progress=progress):
-            if stop.asked:
-                break
+            pass  # once stopped, the pieces that are left do nothing
 
     def _done(self, name: str, work: Callable[[], Any], stop: Stop) -> None:
         if not stop.asked:
@@ -197,7 +198,8 @@ class _Work:
         try:
             made = job.make(self.data.frame[rows].to_native(), self.data.label[rows], context)
         except DataError as error:
-            return {"skipped": f"{job.key}: {error}", "found": []}
+            part = "" if size == 1 else f" from {size:g} of the training part"
+            return {"skipped": f"{job.minimizer}{part} (seed {seed}): {error}", "found": []}
         fit = (time.perf_counter() - start) / len(made)
         found, seen = [], set()
         for parameters, g in made:
@@ -222,7 +224,9 @@ class _Work:
             front = fronts.on_front([c.point("validation", judged=False) for c in candidates])
             for candidate, is_on in zip(candidates, front, strict=True):
                 if is_on:
-                    chosen[_judge_piece(candidate)] = partial(_judged, candidate.artifact, data, self.confidence)
+                    chosen[_judge_piece(candidate, self.confidence)] = partial(
+                        _judged, candidate.artifact, data, self.confidence
+                    )
         return list(chosen.items())
 
     def _later_pieces(self) -> Pieces:
@@ -236,7 +240,7 @@ class _Work:
         return pieces
 
     def _later_key(self, name: str) -> str:
-        return f"later-{_digest([name, self.later_fingerprints[name]])}"
+        return f"later-{_digest([name, self.later_fingerprints[name], self.seeds[0], self.confidence])}"
 
     def _on_later(self, name: str, front: Sequence[Candidate]) -> Later | None:
         limits = self.store.get(f"{self._later_key(name)}-limits")
@@ -250,9 +254,10 @@ class _Work:
     @cached_property
     def _all(self) -> list[Candidate]:
         """All finished candidates of the plan, in its order, without the judges' word."""
-        return self._assembled(with_judges=False)
+        return self._assembled(judged=set())
 
-    def _assembled(self, with_judges: bool) -> list[Candidate]:
+    def _assembled(self, judged: set[str]) -> list[Candidate]:
+        """The same with the judges' word on some of them, by the names of their pieces."""
         rows = [(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
         finished = [(*row, (self.store.get(_piece(*row)) or {"found": []})["found"]) for row in rows]
         many = max(1, sum(len(made) for *_, made in finished))
@@ -264,11 +269,11 @@ class _Work:
                 key = (seed, size, job.minimizer, _digest(one["artifact"]))
                 if key not in seen:  # another fit of the same minimizer may have made the same
                     seen.add(key)
-                    found.append(self._candidate(seed, size, job, one, margins[seed], many, with_judges))
+                    found.append(self._candidate(seed, size, job, one, margins[seed], many, judged))
         return found
 
     def _candidate(
-        self, seed: int, size: float, job: Job, one: dict[str, Any], margin: float, many: int, with_judges: bool
+        self, seed: int, size: float, job: Job, one: dict[str, Any], margin: float, many: int, judged: set[str]
     ) -> Candidate:
         counts = _screened_from(one["screened"])
         delta = (1 - self.confidence) / (len(self.data.attributes) * many)
@@ -286,9 +291,8 @@ class _Work:
             seconds=one["seconds"],
             artifact=one["artifact"],
         )
-        content = (
-            self.store.get(_judge_piece(candidate)) if with_judges and seed == self.seeds[0] and size == 1 else None
-        )
+        piece = _judge_piece(candidate, self.confidence)
+        content = self.store.get(piece) if piece in judged and seed == self.seeds[0] and size == 1 else None
         return candidate if content is None else _with_judged(candidate, content)
 
     def result(self, is_whole: bool) -> Study:
@@ -300,7 +304,7 @@ class _Work:
         if not known:
             raise ModicumError("The study was stopped before anything was finished.")
         found = Study(
-            candidates=self._assembled(with_judges=True),
+            candidates=self._assembled({name for name, _ in self._judge_pieces()}),
             limits={seed: _limits_from(content) for seed, content in known.items()},
             weights=self.data.weights,
             settings=self.settings,
@@ -354,11 +358,11 @@ def _margin_at_one(data: SeedData) -> float:
 
 
 def _piece(seed: int, size: float, job: Job) -> str:
-    return f"{seed}-{size:g}-{job.minimizer}-{_digest(job.key)}"
+    return f"{seed}-{size!r}-{job.minimizer}-{_digest(job.key)}"
 
 
-def _judge_piece(candidate: Candidate) -> str:
-    return f"{candidate.seed}-judged-{_digest(candidate.artifact)}"
+def _judge_piece(candidate: Candidate, confidence: float) -> str:
+    return f"{candidate.seed}-judged-{_digest([candidate.artifact, confidence])}"
 
 
 def _digest(content: Any) -> str:
@@ -390,6 +394,14 @@ def _seeds(seeds: Any) -> list[int]:
     if not is_list or any(isinstance(s, bool) or not isinstance(s, int) or not 0 <= s < 2**32 for s in given):
         raise ParameterError(f"The 'seeds' parameter must be an int ≥ 1 or a list of ints ≥ 0. Got {seeds!r} instead.")
     return list(dict.fromkeys(given))
+
+
+def _periods(later: Any) -> dict[str, tuple[Any, Any]]:
+    if later is None:
+        return {}
+    if not isinstance(later, Mapping) or any(not isinstance(p, tuple) or len(p) != 2 for p in later.values()):
+        raise ParameterError("The 'later' parameter must map names to pairs (X, y).")
+    return {str(name): pair for name, pair in later.items()}
 
 
 def _sizes(sizes: Any) -> list[float]:

@@ -1,11 +1,16 @@
 """What a guarantee of group sizes changes for who would single people out or guess their attributes (papers/0 §9)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
+from modicum.evaluation.judges import judged
+from modicum.evaluation.screening import screened
+from modicum.evaluation.study_data import StudyData
+from modicum.evaluation.study_result import Choice, Study
 from modicum.generalization import Generalization
+from modicum.generalization.describe import buckets_asked
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame
 
@@ -18,7 +23,7 @@ class Effect:
     ----------
     singling_out_before, singling_out_after : what the adversary A8 finds among the test records
     certificate_before, certificate_after : what no adversary can exceed who guesses the personal attributes
-    buckets_before, buckets_after : how many buckets each has
+    buckets_before, buckets_after : how many buckets each asks
     smallest_before, smallest_after : the smallest group of known records (persons) with the same buckets
     """
 
@@ -82,8 +87,56 @@ def effect(
         singling_out_after=attack.run(after, test),
         certificate_before=certificates[0],
         certificate_after=certificates[1],
-        buckets_before=before.n_buckets,
-        buckets_after=after.n_buckets,
+        buckets_before=buckets_asked(before),
+        buckets_after=buckets_asked(after),
         smallest_before=SinglingOut().run(before, known).least,
         smallest_after=SinglingOut().run(after, known).least,
     )
+
+
+def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: int) -> tuple[Study, Choice]:
+    """A study's choice, coarsened on its training part and judged like the others; the study with it as a candidate.
+
+    Parameters
+    ----------
+    study, choice : what `md.study` and `study.choose` returned
+    X, y : the records and labels of that study
+    min_group : the fewest training records (persons) that may share their buckets
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.evaluation.coarsening import coarsened_choice
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[:3_000], y[:3_000]
+    >>> grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [8]}}
+    >>> found = md.study(X, y, personal=["race", "sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
+    >>> wider, choice = coarsened_choice(found, found.choose(knee=True), X, y, min_group=20)
+    >>> choice.candidate.parameters["min_group"], len(wider.candidates) - len(found.candidates)
+    (20, 1)
+    """
+    old, settings = choice.candidate, study.settings
+    data = StudyData(X, y, old.generalization.schema, study.weights, settings["label_bins"]).of_seed(old.seed)
+    train, label = data.whole.frame[data.parts.train], data.whole.label[data.parts.train]
+    g = old.generalization.coarsen(train.to_native(), label, min_group=min_group, label_bins=settings["label_bins"])
+    verdict = judged(g, data, settings["confidence"])
+    certificate = certify(
+        g,
+        data.whole.frame[data.parts.validation],
+        list(study.weights),
+        settings["confidence"],
+        weights=study.weights,
+        known=train,
+        candidates=len(study.candidates) + 1,
+    )
+    new = replace(
+        old,
+        parameters={**old.parameters, "min_group": min_group},
+        screened=screened(g, data),
+        judged=verdict,
+        certified_error=1 - certificate.mean,
+        artifact=g.to_dict(),
+    )
+    why = f"{choice.why}, then coarsened until every group of training records has at least {min_group:,}"
+    wider = replace(study, candidates=[*study.candidates, new])
+    return wider, Choice(new, why, wider.skill(new), verdict.certificate)

@@ -84,7 +84,7 @@ def knee(points: Any) -> int:
     """The inflection point of a front: where a little more utility begins to cost much privacy (papers/0 §8.1).
 
     Both errors are scaled to [0, 1] over the front; it is the candidate furthest above the line from the front's most
-    useful end to its most private one.
+    useful end to its most private one; of several, the most private.
 
     Examples
     --------
@@ -98,7 +98,9 @@ def knee(points: Any) -> int:
         raise ParameterError("A knee needs at least one candidate.")
     low, high = found[front].min(axis=0), found[front].max(axis=0)
     scaled = (found[front] - low) / np.where(high > low, high - low, 1.0)
-    return int(front[np.argmax(scaled[:, 1] - scaled[:, 0])])
+    above = scaled[:, 1] - scaled[:, 0]
+    tied = np.flatnonzero(above >= above.max() - 1e-12)  # of a front of two, both ends
+    return int(front[tied[np.argmax(scaled[tied, 1])]])
 
 
 def _points(points: Sequence[Any] | Points) -> Points:

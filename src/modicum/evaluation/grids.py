@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any
 
 from modicum.errors import ParameterError, quoted
@@ -53,7 +54,7 @@ class Job:
     """One fit, which may make several candidates; `make(X, y, context)` gives each with its parameters."""
 
     minimizer: str
-    key: str  # names the job among those of the same seed, in letters that any file system takes
+    key: str  # names the job among those of the same seed
     make: Callable[[Any, Any, Context], Made]
 
 
@@ -79,7 +80,7 @@ def _names(minimizers: str | Iterable[str]) -> list[str]:
             return list(known[minimizers])
         names: list[str] = [minimizers]
     else:
-        names = list(dict.fromkeys(minimizers))
+        names = list(dict.fromkeys(minimizers)) if isinstance(minimizers, Iterable) else [str(minimizers)]
     unknown = [name for name in names if name not in GRIDS]
     if unknown or not names:
         got = f"Got {unknown[0]!r} instead." if unknown else "Got an empty list."
@@ -103,7 +104,17 @@ def _grid(name: str, grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) ->
     for key, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
+        wrong = [v for v in values if not _fits(v, GRIDS[name][key])]
+        if wrong:
+            raise ParameterError(f"The grid of {name} has a value of {key!r} that makes no sense. Got {wrong[0]!r}.")
     return grid
+
+
+def _fits(value: Any, like: tuple[Any, ...]) -> bool:
+    """Whether a value is of the kind that the paper's grid has: a number, or a word that is in it."""
+    if isinstance(value, str):
+        return any(isinstance(other, str) for other in like)
+    return isinstance(value, Real) and not isinstance(value, bool) and not all(isinstance(o, str) for o in like)
 
 
 def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
@@ -117,7 +128,7 @@ def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     return [
         Job(
             "PrivacyTree",
-            f"PrivacyTree-privacy={p:g}-min_leaf={leaf}-max_leaves={_listed(sizes)}",
+            f"PrivacyTree-privacy={p!r}-min_leaf={leaf}-max_leaves={_listed(sizes)}",
             partial(make, p, leaf),
         )
         for leaf in grid["min_leaf"]
@@ -175,7 +186,7 @@ def _shared(context: Context) -> dict[str, Any]:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return "_".join(f"{value:g}" for value in values)
+    return ",".join(map(repr, values))
 
 
 _BUILDERS: dict[str, Callable[[Mapping[str, Sequence[Any]]], list[Job]]] = {

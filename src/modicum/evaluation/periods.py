@@ -1,5 +1,6 @@
 """Two periods of the same kind of records: their people and classes, split alike, and how the values moved."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,18 @@ def period_units(g: Generalization, frames: tuple[Any, Any]) -> tuple[Codes, Cod
                 f"Each period needs at least {FEWEST} {unit} to tell a change from chance; {when} has {count}."
             )
     return units
+
+
+def check_filled(g: Generalization, attributes: Sequence[str], frames: tuple[Any, Any]) -> None:
+    """Refuse a personal number or date that a whole period does not have: there is nothing to guess of it."""
+    for when, frame in zip(("then", "now"), frames, strict=True):
+        for name in attributes:
+            attribute = g.schema[name]
+            if not attribute.is_category and np.isnan(numbers(column(frame, name), attribute)).all():
+                raise DataError(
+                    f"The column {name!r} holds no value at all in the records of {when}. If it is no longer filled "
+                    "in, learn the generalization anew without it; else leave it out of 'personal'."
+                )
 
 
 def split_periods(

@@ -13,6 +13,7 @@ import numpy as np
 from modicum.evaluation.scores import Predictions
 from modicum.evaluation.study_data import SeedData
 from modicum.generalization import Generalization
+from modicum.generalization.bins import FullDetail
 from modicum.generalization.describe import persons_in
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
@@ -95,13 +96,16 @@ def _guesses(g: Generalization, codes: Codes, inputs: Inputs, cells: Codes, data
 
 
 def read_off(g: Generalization, codes: Codes, data: SeedData) -> dict[str, Codes]:
-    """Attribute → each record's value, for those of which every bucket holds one value only in the training part.
+    """Attribute → each record's value, for numbers in full detail and where every bucket holds one value only.
 
     A value that the training part does not have is read off as nothing (-2), which is no value.
     """
     train, found = data.parts.train, {}
     for name, values in data.values.items():
         j = g.names.index(name)
+        if isinstance(g.partitions[j], FullDetail):
+            found[name] = np.where(values >= 0, values, -2)  # the number itself is seen
+            continue
         if g.sizes[j] == 1:
             continue
         own = group_rows(codes[:, j : j + 1])

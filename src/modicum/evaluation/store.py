@@ -7,7 +7,7 @@ says whose pieces they are: a fingerprint of the data and settings, and the vers
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from modicum.table.replacing import replacing
 
 VERSION = 1
 _HEAD = "study.json"
+FILES = (_HEAD, "table.csv", ".lock")  # of a folder, besides the pieces
 
 
 class Store:
@@ -34,8 +35,8 @@ class Store:
         self._make()
         with self._taken():
             self._check(head)
-            for left in self.folder.glob("**/.modicum-*"):  # half-written by a study that was killed
-                left.unlink(missing_ok=True)
+            for left in [*self.folder.glob(".modicum-*"), *(self.folder / "pieces").glob(".modicum-*")]:
+                left.unlink(missing_ok=True)  # half-written by a study that was killed
             yield
 
     def get(self, name: str) -> Any | None:
@@ -81,8 +82,11 @@ class Store:
     def _check(self, head: dict[str, Any]) -> None:
         assert self.folder is not None
         if not (self.folder / _HEAD).exists():
-            if any((self.folder / "pieces").iterdir()):
-                raise DataError(f"The folder {str(self.folder)!r} has results but no {_HEAD}; give another folder.")
+            strange = [path.name for path in self.folder.iterdir() if path.name not in ("pieces", ".lock")]
+            if strange or any((self.folder / "pieces").iterdir()):
+                raise DataError(
+                    f"The folder {str(self.folder)!r} has files in it that are no study's; give a new or empty folder."
+                )
             self._write(self.folder / _HEAD, json.dumps(head, indent=1))
             return
         known = self.head()
@@ -105,7 +109,11 @@ class Store:
         except ImportError:  # not on Windows
             yield
             return
-        with open(self.folder / ".lock", "w") as lock:
+        with ExitStack() as stack:
+            try:
+                lock = stack.enter_context(open(self.folder / ".lock", "w"))
+            except OSError as error:
+                raise DataError(f"The folder {str(self.folder)!r} cannot be written: {error.strerror}.") from None
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -125,8 +133,9 @@ class Store:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise DataError(
-            f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew."
-        ) from None
+        content = None
+    if not isinstance(content, dict) or not content:
+        raise DataError(f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew.")
+    return content

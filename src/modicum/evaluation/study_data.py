@@ -41,15 +41,23 @@ class StudyData:
         self.given_weights = None if weights is None else dict(weights)
         self.attributes = personal_attributes(schema, None)
         self.weights = attribute_weights(self.attributes, weights)
-        if len(self.frame) < 10 * LEAST:
-            raise DataError(
-                f"A study needs at least {10 * LEAST:,} records: it learns on 60% of them, chooses on 10% and reports "
-                f"on 30%. Got {len(self.frame):,}."
-            )
+        self.persons = person_codes(schema, self.frame)
+        self._check_size()
         schema.check(self.frame)
         Labels.fit(self.label, label_bins, name=self.name)  # what cannot be predicted is refused here
         self.columns = DistinctColumns.of(self.frame, schema)
-        self.persons = person_codes(schema, self.frame)
+        empty = [name for name, size in self.columns.sizes().items() if not size]
+        if empty:
+            raise DataError(f"The column {empty[0]!r} holds no value at all in these rows; leave it out.")
+
+    def _check_size(self) -> None:
+        people = len(self.frame) if self.persons is None else len(np.unique(self.persons))
+        if people < 10 * LEAST:
+            unit = "records" if self.persons is None else "people"
+            raise DataError(
+                f"A study needs at least {10 * LEAST:,} {unit}: it learns on 60% of them, chooses on 10% and reports "
+                f"on 30%. Got {people:,}."
+            )
 
     def of_seed(self, seed: int) -> "SeedData":
         """The records as one seed splits them."""
@@ -108,7 +116,7 @@ class SeedData:
     def sample(self, share: float) -> Codes:
         """A random share of the training part's rows: the smaller is part of the larger. Every class stays."""
         rows = np.random.default_rng([self.seed, 8]).permutation(self.parts.train)
-        first = np.unique(self.whole.label[rows], return_index=True)[1]
+        first = np.unique(self.classes[rows], return_index=True)[1]
         chosen = np.union1d(rows[: max(1, round(share * len(rows)))], rows[first])
         return np.sort(chosen)
 

@@ -15,12 +15,14 @@ from modicum.evaluation.front import Limits
 from modicum.evaluation.judges import Judged
 from modicum.evaluation.screening import PartScores, Screened
 from modicum.generalization import Generalization
+from modicum.generalization.describe import buckets_asked
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain
 
 if TYPE_CHECKING:
     from modicum.reporting import Report
 
+_TRAIN, _TEST = 0.6, 0.3  # shares of the records
 STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
 
 
@@ -83,7 +85,7 @@ class Candidate:
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without the artifact."""
         content = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
-        content |= {"n_buckets": self.generalization.n_buckets, "needed": self.generalization.needed}
+        content |= {"n_buckets": buckets_asked(self.generalization), "needed": self.generalization.needed}
         content |= {"screened": asdict(self.screened), "judged": None if self.judged is None else asdict(self.judged)}
         return dict(plain(content | {"certified_error": self.certified_error}))
 
@@ -104,6 +106,9 @@ class Choice:
     why: str
     skill_kept: float
     certificate: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Choice: {self.candidate.name}, {self.why}>"
 
     @property
     def generalization(self) -> Generalization:
@@ -127,6 +132,7 @@ class Choice:
 class Volume:
     """A minimizer's hypervolume on test records: by counts for every seed, with the mean's 95% interval; and judged.
 
+    `mean` is NaN where there is none: no candidate, or raw data that predicts no better than the majority guess.
     `judged` is that of the first seed by the judges, where each minimizer's front was judged; else None.
     """
 
@@ -196,6 +202,13 @@ class Study:
     is_whole: bool
     later: dict[str, Later] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        judged = sum(c.judged is not None for c in self.candidates)
+        return (
+            f"<Study: {len(self.candidates)} candidates, {judged} judged, of {', '.join(self.minimizers)}; "
+            f"{len(self.limits)} seeds>"
+        )
+
     @property
     def seed(self) -> int:
         """The first seed: its candidates are judged and chosen from, the others show what chance does."""
@@ -207,7 +220,7 @@ class Study:
 
     @property
     def train_sizes(self) -> list[float]:
-        return sorted({c.train_size for c in self.candidates}, reverse=True)
+        return list(self.settings["train_sizes"])
 
     def of(self, minimizer: str | None = None, seed: int | None = None, train_size: float = 1.0) -> list[Candidate]:
         """The candidates of a minimizer (or all), of the first seed where none is named."""
@@ -244,11 +257,19 @@ class Study:
         check_target(keep, max_error, knee)
         front = self.pareto()
         if not front:
-            raise DataError("No candidate has been judged yet; run the study to its end.")
+            skipped = f" Nothing could be tried: {self.skipped[0]}" if self.skipped and not self.candidates else ""
+            raise DataError(skipped.strip() or "No candidate has been judged yet; run the study to its end.")
         if knee:
             chosen = front[fronts.knee([c.point("validation") for c in front])]
-            return self._choice(chosen, "the inflection point of the front")
+            small = {1: "the only one on the front", 2: "the more private of the two on the front"}
+            return self._choice(chosen, small.get(len(front), "the inflection point of the front"))
         if keep is not None:
+            raw, majority = self.limits[self.seed].log_losses["validation"]
+            if raw >= majority:
+                raise DataError(
+                    "Even raw data predicts the validation records no better than the majority guess, so there is no "
+                    "skill to keep; choose by max_error or the knee, or give it more rows."
+                )
             within = [c for c in front if self.skill(c, "validation") >= keep]
             why = f"the most private that keeps {keep:.0%} of the raw model's skill"
         else:
@@ -260,6 +281,8 @@ class Study:
 
     def skill(self, candidate: Candidate, part: str = "test") -> float:
         """The share of the raw model's log-loss gain over the majority guess that a judged candidate keeps."""
+        if candidate.judged is None:
+            raise ParameterError("Only a judged candidate's skill is known; see `study.pareto()`.")
         raw, majority = self.limits[candidate.seed].log_losses[part]
         return skill_kept(candidate.scores(part).log_loss, raw, majority)
 
@@ -281,20 +304,26 @@ class Study:
         >>> volumes["PrivacyTree"].mean > volumes["Uniform"].mean
         True
         """
+        if train_size not in self.train_sizes:
+            sizes = ", ".join(f"{size:g}" for size in self.train_sizes)
+            raise ParameterError(f"The study has no training size {train_size!r}; it has {sizes}.")
         if utility not in ("error", "log_loss"):
             raise ParameterError(f"The 'utility' parameter must be 'error' or 'log_loss'. Got {utility!r} instead.")
         return {name: self._volume(name, train_size, utility) for name in self.minimizers}
 
     def reached(self) -> dict[str, dict[float, float | None]]:
-        """Minimizer → adversary error at +0.005, +0.01 and +0.02 above raw data's error, by counts on test records.
+        """Minimizer → the adversary's error where the classifier's is at most 0.005, 0.01 or 0.02 above raw data's.
 
-        None where no candidate of its front (chosen on validation records of the first seed) has so low an error.
+        The most private candidate within that error on validation records of the first seed, by counts; told is its
+        adversary's error on test records. None where no candidate is within.
         """
-        raw = self.limits[self.seed].test.raw_error
+        raw = self.limits[self.seed].validation.raw_error
         found: dict[str, dict[float, float | None]] = {}
         for name in self.minimizers:
-            points = self._front_points(name, self.seed, 1.0)
-            found[name] = {step: fronts.best_within(points, raw + step) for step in STEPS}
+            pairs = [(c.point("validation", judged=False), c.point("test", judged=False)) for c in self.of(name)]
+            within = {step: [p for p in pairs if p[0][0] <= raw + step] for step in STEPS}
+            best = {step: max(inside, key=lambda p: p[0][1], default=None) for step, inside in within.items()}
+            found[name] = {step: None if pair is None else pair[1][1] for step, pair in best.items()}
         return found
 
     def table(self) -> pd.DataFrame:
@@ -334,8 +363,12 @@ class Study:
         judged = [c.point("test", True, utility) for c in self.pareto(minimizer)]
         is_judged = self.settings["fronts_of"] == "each" and train_size == 1.0 and judged
         of_judges = fronts.hypervolume(judged, self._box(self.seed, utility)) if is_judged else None
-        values = list(by_seed.values())
-        return Volume(float(np.mean(values)) if values else 0.0, seeds_interval(values), by_seed, of_judges)
+        values = [value for value in by_seed.values() if value == value]
+        if not values:
+            return Volume(float("nan"), None, by_seed, of_judges)
+        ends = seeds_interval(values)
+        inside = None if ends is None else (max(0.0, ends[0]), min(1.0, ends[1]))  # it is a share
+        return Volume(float(np.mean(values)), inside, by_seed, of_judges)
 
     def _box(self, seed: int, utility: str) -> Limits:
         """The two limits of generalization on the test part, in errors or log-losses."""
@@ -372,19 +405,23 @@ def check_target(keep: float | None, max_error: float | None, knee: bool) -> Non
 
 
 def seeds_interval(values: Sequence[float]) -> Interval | None:
-    """The 95% interval of the mean over seeds, by Student's t; None of one seed alone.
+    """The 95% interval of a mean over splits of one table, by Student's t; None of one split alone.
+
+    The splits share most of their records, so that they vary less than other tables would: the variance of the mean of
+    k of them is taken as (1/k + n_test/n_train) times that of one (Nadeau and Bengio 2003), here 1/k + 30%/60%.
 
     Examples
     --------
     >>> from modicum.evaluation.study_result import seeds_interval
     >>> [round(end, 3) for end in seeds_interval([0.5, 0.52, 0.54])]
-    [0.47, 0.57]
+    [0.441, 0.599]
     """
     if len(values) < 2:
         return None
     from scipy.stats import t
 
-    half = float(t.ppf(0.975, len(values) - 1)) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    k = len(values)
+    half = float(t.ppf(0.975, k - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + _TEST / _TRAIN)
     return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
@@ -396,7 +433,7 @@ def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
         "train_size": c.train_size,
         "minimizer": c.minimizer,
         "parameters": ", ".join(f"{k}={_short(v)}" for k, v in c.parameters.items()),
-        "buckets": c.generalization.n_buckets,
+        "buckets": buckets_asked(c.generalization),
         "attributes": len(c.generalization.needed),
         "on_front": is_chosen,
         "judged": is_judged,

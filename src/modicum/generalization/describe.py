@@ -131,6 +131,21 @@ def describe(g: "Generalization", X: Any = None) -> Description:
     return Description(lines, g.n_buckets, len(frame), many, len(sizes), int(sizes.min()) if len(sizes) else 0)
 
 
+def buckets_asked(g: Any) -> int:
+    """How many buckets the attributes have that are collected; `n_buckets` counts one more for each that is not.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.describe import buckets_asked
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
+    >>> buckets_asked(g), g.n_buckets
+    (2, 3)
+    """
+    return sum(p.n_buckets for p in g.partitions if p.action != "dropped")
+
+
 def persons_in(groups: Codes, persons: Codes | None, n_groups: int = 0) -> Codes:
     """How many different persons each group holds; without persons, how many records."""
     if persons is not None:

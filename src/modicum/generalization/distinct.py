@@ -54,10 +54,13 @@ class DistinctColumns:
 
     def sizes(self) -> dict[str, int]:
         """How many different values each attribute has, missing not counted."""
-        return {
-            name: len(values) - int(values.is_null().any() or _has_nan(values))
-            for name, values in zip(self.names, self.values, strict=True)
-        }
+        missing = self.with_missing()
+        return {n: len(values) - (n in missing) for n, values in zip(self.names, self.values, strict=True)}
+
+    def with_missing(self) -> list[str]:
+        """The attributes of which some record has no value."""
+        pairs = zip(self.names, self.values, strict=True)
+        return [name for name, values in pairs if values.is_null().any() or _has_nan(values)]
 
     def fingerprint(self) -> str:
         """A hash of all values in their order: other data, other text."""

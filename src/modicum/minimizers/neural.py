@@ -1,6 +1,7 @@
 """What both neural minimizers share: buckets and classifier trained together, then made hard (papers/0 App. C)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -234,16 +235,27 @@ def _partitions(data: CodedData, training: Training, run: int) -> list[AnyPartit
 
 
 class single_thread:
-    """PyTorch on one thread: the matrices are small, and the result does not depend on how many cores there are."""
+    """PyTorch on one thread: the matrices are small, and the result does not depend on how many cores there are.
+
+    The number of threads is the whole process's: it is set back when the last of several trainings ends.
+    """
+
+    _lock, _inside, _before = Lock(), 0, 1
 
     def __init__(self, torch: Any, device: str) -> None:
         self.torch, self.is_cpu = torch, torch.device(device).type == "cpu"
 
     def __enter__(self) -> None:
-        self.before = self.torch.get_num_threads()
         if self.is_cpu:
-            self.torch.set_num_threads(1)
+            with self._lock:
+                if not single_thread._inside:
+                    single_thread._before = self.torch.get_num_threads()
+                    self.torch.set_num_threads(1)
+                single_thread._inside += 1
 
     def __exit__(self, *problem: object) -> None:
         if self.is_cpu:
-            self.torch.set_num_threads(self.before)
+            with self._lock:
+                single_thread._inside -= 1
+                if not single_thread._inside:
+                    self.torch.set_num_threads(single_thread._before)

@@ -11,6 +11,7 @@ from typing import Any
 from modicum import __version__
 from modicum.evaluation import front as fronts
 from modicum.evaluation.study_result import Candidate, Choice, Study
+from modicum.generalization.bins import Groups, Intervals
 from modicum.generalization.describe import AttributeLine, buckets_text
 from modicum.measures.certificate import Certificate, confidence_text
 from modicum.reporting.disclosure import at_least, combinations, few, outward, tens, tens_up
@@ -58,7 +59,7 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
         "judged": sum(c.judged is not None for c in study.candidates),
         "weights": study.weights,
         "raw_data": {"error": tens(study.limits[study.seed].test.raw_error, n), "adversary_error": 0.0},
-        "nothing_collected": _nothing(study.limits[study.seed].test, n),
+        "nothing_collected": _nothing(study, n),
         "minimizers": _minimizers(study, n),
         "points": _points(study, front, choice, n),
         "front": [_front_row(study, c, choice, n) for c in front],
@@ -93,8 +94,11 @@ def _fronts_of(study: Study) -> str:
     return "each" if study.settings["fronts_of"] == "each" and any(c.judged for c in study.candidates) else "all"
 
 
-def _nothing(ends: fronts.Limits, n: int) -> dict[str, float]:
-    return {"error": tens(ends.majority_error, n), "adversary_error": tens(ends.naive_adversary, n)}
+def _nothing(study: Study, n: int) -> dict[str, float]:
+    """The limit where nothing is collected; a mean is the mean of what is told of each attribute."""
+    ends = study.limits[study.seed]
+    naive = weighted({name: tens(error, n) for name, error in ends.naive.items()}, study.weights)
+    return {"error": tens(ends.test.majority_error, n), "adversary_error": naive}
 
 
 # Candidates
@@ -130,17 +134,28 @@ def _points(study: Study, front: Sequence[Candidate], choice: Choice | None, n: 
             "on_own_front": id(c) in own_fronts,
             "on_front": id(c) in best,
             "chosen": choice is not None and c == choice.candidate,
-            "asks": _asked(c),
+            "asks": _asked(c, study.settings["missing"]),
         }
         for c in study.of()
     ]
 
 
-def _asked(c: Candidate) -> list[str]:
+def _asked(c: Candidate, missing: Sequence[str]) -> list[str]:
     """What it asks in words, an attribute a line, shortened."""
     lines = [line for line in c.generalization.describe().attributes if line.action != "not collected"]
-    told = [_shortened(f"{line.name}: {buckets_text(line)}") for line in lines[:MOST_ASKED]]
+    told = [
+        _shortened(" · ".join([f"{line.name}: {buckets_text(line)}", *_apart(c, line.name, missing)]))
+        for line in lines[:MOST_ASKED]
+    ]
     return told + ([f"and {len(lines) - MOST_ASKED} more attributes"] if len(lines) > MOST_ASKED else [])
+
+
+def _apart(c: Candidate, name: str, missing: Sequence[str]) -> list[str]:
+    """The bucket of missing values, where there are some and it is one of its own."""
+    partition = c.generalization[name]
+    if name not in missing or not isinstance(partition, Intervals | Groups):
+        return []
+    return ["(missing)"] if partition.missing_code >= partition.n_buckets else []
 
 
 def _shortened(words: str) -> str:
@@ -251,7 +266,7 @@ def _fronts_of_sizes(study: Study, choice: Choice | None, n: int) -> dict[str, A
 def _later(study: Study, front: Sequence[Candidate], n: int) -> list[dict[str, Any]]:
     """The front in the study, then on other records."""
     ends = study.limits[study.seed].test
-    nothing = _nothing(ends, n)
+    nothing = _nothing(study, n)
     first = {
         "name": "in the study",
         "raw_error": tens(ends.raw_error, n),
@@ -302,7 +317,8 @@ def _attribute(line: AttributeLine, c: Candidate, bounds: dict[str, float], stud
         "decision": line.action,
         "n_buckets": line.n_buckets,
         "values": study.settings["values"].get(line.name, 0),
-        "buckets": [" or ".join([b.label, *b.takes]) for b in line.buckets],
+        "buckets": [" or ".join([b.label, *b.takes]) for b in line.buckets]
+        + _apart(c, line.name, study.settings["missing"]),
         "adversary_error": None if risk is None else tens(risk, n),
         "adversary_interval": None if risk is None else outward(c.judged.risk_intervals[line.name], n),
         "naive_error": None if naive is None else tens(naive, n),

@@ -84,12 +84,12 @@ def warnings(content: dict[str, Any]) -> list[str]:
         (
             chosen is not None and isinstance(chosen["smallest_group"], str),
             "Some combinations of the chosen one's answers are shared by fewer than ten people in the test records: "
-            "they stand out. `coarsen` gives groups a least size.",
+            "they stand out. `coarsen` (on the command line --min-group) gives groups a least size.",
         ),
         (
-            chosen is not None and chosen["skill_kept"] < LITTLE,
+            chosen is not None and chosen["skill_kept"] < LITTLE and not content["is_weak"],
             f"The chosen one keeps only {0 if chosen is None else chosen['skill_kept']:.0%} of the raw model's skill; "
-            "`study.choose(keep=...)` asks for more.",
+            "`study.choose(keep=...)` (on the command line --keep) asks for more.",
         ),
         (
             content["test_people"] < COARSE,

@@ -10,10 +10,11 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import Weights
+from modicum.table.splits import MOST_CLASSES
 from modicum.table.values import Codes, Floats
 
 MAX_CLASSES = 20  # of a numeric label
-MAX_CATEGORIES_OF_LABEL = 256
+MAX_CATEGORIES_OF_LABEL = MOST_CLASSES
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,9 @@ def unit_codes(values: Any) -> npt.NDArray[np.int64]:
     --------
     >>> from modicum.table.roles import unit_codes
     >>> unit_codes(["ann", None, "bob", "ann", None]).tolist()
-    [0, 2, 1, 0, 3]
+    [0, 1, 2, 0, 3]
     """
     codes, people = pd.factorize(np.asarray(values, dtype=object))
     nobody = codes < 0
-    return np.where(nobody, len(people) + np.cumsum(nobody) - 1, codes).astype(np.int64)
+    own = np.where(nobody, len(people) + np.cumsum(nobody) - 1, codes)
+    return pd.factorize(own)[0].astype(np.int64)  # by first appearance, so that numbering once more changes nothing

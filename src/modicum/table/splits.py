@@ -11,6 +11,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.table.roles import unit_codes
 
 Rows = npt.NDArray[np.int64]
+MOST_CLASSES = 256
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ def split_rows(
     drawn = np.cumsum(sizes)
     n_test = int(np.searchsorted(drawn, round(test * n), side="right"))
     rest = order[n_test:]
-    first = _one_per_class(units, labels, rest)
+    is_class = labels.max() < MOST_CLASSES  # a number with more values is predicted by ranges, which hold many each
+    first = _one_per_class(units, labels, rest) if is_class else np.zeros(len(rest), dtype=bool)
     rest = np.concatenate([rest[first], rest[~first]])
     drawn = np.cumsum(np.bincount(units)[rest])
     n_train = int(np.searchsorted(drawn, round((1 - test - validation) * n), side="right"))
