@@ -65,7 +65,7 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
         "front": [_front_row(study, c, choice, n) for c in front],
         "front_line": _best_so_far([_point(c, n, True) for c in front]),
         "personal": _personal(study, front, n),
-        "sizes": _fronts_of_sizes(study, choice, n) if len(study.train_sizes) > 1 else None,
+        "sizes": _fronts_of_sizes(study, choice, n) if len(study.train_sizes) > 1 and study.candidates else None,
         "later": _later(study, front, n) if study.later else None,
         "chosen": chosen,
         "skipped": study.skipped,
