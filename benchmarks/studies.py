@@ -22,7 +22,9 @@ def run_sections(name: str, sections: Mapping[str, Callable[[], dict]]) -> None:
     asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     found = json.loads(path.read_text())["figures"] if asked and path.exists() else {}
     for section in asked or sections:
-        found[section] = sections[section]() | {"commit": machine()["commit"]}
+        here = machine()
+        where = {key: here[key] for key in ("commit", "cpu", "cores")}
+        found[section] = sections[section]() | {"machine": where}
         write(name, found)
 
 
