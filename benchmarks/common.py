@@ -8,11 +8,13 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
+_MODULES = {"scikit-learn": "sklearn"}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "narwhals", "numba", "duckdb")
 
 os.environ.setdefault("MODICUM_DATA", str(ROOT.parent / "shared" / "data"))
@@ -36,11 +38,17 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
-        "commit": subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True
-        ).stdout.strip(),
+        "versions": {
+            name: importlib.metadata.version(name) for name in _PACKAGES if find_spec(_MODULES.get(name, name))
+        },
+        "commit": os.environ.get("MODICUM_COMMIT") or _commit(),
     }
+
+
+def _commit() -> str:
+    """The commit of this checkout; a copy without its history names it in MODICUM_COMMIT."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
 
 
 def _cpu() -> str:
