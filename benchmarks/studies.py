@@ -28,10 +28,10 @@ def run_sections(name: str, sections: Mapping[str, Callable[[], dict]]) -> None:
         write(name, found)
 
 
-def study_of(name: str, data: Any, **options: Any) -> Study:
+def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study:
     """A study in a folder of its own; with --resume on the command line a killed one goes on."""
     folder = FOLDER / name
-    if "--resume" not in sys.argv and not options.pop("again", False):
+    if "--resume" not in sys.argv and not again:
         shutil.rmtree(folder, ignore_errors=True)
     # A household's or patient's rows stay on one side of every split.
     X = data.X if data.persons is None else data.X.assign(**{data.schema.person: data.persons})
