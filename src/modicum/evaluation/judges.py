@@ -19,7 +19,7 @@ from modicum.evaluation.study_data import SeedData
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import MEMBERS, NETWORK, TREES
 from modicum.measures.certificate import certify
-from modicum.measures.intervals import Interval, mean_interval, resampled_interval
+from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.targets import BINS
 from modicum.table.values import Codes
 
@@ -66,7 +66,7 @@ def judged(g: Generalization, data: SeedData, confidence: float) -> Judged:
         validation=PartScores(validation.error(), validation.log_loss(), _means(wrong, slice(None, split))),
         test=PartScores(test.error(), test.log_loss(), _means(wrong, slice(split, None))),
         error_interval=mean_interval(test.wrong, persons),
-        adversary_interval=resampled_interval(np.asarray(mean), persons, data.seed),
+        adversary_interval=mean_interval(np.asarray(mean), persons),
         risk_intervals={name: mean_interval(missed, persons) for name, missed in of_test.items()},
         certificate=certificate.to_dict(),
         seconds=time.perf_counter() - start,

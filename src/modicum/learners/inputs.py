@@ -20,6 +20,7 @@ from modicum.table.values import Codes
 Counts: TypeAlias = csr_array  # cells × values: how many records have both
 Scores = npt.NDArray[np.float32]
 
+_DENSE = 1_000_000  # cells × values of a table that is counted in full
 _LARGE = 1e30  # what infinity counts as: learners take finite numbers only
 
 
@@ -89,8 +90,12 @@ def count_table(
     `records` says how many each row stands for, one by default.
     """
     known = values >= 0
-    many = np.ones(int(known.sum())) if records is None else records[known]
-    return csr_array((many, (cells[known], values[known])), shape=shape)
+    many = None if records is None else records[known]
+    if shape[0] * shape[1] <= _DENSE:  # counting in a full table takes no sorting
+        places = cells[known] * shape[1] + values[known]
+        return csr_array(np.bincount(places, many, shape[0] * shape[1]).astype(np.float64).reshape(shape))
+    ones = np.ones(int(known.sum())) if many is None else many
+    return csr_array((ones, (cells[known], values[known])), shape=shape)
 
 
 def chunks(n: int, width: int, cells: int = 20_000_000) -> Sequence[slice]:
