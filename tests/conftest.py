@@ -1,6 +1,7 @@
 """Shared by all tests: both frame libraries, real data where it is, random tables."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,12 @@ def shared_file(name: str) -> Path:
 def as_polars(X: pd.DataFrame) -> pl.DataFrame:
     """The same records in polars, missing values as null."""
     return pl.DataFrame({c: [None if pd.isna(v) else v for v in X[c].tolist()] for c in X.columns}, strict=False)
+
+
+@pytest.fixture(autouse=True)
+def _hears_ctrl_c():
+    """Ctrl-C as in a terminal: a shell may have started the tests with it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["pandas", "polars"])

@@ -1,5 +1,6 @@
 """What the documents show is what the code does."""
 
+import json
 import re
 from pathlib import Path
 
@@ -26,3 +27,15 @@ def test_the_readme_s_commands_are_in_the_makefile():
 
 def test_ci_runs_the_readme_s_test_command():
     assert re.search(r"^make .*\btest\b", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def test_the_readme_s_figures_are_those_of_the_benchmarks():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    results = [json.loads((ROOT / "benchmarks" / "results" / f"study_{n}.json").read_text()) for n in ("acs", "more")]
+    tasks = {name: task for result in results for name, task in result["figures"].items() if "minimizers" in task}
+    judged = {n: {m: f["hypervolume_judged"] for m, f in t["minimizers"].items()} for n, t in tasks.items()}
+    assert len(judged) >= 7
+    assert all(max(volumes, key=volumes.get) == "PrivacyTree" for volumes in judged.values())
+    first, second = sorted(judged["employment"].values(), reverse=True)[:2]
+    assert f"PAT reaches {first:.3f} of the trade-off" in text
+    assert f"the next best minimizer {second:.3f};" in " ".join(text.split())
