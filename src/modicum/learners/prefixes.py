@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, hstack
 
 from modicum.learners.backoff import LEVELS, Backoff
 from modicum.learners.inputs import Codes, Counts, Inputs
+from modicum.table.groups import group_rows
 
 _DENSE = 64  # values of a target up to which a table of cells × values is quicker than a sparse one
 
@@ -44,15 +45,15 @@ def most_likely(inputs: Inputs, counts: Sequence[Counts], strength: float = 10.0
 
 
 def _one(codes: Codes, table: Counts, strength: float) -> Codes:
+    if codes.shape[1] > LEVELS:  # the others are one step, together
+        codes = np.column_stack([codes[:, :LEVELS], group_rows(codes[:, LEVELS:])])
     order = np.lexsort(codes.T[::-1]) if codes.shape[1] else np.arange(len(codes))
     ordered = codes[order]
     differs = np.ones((ordered.shape[1], len(order)), dtype=bool)
     differs[:, 1:] = (ordered[1:] != ordered[:-1]).T
     np.logical_or.accumulate(differs, axis=0, out=differs)
-    levels = [*range(min(LEVELS, len(differs))), *([len(differs) - 1] if len(differs) > LEVELS else [])]
-    dense = table.toarray()[order]
     guess = np.empty(len(order), dtype=np.int64)
-    guess[order] = _smoothed(dense, np.ascontiguousarray(differs[levels]), strength)
+    guess[order] = _smoothed(table.toarray()[order], differs, strength)
     return guess
 
 
