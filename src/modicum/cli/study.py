@@ -51,7 +51,9 @@ def study(
     minimizers: Annotated[
         str, typer.Option(help="default, all (with the neural ones; needs PyTorch), or names with commas.")
     ] = "default",
-    seeds: Annotated[int, typer.Option(min=1, help="How many random splits; the first is chosen from.")] = 2,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="How many random splits: the first is chosen from, others tell what is chance.")
+    ] = 1,
     train_size: Annotated[
         Names, typer.Option(help="Also learn from these shares of the training part, such as 0.05,0.01.")
     ] = None,

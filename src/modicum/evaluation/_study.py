@@ -39,7 +39,7 @@ def study(
     weights: Mapping[str, float] | None = None,
     minimizers: str | Iterable[str] = "default",
     grids: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
-    seeds: int | Sequence[int] = 2,
+    seeds: int | Sequence[int] = 1,
     train_sizes: Sequence[float] = (1.0,),
     later: Mapping[str, tuple[Any, Any]] | None = None,
     fronts_of: str = "all",
@@ -67,7 +67,7 @@ def study(
     grids : minimizer → parameter → values
         In the place of the paper's (`modicum.evaluation.grids.GRIDS`).
     seeds : int or list of int
-        How many splits, or which.
+        How many splits, or which. One is enough to choose; several, with intervals, tell what is chance.
     train_sizes : shares of the training part from which the minimizers learn (papers/0 §8.3)
     later : name → (X, y), optional
         Other records, such as a later year's, on which the front is judged as well (papers/0 Appendix H).
