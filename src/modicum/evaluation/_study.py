@@ -232,9 +232,10 @@ class _Work:
     def _later_pieces(self) -> Pieces:
         """The front on other records: the same generalizations, classifier and adversary learned anew."""
         pieces: Pieces = []
+        front = self.result(is_whole=False).pareto()
         for name, data in self.later.items():
             pieces.append((f"{self._later_key(name)}-limits", partial(_limits, data)))
-            for candidate in self.result(is_whole=False).pareto():
+            for candidate in front:
                 work = partial(_judged, candidate.artifact, data, self.confidence)
                 pieces.append((f"{self._later_key(name)}-{_digest(candidate.artifact)}", work))
         return pieces

@@ -36,8 +36,8 @@ class SoftBuckets:
         p_j(x) = softmax_j(−k² (M(x) − c_j)² / τ).
 
     The factor k² is not in the paper: it measures distances in bucket widths. Without it, at k = 5 and τ = 0.5, a value
-    in the middle of a bucket belongs to it with probability 0.26 only, and training never sees the hard buckets that
-    come out. Batch normalization takes its mean and variance over all training records, since every code's frequency
+    in the middle of a bucket belongs to it with probability 0.23 to 0.29 only, and training never sees the hard buckets
+    that come out. Batch normalization takes its mean and variance over all training records, since every code's frequency
     is known, not over a batch. A missing number has free scores of its own.
     """
 
