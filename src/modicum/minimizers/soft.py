@@ -37,8 +37,8 @@ class SoftBuckets:
 
     The factor k² is not in the paper: it measures distances in bucket widths. Without it, at k = 5 and τ = 0.5, a value
     in the middle of a bucket belongs to it with probability 0.23 to 0.29 only, and training never sees the hard buckets
-    that come out. Batch normalization takes its mean and variance over all training records, since every code's frequency
-    is known, not over a batch. A missing number has free scores of its own.
+    that come out. Batch normalization takes its mean and variance over all training records, since every code's
+    frequency is known, not over a batch. A missing number has free scores of its own.
     """
 
     def __init__(
