@@ -245,17 +245,32 @@ def table_6() -> dict[str, Any]:
     made = {
         "Unif. k=3": income.uniform(3),
         "Unif. k=5": income.uniform(5),
-        "Adv. λ=0": income.adv_train[0.0],
-        "Adv. λ=0.5": income.adv_train[0.5],
         "PAT k*=4 α=0.7": income.pat(4, 0.7),
         "PAT k*=10 α=0.7": income.pat(10, 0.7),
         "PAT k*=50 α=0.7": income.pat(50, 0.7),
     }
     paper = {
-        "MLP-2": ((0.36, 0.22, 0.17, 0.22, 0.2, 0.19, 0.17), (0.52, 0.31, 0.39, 0.48, 0.47, 0.46, 0.36)),
-        "MLP-3": ((0.36, 0.21, 0.17, 0.22, 0.2, 0.19, 0.18), (0.52, 0.24, 0.3, 0.5, 0.47, 0.46, 0.36)),
-        "MLP-5": ((0.36, 0.21, 0.18, 0.22, 0.2, 0.19, 0.18), (0.52, 0.24, 0.31, 0.43, 0.5, 0.47, 0.37)),
+        "MLP-2": ((0.36, 0.22, 0.2, 0.19, 0.17), (0.52, 0.31, 0.47, 0.46, 0.36)),
+        "MLP-3": ((0.36, 0.21, 0.2, 0.19, 0.18), (0.52, 0.24, 0.47, 0.46, 0.36)),
+        "MLP-5": ((0.36, 0.21, 0.2, 0.19, 0.18), (0.52, 0.24, 0.5, 0.47, 0.37)),
     }
+    return _architectures(made, paper)
+
+
+def table_6_adv_train() -> dict[str, Any]:
+    """The same for AdvTrain's generalizations (income)."""
+    adv_train = task("income").adv_train
+    made = {"Adv. λ=0": adv_train[0.0], "Adv. λ=0.5": adv_train[0.5]}
+    paper = {
+        "MLP-2": ((0.17, 0.22), (0.39, 0.48)),
+        "MLP-3": ((0.17, 0.22), (0.3, 0.5)),
+        "MLP-5": ((0.18, 0.22), (0.31, 0.43)),
+    }
+    return _architectures(made, paper)
+
+
+def _architectures(made: dict[str, md.Generalization], paper: dict[str, Any]) -> dict[str, Any]:
+    income = task("income")
     rows = []
     for i, (name, g) in enumerate(made.items()):
         whole = income.attack(g).error
@@ -422,6 +437,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "figure_5": ("public_coverage", figure_5),
     "figure_14": ("employment", figure_14),
     "table_6": ("income", table_6),
+    "table_6_adv_train": ("income", table_6_adv_train),
 }
 
 
