@@ -82,16 +82,6 @@ def test_nothing_of_the_user_s_or_the_study_s_is_overwritten(table, folder, tmp_
     assert (tmp_path / "table.csv").read_text() == before
 
 
-def test_apply_does_not_overwrite_its_input(table, folder, tmp_path):
-    g = tmp_path / "g.json"
-    study(table, folder, "-o", g)
-    copy = tmp_path / "copy.csv"
-    copy.write_text(table.read_text())
-    result = CliRunner().invoke(app, ["apply", str(g), str(copy), "-o", str(copy)])
-    assert "over an input" in str(result.exception)
-    assert copy.read_text() == table.read_text()
-
-
 def test_minimize_can_make_groups_larger(table, tmp_path):
     out = tmp_path / "g.json"
     command = ["minimize", str(table), "--label", "income", "-o", str(out), "--min-group", "10", "--max-leaves", "8"]

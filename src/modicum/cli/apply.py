@@ -30,7 +30,7 @@ def apply(
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
     g = load(artifact)
     file_format(output)
-    check_places([artifact, file], output)
+    check_places([artifact], output)
     with connected() as connection, replacing(output) as temporary:
         everything = scan_table(connection, file, g.schema, missing=missing or (), only=g.needed)
         kept = names(keep_columns, everything.columns) or []

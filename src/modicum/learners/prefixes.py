@@ -27,7 +27,8 @@ def most_likely(inputs: Inputs, counts: Sequence[Counts], strength: float = 10.0
     >>> from modicum.learners.inputs import Inputs, count_table
     >>> from modicum.learners.prefixes import most_likely
     >>> inputs = Inputs(np.array([[0], [1]]), (2,), np.zeros((2, 0)))
-    >>> most_likely(inputs, [count_table(np.array([0, 0, 1]), np.array([1, 1, 0]), (2, 2))])[0].tolist()
+    >>> counts = count_table(np.repeat([0, 1], 20), np.repeat([1, 0], 20), (2, 2))
+    >>> most_likely(inputs, [counts])[0].tolist()
     [1, 0]
     """
     plain = [i for i, table in enumerate(counts) if table.shape[1] <= _DENSE and not inputs.numbers.shape[1]]
