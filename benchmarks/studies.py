@@ -41,7 +41,7 @@ def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study
     return md.study(X, data.y, schema=data.schema, folder=folder, **options)
 
 
-def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS) -> dict:
+def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, minimizers: Any = None) -> dict:
     """All minimizers on one dataset: the neural ones with one seed, the others with five; each one's front judged.
 
     `rows` takes only so many of the records, whole persons, where all would take hours on two cores.
@@ -49,8 +49,8 @@ def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS) 
     start = time.perf_counter()
     of = len(data.X)
     data = data if rows is None else _some(data, rows)
-    every = study_of(name, data, minimizers="all", seeds=1, fronts_of="each")
-    whole = study_of(name, data, minimizers="default", seeds=seeds, fronts_of="each", again=True)
+    every = study_of(name, data, minimizers=minimizers or "all", seeds=1, fronts_of="each")
+    whole = study_of(name, data, minimizers=minimizers or "default", seeds=seeds, fronts_of="each", again=True)
     found = {
         "rows": len(data.X),
         "of_rows": of,
