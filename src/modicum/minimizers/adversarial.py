@@ -24,8 +24,9 @@ class AdversarialTraining(NeuralMinimizer):
     harden as the temperature falls from 2.0 to 0.5 over the epochs; in the end each value goes to its likeliest bucket,
     which makes a strict generalization. Needs PyTorch (`pip install 'modicum[neural]'`).
 
-    Three things differ from the paper; without all three `privacy` had hardly any effect on the hard buckets in trials on
-    ACS Employment (none was taken away alone): all values of a category start in one bucket; the adversary's loss about an attribute counts no
+    Three things differ from the paper; without them `privacy` had hardly any effect on the hard buckets in trials on
+    ACS Employment (they were tried together, none was taken away alone): all values of a category start in one bucket;
+    the adversary's loss about an attribute counts no
     further than that of the naive guess, since beyond it an adversary is not ignorant but fooled, and finds out; and
     buckets move without momentum, those of categories at a tenth of the rate, so that the adversary can follow. In a
     training of fewer than 4,000 batches they are less slow, since they would hardly move at all before it ends.
