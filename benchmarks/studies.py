@@ -45,7 +45,7 @@ def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study
 def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, minimizers: Any = None) -> dict:
     """All minimizers on one dataset: the neural ones with one seed, the others with five; each one's front judged.
 
-    `rows` takes only so many of the records, whole persons, where all would take hours on two cores.
+    `rows` takes only so many of the records, whole persons, where all would take too long on two cores.
     """
     start = time.perf_counter()
     of = len(data.X)
