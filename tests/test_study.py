@@ -15,7 +15,7 @@ from conftest import as_polars
 
 import modicum as md
 from modicum.errors import DataError, ParameterError, StoppedWarning
-from modicum.evaluation import _study, grids
+from modicum.evaluation import grids, study_work
 from modicum.evaluation.front import on_front
 from modicum.evaluation.screening import read_off, screened
 from modicum.evaluation.study_data import StudyData
@@ -172,7 +172,7 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
 
     study, folder = found
     for name in ("screened", "judged", "_limits"):
-        monkeypatch.setattr(_study, name, never)
+        monkeypatch.setattr(study_work, name, never)
     again = small(adult, folder=folder, seeds=2)
     assert again.table().equals(study.table())
 
@@ -180,7 +180,7 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
 def test_a_study_goes_on_with_more_seeds_and_minimizers(adult, tmp_path, monkeypatch):
     small(adult, folder=tmp_path, minimizers=["Uniform"])
     tried = []
-    monkeypatch.setattr(_study, "screened", lambda g, data: tried.append(data.seed) or screened(g, data))
+    monkeypatch.setattr(study_work, "screened", lambda g, data: tried.append(data.seed) or screened(g, data))
     wider = small(adult, folder=tmp_path, minimizers=["Uniform"], seeds=[0, 3])
     assert set(tried) == {3}
     assert set(wider.table().seed) == {0, 3}
@@ -450,12 +450,12 @@ def test_ctrl_c_keeps_what_is_finished_and_the_study_goes_on(adult, tmp_path, mo
             os.kill(os.getpid(), signal.SIGINT)
         return screened(g, data)
 
-    monkeypatch.setattr(_study, "screened", counted)
+    monkeypatch.setattr(study_work, "screened", counted)
     with pytest.warns(StoppedWarning, match="the best so far is kept"):
         part = small(adult, folder=tmp_path, seeds=2, n_jobs=1)
     assert not part.is_whole
     assert 0 < len(part.candidates) < len(found[0].candidates)
-    monkeypatch.setattr(_study, "screened", screened)
+    monkeypatch.setattr(study_work, "screened", screened)
     assert same(small(adult, folder=tmp_path, seeds=2).table(), found[0].table())
 
 

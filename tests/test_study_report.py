@@ -10,7 +10,8 @@ import pytest
 from test_reporting import HOSTILE, Reader, _numbers
 
 import modicum as md
-from modicum.evaluation.study_result import Later, Study
+from modicum.evaluation.candidates import Later
+from modicum.evaluation.study_result import Study
 from modicum.reporting import study_charts
 from modicum.reporting.study_words import comparison
 

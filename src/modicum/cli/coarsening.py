@@ -10,7 +10,7 @@ from modicum.evaluation import Effect, effect
 from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import at_least, few, outward, tens
-from modicum.table.splits import Split
+from modicum.table.splits import TRAIN, Split
 
 
 def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
@@ -20,9 +20,9 @@ def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
     if min_group < 1:
         raise ParameterError(f"The option --min-group must be at least 1. Got {min_group}.")
     people = len(X) if person is None else X[person].nunique(dropna=False)
-    if min_group > 0.6 * people:
+    if min_group > TRAIN * people:
         raise ParameterError(
-            f"The option --min-group is {min_group:,}, more than the {int(0.6 * people):,} "
+            f"The option --min-group is {min_group:,}, more than the {int(TRAIN * people):,} "
             f"{'records' if person is None else 'people'} that are learned from."
         )
 

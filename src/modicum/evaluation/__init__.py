@@ -4,9 +4,10 @@ from modicum.evaluation._drift import Drift, RiskChange, drift
 from modicum.evaluation._judge import Judgement, judge
 from modicum.evaluation._study import study
 from modicum.evaluation._utility import GroupScore, Score, Utility, utility
+from modicum.evaluation.candidates import Candidate, Choice
 from modicum.evaluation.coarsening import Effect, coarsened_choice, effect
 from modicum.evaluation.periods import ValueShift
-from modicum.evaluation.study_result import Candidate, Choice, Study
+from modicum.evaluation.study_result import Study
 
 __all__ = [
     "Candidate",

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
+from modicum.evaluation.candidates import Choice
 from modicum.evaluation.judges import judged
 from modicum.evaluation.screening import screened
 from modicum.evaluation.study_data import StudyData
-from modicum.evaluation.study_result import Choice, Study
+from modicum.evaluation.study_result import Study
 from modicum.generalization import Generalization
 from modicum.generalization.describe import buckets_asked
 from modicum.measures.certificate import Certificate, certify

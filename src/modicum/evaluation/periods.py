@@ -19,7 +19,6 @@ from modicum.table.targets import Target
 from modicum.table.values import Codes
 
 FEWEST = 50  # people in each period
-TEST = 0.3  # share of the people on whom is tested, as in papers/0 Appendix F
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def split_periods(
     everyone = np.arange(n + len(frames[1])) if units is None else np.concatenate(units)
     period = np.arange(len(everyone)) >= n
     classes = np.concatenate(codes) * 2 + period
-    parts = split_rows(classes, persons=everyone, validation=0, test=TEST, random_state=random_state)
+    parts = split_rows(classes, persons=everyone, validation=0, random_state=random_state)
     learn = [parts.train[period[parts.train] == now] for now in (False, True)]
     test = [parts.test[period[parts.test] == now] for now in (False, True)]
     size = min(map(len, learn))

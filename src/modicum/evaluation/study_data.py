@@ -111,7 +111,8 @@ class SeedData:
 
     def prepare(self) -> None:
         """Everything that several threads will ask for."""
-        self.labels, self.classes, self.train, self.targets, self.values, self.naive  # noqa: B018
+        for name in ("labels", "classes", "train", "targets", "values", "naive"):
+            getattr(self, name)
 
     def sample(self, share: float) -> Codes:
         """A random share of the training part's rows: the smaller is part of the larger. Every class stays."""

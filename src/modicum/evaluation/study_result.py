@@ -1,8 +1,7 @@
-"""What a study found: candidates, their front, and the one to choose."""
+"""What a study found: the front of its candidates, what each minimizer reaches, and the one to choose."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,173 +10,15 @@ import pandas as pd
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.evaluation import front as fronts
 from modicum.evaluation._utility import WEAK, skill_kept
+from modicum.evaluation.candidates import Candidate, Choice, Later, SeedLimits, Volume
 from modicum.evaluation.front import Limits
-from modicum.evaluation.judges import Judged
-from modicum.evaluation.screening import PartScores, Screened
-from modicum.generalization import Generalization
 from modicum.generalization.describe import buckets_asked
-from modicum.measures.intervals import Interval
-from modicum.table.values import plain
+from modicum.measures.intervals import seeds_interval
 
 if TYPE_CHECKING:
     from modicum.reporting import Report
 
-_TRAIN, _TEST = 0.6, 0.3  # shares of the records
 STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One generalization of a study.
-
-    Attributes
-    ----------
-    seed, train_size : which split, and from what share of its training part it was learned
-    minimizer, parameters : how it was made
-    screened : what counts say of it
-    judged : what boosted trees and the portfolio say; None for one that is not on its minimizer's front
-    certified_error : no adversary's mean error is lower, from validation records, with δ split over all candidates
-    seconds : what making and screening it took
-    """
-
-    seed: int
-    train_size: float
-    minimizer: str
-    parameters: dict[str, Any]
-    screened: Screened
-    judged: Judged | None
-    certified_error: float
-    weights: Mapping[str, float]
-    seconds: float
-    artifact: dict[str, Any] = field(repr=False)
-
-    @cached_property
-    def generalization(self) -> Generalization:
-        """The artifact itself."""
-        return Generalization.from_dict(self.artifact)
-
-    @property
-    def name(self) -> str:
-        """Minimizer and parameters in a few words."""
-        return f"{self.minimizer}({', '.join(f'{k}={_short(v)}' for k, v in self.parameters.items())})"
-
-    def scores(self, part: str, judged: bool = True) -> PartScores:
-        """Its scores on the "validation" or "test" part, by the judges or by counts."""
-        source: Any = self.judged if judged else self.screened
-        found: PartScores = getattr(source, part)
-        return found
-
-    def point(self, part: str, judged: bool = True, utility: str = "error") -> tuple[float, float]:
-        """Classifier error (or its log-loss) and weighted mean adversary error."""
-        scores = self.scores(part, judged)
-        return getattr(scores, utility), float(sum(self.weights[name] * error for name, error in scores.risk.items()))
-
-    @property
-    def error(self) -> float:
-        """The classifier's error on the test part, by the strongest judge there was."""
-        return self.point("test", self.judged is not None)[0]
-
-    @property
-    def adversary_error(self) -> float:
-        """The weighted mean error of the adversary on the test part, by the strongest judge there was."""
-        return self.point("test", self.judged is not None)[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without the artifact."""
-        content = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
-        content |= {"n_buckets": buckets_asked(self.generalization), "needed": self.generalization.needed}
-        content |= {"screened": asdict(self.screened), "judged": None if self.judged is None else asdict(self.judged)}
-        return dict(plain(content | {"certified_error": self.certified_error}))
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The candidate that was chosen on validation records, and what the test records, which chose nothing, say of it.
-
-    Attributes
-    ----------
-    candidate, generalization : what was chosen
-    why : the rule, in words
-    skill_kept : the share of the raw model's skill that it keeps, on test records
-    certificate : what no adversary can exceed, from the test records (`Certificate.to_dict`)
-    """
-
-    candidate: Candidate
-    why: str
-    skill_kept: float
-    certificate: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return f"<Choice: {self.candidate.name}, {self.why}>"
-
-    @property
-    def generalization(self) -> Generalization:
-        return self.candidate.generalization
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(
-            plain(
-                {
-                    "why": self.why,
-                    "skill_kept": self.skill_kept,
-                    "certificate": self.certificate,
-                    **self.candidate.to_dict(),
-                }
-            )
-        )
-
-
-@dataclass(frozen=True)
-class Volume:
-    """A minimizer's hypervolume on test records: by counts for every seed, with the mean's 95% interval; and judged.
-
-    `mean` is NaN where there is none: no candidate, or raw data that predicts no better than the majority guess.
-    `judged` is that of the first seed by the judges, where each minimizer's front was judged; else None.
-    """
-
-    mean: float
-    interval: Interval | None
-    by_seed: dict[int, float]
-    judged: float | None
-
-
-@dataclass(frozen=True)
-class SeedLimits:
-    """The limit points of one seed's parts, and what else candidates are compared to there.
-
-    Attributes
-    ----------
-    validation, test : the two limits of generalization
-    log_losses : part → log-loss of the raw model and of the majority guess
-    naive : personal attribute → the naive guess's error on the test part
-    people : part → how many people it has
-    """
-
-    validation: Limits
-    test: Limits
-    log_losses: dict[str, tuple[float, float]]
-    naive: dict[str, float]
-    people: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Later:
-    """The front's candidates on other records, such as a later year's (papers/0 Appendix H, Figure 15).
-
-    The generalizations are fixed; classifier and adversary learn from the other records' own training part and are
-    tested on their test part.
-
-    Attributes
-    ----------
-    limits : the two limits of generalization there
-    points : each candidate of the front with its classifier error and weighted mean adversary error
-    people : how many people it was tested on
-    """
-
-    limits: Limits
-    people: int
-    points: list[tuple[Candidate, tuple[float, float]]]
 
 
 @dataclass(frozen=True)
@@ -241,6 +82,14 @@ class Study:
         chosen = fronts.on_front([c.point("validation") for c in judged])
         front = [c for c, is_on in zip(judged, chosen, strict=True) if is_on]
         return sorted(front, key=lambda c: c.point("validation"))
+
+    def pareto_by_counts(
+        self, minimizer: str, seed: int | None = None, train_size: float = 1.0, utility: str = "error"
+    ) -> list[Candidate]:
+        """The same for a minimizer's candidates of any seed and training size, which counts alone have seen."""
+        own = self.of(minimizer, seed, train_size)
+        chosen = fronts.on_front([c.point("validation", False, utility) for c in own])
+        return [c for c, is_on in zip(own, chosen, strict=True) if is_on]
 
     def choose(self, *, keep: float | None = None, max_error: float | None = None, knee: bool = False) -> Choice:
         """The most private candidate within a target, or the one at the front's inflection; on validation records.
@@ -347,18 +196,12 @@ class Study:
         raw, majority = self.limits[self.seed].log_losses["test"]
         return raw > (1 - WEAK) * majority
 
-    def _front_points(
-        self, minimizer: str, seed: int, train_size: float, utility: str = "error"
-    ) -> list[tuple[float, float]]:
-        """The test errors, by counts, of a minimizer's front, which counts on validation records have chosen."""
-        own = self.of(minimizer, seed, train_size)
-        front = fronts.on_front([c.point("validation", False, utility) for c in own])
-        return [c.point("test", False, utility) for c, is_on in zip(own, front, strict=True) if is_on]
-
     def _volume(self, minimizer: str, train_size: float, utility: str) -> Volume:
-        found = {seed: self._front_points(minimizer, seed, train_size, utility) for seed in self.limits}
+        found = {seed: self.pareto_by_counts(minimizer, seed, train_size, utility) for seed in self.limits}
         by_seed = {
-            seed: fronts.hypervolume(points, self._box(seed, utility)) for seed, points in found.items() if points
+            seed: fronts.hypervolume([c.point("test", False, utility) for c in front], self._box(seed, utility))
+            for seed, front in found.items()
+            if front
         }
         judged = [c.point("test", True, utility) for c in self.pareto(minimizer)]
         is_judged = self.settings["fronts_of"] == "each" and train_size == 1.0 and judged
@@ -404,27 +247,6 @@ def check_target(keep: float | None, max_error: float | None, knee: bool) -> Non
             raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
 
 
-def seeds_interval(values: Sequence[float]) -> Interval | None:
-    """The 95% interval of a mean over splits of one table, by Student's t; None of one split alone.
-
-    The splits share most of their records, so that they vary less than other tables would: the variance of the mean of
-    k of them is taken as (1/k + n_test/n_train) times that of one (Nadeau and Bengio 2003), here 1/k + 30%/60%.
-
-    Examples
-    --------
-    >>> from modicum.evaluation.study_result import seeds_interval
-    >>> [round(end, 3) for end in seeds_interval([0.5, 0.52, 0.54])]
-    [0.441, 0.599]
-    """
-    if len(values) < 2:
-        return None
-    from scipy.stats import t
-
-    k = len(values)
-    half = float(t.ppf(0.975, k - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + _TEST / _TRAIN)
-    return float(np.mean(values) - half), float(np.mean(values) + half)
-
-
 def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
     is_judged = c.judged is not None
     validation, risk = c.point("validation", is_judged), c.scores("test", is_judged).risk
@@ -432,7 +254,7 @@ def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
         "seed": c.seed,
         "train_size": c.train_size,
         "minimizer": c.minimizer,
-        "parameters": ", ".join(f"{k}={_short(v)}" for k, v in c.parameters.items()),
+        "parameters": c.told_parameters,
         "buckets": buckets_asked(c.generalization),
         "attributes": len(c.generalization.needed),
         "on_front": is_chosen,
@@ -447,7 +269,3 @@ def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
         "seconds": c.seconds,
         **{f"risk: {name}": error for name, error in risk.items()},
     }
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,7 @@
 """Confidence intervals: Wilson's for a share of independent records, resampling for everything else."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
+from modicum.table.splits import TEST, TRAIN
 
 Interval = tuple[float, float]
 LEVEL = 0.95
@@ -106,6 +107,27 @@ def resampled_interval(
         if low < high:
             return low, high
     return mean_interval(values, units)
+
+
+def seeds_interval(values: Sequence[float]) -> Interval | None:
+    """The 95% interval of a mean over splits of one table, by Student's t; None of one split alone.
+
+    The splits share most of their records, so that they vary less than other tables would: the variance of the mean of
+    k of them is taken as (1/k + n_test/n_train) times that of one (Nadeau and Bengio 2003), here 1/k + 30%/60%.
+
+    Examples
+    --------
+    >>> from modicum.measures.intervals import seeds_interval
+    >>> [round(end, 3) for end in seeds_interval([0.5, 0.52, 0.54])]
+    [0.441, 0.599]
+    """
+    if len(values) < 2:
+        return None
+    from scipy.stats import t
+
+    k = len(values)
+    half = float(t.ppf(0.975, k - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + TEST / TRAIN)
+    return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
 @dataclass(frozen=True)

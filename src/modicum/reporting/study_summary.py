@@ -9,10 +9,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from modicum import __version__
-from modicum.evaluation import front as fronts
-from modicum.evaluation.study_result import Candidate, Choice, Study
+from modicum.evaluation.candidates import Candidate, Choice
+from modicum.evaluation.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
-from modicum.generalization.describe import AttributeLine, buckets_text
+from modicum.generalization.describe import AttributeLine, buckets_asked, buckets_text
 from modicum.measures.certificate import Certificate, confidence_text
 from modicum.reporting.disclosure import at_least, combinations, few, outward, tens, tens_up
 from modicum.reporting.study_words import comparison, decision, limits, warnings
@@ -118,7 +118,7 @@ def _row(c: Candidate, n: int) -> dict[str, Any]:
         "error": error,
         "adversary_error": adversary,
         "needed": len(c.generalization.needed),
-        "buckets": sum(p.n_buckets for p in c.generalization.partitions if p.action != "dropped"),
+        "buckets": buckets_asked(c.generalization),
         "smallest_group": few(c.screened.smallest_group),
     }
 
@@ -218,11 +218,10 @@ def _minimizers(study: Study, n: int) -> list[dict[str, Any]]:
 
 
 def _volume(volume: Any) -> dict[str, Any]:
-    """A mean hypervolume; the interval's ends are no further than a share can be."""
-    ends = volume.interval
+    """A mean hypervolume with its interval."""
     return {
         "mean": _rounded(volume.mean if volume.by_seed else None),
-        "interval": None if ends is None else [_rounded(min(1.0, max(0.0, end))) for end in ends],
+        "interval": None if volume.interval is None else [_rounded(end) for end in volume.interval],
         "seeds": len(volume.by_seed),
     }
 
@@ -239,9 +238,7 @@ def _reached_line(study: Study, name: str, n: int) -> Line:
 
 
 def _line_by_counts(study: Study, name: str, size: float, n: int) -> Line:
-    own = study.of(name, train_size=size)
-    is_on = fronts.on_front([c.point("validation", judged=False) for c in own])
-    return _best_so_far([_point(c, n, False) for c, chosen in zip(own, is_on, strict=True) if chosen])
+    return _best_so_far([_point(c, n, False) for c in study.pareto_by_counts(name, train_size=size)])
 
 
 def _best_so_far(points: Sequence[Sequence[float]]) -> Line:

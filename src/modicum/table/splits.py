@@ -12,6 +12,7 @@ from modicum.table.roles import unit_codes
 
 Rows = npt.NDArray[np.int64]
 MOST_CLASSES = 256
+TRAIN, VALIDATION, TEST = 0.6, 0.1, 0.3  # shares of the rows
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ def split_rows(
     y: Any,
     *,
     persons: Any | None = None,
-    validation: float = 0.1,
-    test: float = 0.3,
+    validation: float = VALIDATION,
+    test: float = TEST,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Split:
     """Split rows into train, validation and test.

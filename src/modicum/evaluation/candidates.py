@@ -1,0 +1,177 @@
+"""What a study keeps of each candidate, of the limits that it is compared to, and of the one that is chosen."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from modicum.evaluation.front import Limits
+from modicum.evaluation.judges import Judged
+from modicum.evaluation.screening import PartScores, Screened
+from modicum.generalization import Generalization
+from modicum.generalization.describe import buckets_asked
+from modicum.measures.intervals import Interval
+from modicum.table.values import plain
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One generalization of a study.
+
+    Attributes
+    ----------
+    seed, train_size : which split, and from what share of its training part it was learned
+    minimizer, parameters : how it was made
+    screened : what counts say of it
+    judged : what boosted trees and the portfolio say; None for one that is not on its minimizer's front
+    certified_error : no adversary's mean error is lower, from validation records, with δ split over all candidates
+    seconds : what making and screening it took
+    """
+
+    seed: int
+    train_size: float
+    minimizer: str
+    parameters: dict[str, Any]
+    screened: Screened
+    judged: Judged | None
+    certified_error: float
+    weights: Mapping[str, float]
+    seconds: float
+    artifact: dict[str, Any] = field(repr=False)
+
+    @cached_property
+    def generalization(self) -> Generalization:
+        """The artifact itself."""
+        return Generalization.from_dict(self.artifact)
+
+    @property
+    def name(self) -> str:
+        """Minimizer and parameters in a few words."""
+        return f"{self.minimizer}({self.told_parameters})"
+
+    @property
+    def told_parameters(self) -> str:
+        """The parameters in a few words."""
+        return ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+
+    def scores(self, part: str, judged: bool = True) -> PartScores:
+        """Its scores on the "validation" or "test" part, by the judges or by counts."""
+        source: Any = self.judged if judged else self.screened
+        found: PartScores = getattr(source, part)
+        return found
+
+    def point(self, part: str, judged: bool = True, utility: str = "error") -> tuple[float, float]:
+        """Classifier error (or its log-loss) and weighted mean adversary error."""
+        scores = self.scores(part, judged)
+        return getattr(scores, utility), float(sum(self.weights[name] * error for name, error in scores.risk.items()))
+
+    @property
+    def error(self) -> float:
+        """The classifier's error on the test part, by the strongest judge there was."""
+        return self.point("test", self.judged is not None)[0]
+
+    @property
+    def adversary_error(self) -> float:
+        """The weighted mean error of the adversary on the test part, by the strongest judge there was."""
+        return self.point("test", self.judged is not None)[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without the artifact."""
+        content = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
+        content |= {"n_buckets": buckets_asked(self.generalization), "needed": self.generalization.needed}
+        content |= {"screened": asdict(self.screened), "judged": None if self.judged is None else asdict(self.judged)}
+        return dict(plain(content | {"certified_error": self.certified_error}))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate that was chosen on validation records, and what the test records, which chose nothing, say of it.
+
+    Attributes
+    ----------
+    candidate, generalization : what was chosen
+    why : the rule, in words
+    skill_kept : the share of the raw model's skill that it keeps, on test records
+    certificate : what no adversary can exceed, from the test records (`Certificate.to_dict`)
+    """
+
+    candidate: Candidate
+    why: str
+    skill_kept: float
+    certificate: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Choice: {self.candidate.name}, {self.why}>"
+
+    @property
+    def generalization(self) -> Generalization:
+        return self.candidate.generalization
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(
+            plain(
+                {
+                    "why": self.why,
+                    "skill_kept": self.skill_kept,
+                    "certificate": self.certificate,
+                    **self.candidate.to_dict(),
+                }
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A minimizer's hypervolume on test records: by counts for every seed, with the mean's 95% interval; and judged.
+
+    `mean` is NaN where there is none: no candidate, or raw data that predicts no better than the majority guess.
+    `judged` is that of the first seed by the judges, where each minimizer's front was judged; else None.
+    """
+
+    mean: float
+    interval: Interval | None
+    by_seed: dict[int, float]
+    judged: float | None
+
+
+@dataclass(frozen=True)
+class SeedLimits:
+    """The limit points of one seed's parts, and what else candidates are compared to there.
+
+    Attributes
+    ----------
+    validation, test : the two limits of generalization
+    log_losses : part → log-loss of the raw model and of the majority guess
+    naive : personal attribute → the naive guess's error on the test part
+    people : part → how many people it has
+    """
+
+    validation: Limits
+    test: Limits
+    log_losses: dict[str, tuple[float, float]]
+    naive: dict[str, float]
+    people: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Later:
+    """The front's candidates on other records, such as a later year's (papers/0 Appendix H, Figure 15).
+
+    The generalizations are fixed; classifier and adversary learn from the other records' own training part and are
+    tested on their test part.
+
+    Attributes
+    ----------
+    limits : the two limits of generalization there
+    points : each candidate of the front with its classifier error and weighted mean adversary error
+    people : how many people it was tested on
+    """
+
+    limits: Limits
+    people: int
+    points: list[tuple[Candidate, tuple[float, float]]]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
