@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.minimizers.privacy_tree import _all_counts, _criterion, _layout, _with_label
+from modicum.minimizers.privacy_tree import _criterion, _layout, _with_label
+from modicum.table.codes import all_counts
 from modicum.table.counts import RowCounts
 from modicum.table.roles import attribute_weights
 from modicum.trees import grow
@@ -122,7 +123,7 @@ def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30,
         source,
         _criterion(data, layout, alpha, attribute_weights(data.schema.personal, None), min_leaf),
         max_leaves=max_leaves,
-        value_counts=[_all_counts(data, column) for column in layout.splits],
+        value_counts=[all_counts(data.coder.codings[column]) for column in layout.splits],
     )
 
 

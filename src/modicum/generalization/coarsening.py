@@ -139,7 +139,7 @@ def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Cod
     if isinstance(partition, FullDetail):
         values = numbers(column(frame, partition.name), partition.attribute)
         coding = group_numbers(partition.attribute, values, None, lambda _, counts: equal_starts(counts, MAX_CODES))
-        cut = partition_of(coding, np.arange(coding.n_values + (coding.missing > 0)))
+        cut = partition_of(coding, np.arange(coding.n_codes))
         partition = cut.model_copy(update={"missing": partition.missing})
         codes = partition.encode(column(frame, partition.name))
     assert isinstance(partition, Intervals | Groups)

@@ -33,7 +33,7 @@ def look_up(tables: Sequence[npt.NDArray[np.uint16]], codes: npt.NDArray[Any]) -
 
 
 def _table(partition: AnyPartition, coding: Coding) -> npt.NDArray[np.uint16]:
-    size = coding.n_values + (coding.missing > 0)
+    size = coding.n_codes
     if isinstance(partition, FullDetail):
         raise ArtifactError(f"The attribute {partition.name!r} is kept in full detail, so it has no buckets.")
     if isinstance(partition, Dropped):

@@ -26,10 +26,10 @@ class AdversarialTraining(NeuralMinimizer):
 
     Three things differ from the paper; without them `privacy` had hardly any effect on the hard buckets in trials on
     ACS Employment (they were tried together, none was taken away alone): all values of a category start in one bucket;
-    the adversary's loss about an attribute counts no
-    further than that of the naive guess, since beyond it an adversary is not ignorant but fooled, and finds out; and
-    buckets move without momentum, those of categories at a tenth of the rate, so that the adversary can follow. In a
-    training of fewer than 4,000 batches they are less slow, since they would hardly move at all before it ends.
+    the adversary's loss about an attribute counts no further than that of the naive guess, since beyond it an adversary
+    is not ignorant but fooled, and finds out; and buckets move without momentum, those of categories at a tenth of the
+    rate, so that the adversary can follow. In a training of fewer than 4,000 batches they are less slow, since they
+    would hardly move at all before it ends.
 
     An epoch sees all records in batches of 256, but no more than 200 batches of a large table and no fewer than 50 of a
     small one. A personal number is guessed by tenths of the records.

@@ -255,7 +255,7 @@ class _Search:
 
 def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
     """The bucket of each code (missing last) for 1, 2, … k buckets; a single step where the schema rules."""
-    size = coding.n_values + (coding.missing > 0)
+    size = coding.n_codes
     if coding.attribute.locked:
         return [np.arange(size)]
     if coding.attribute.forbidden:

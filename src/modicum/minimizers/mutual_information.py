@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.minimizers.neural import NeuralMinimizer, Training
+from modicum.table.codes import all_counts
 
 
 class MutualInformation(NeuralMinimizer):
@@ -75,8 +76,7 @@ class _Information:
         offsets = training.soft.offsets
         shares = np.zeros((len(training.columns), int(offsets[-1])), dtype=np.float32)
         for i, j in enumerate(training.columns):
-            coding = coder.codings[j]
-            counts = np.append(coding.counts, coding.missing) if coding.missing else coding.counts
+            counts = all_counts(coder.codings[j])
             shares[i, offsets[i] : offsets[i + 1]] = counts / counts.sum()
         relative = {name: weight * len(training.weights) for name, weight in training.weights.items()}
         weights = [relative.get(coder.names[j], 1.0) for j in training.columns]

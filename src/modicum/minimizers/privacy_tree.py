@@ -12,7 +12,8 @@ from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
 from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
 from modicum.progress import stoppable
-from modicum.table.counts import Ints, Layout, RowCounts
+from modicum.table.codes import all_counts
+from modicum.table.counts import Layout, RowCounts
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
 from modicum.trees import Criterion, grow
@@ -111,7 +112,7 @@ class PrivacyTree(Minimizer):
                 source,
                 _criterion(data, layout, self.privacy, weights, self.min_leaf),
                 max_leaves=self.max_leaves,
-                value_counts=[_all_counts(data, column) for column in layout.splits],
+                value_counts=[all_counts(data.coder.codings[column]) for column in layout.splits],
                 should_stop=lambda: stop.asked,
             )
         self.coder_ = data.coder
@@ -153,11 +154,6 @@ def _layout(data: CodedData) -> Layout:
 def _with_label(data: CodedData) -> Any:
     assert data.label is not None
     return np.column_stack([data.codes, data.label.astype(np.uint16)])
-
-
-def _all_counts(data: CodedData, column: int) -> Ints:
-    coding = data.coder.codings[column]
-    return np.append(coding.counts, coding.missing) if coding.missing else coding.counts
 
 
 def _criterion(data: CodedData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:

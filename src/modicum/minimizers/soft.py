@@ -45,7 +45,7 @@ class SoftBuckets:
         self, codings: Sequence[Coding], k: int, runs: int, random: np.random.Generator, torch: Any, device: str
     ) -> None:
         self.torch, self.k, self.runs, self._codings = torch, k, runs, codings
-        self.sizes = [coding.n_values + (coding.missing > 0) for coding in codings]
+        self.sizes = [coding.n_codes for coding in codings]
         self.offsets = np.cumsum([0, *self.sizes])
         graded = [j for j, coding in enumerate(codings) if _is_graded(coding)]
         self._free_rows = self._positions([_free(coding) for coding in codings], device)
@@ -135,7 +135,7 @@ def _graded(coding: Coding) -> Codes:
 
 def _free(coding: Coding) -> Codes:
     """The codes that do not: those of a category, and missing."""
-    return np.arange(len(_graded(coding)), coding.n_values + (coding.missing > 0))
+    return np.arange(len(_graded(coding)), coding.n_codes)
 
 
 def middle_ranks(coding: Coding) -> Floats:

@@ -42,6 +42,11 @@ class NumberCoding:
     def n_values(self) -> int:
         return len(self.typical)
 
+    @property
+    def n_codes(self) -> int:
+        """Missing included where it occurred at fit."""
+        return self.n_values + (self.missing > 0)
+
     def encode(self, series: nw.Series[Any]) -> CodeArray:
         values = numbers(series, self.attribute)
         codes = np.searchsorted(self.edges, values, side="left")
@@ -61,6 +66,11 @@ class CategoryCoding:
     @property
     def n_values(self) -> int:
         return len(self.values)
+
+    @property
+    def n_codes(self) -> int:
+        """Missing included where it occurred at fit."""
+        return self.n_values + (self.missing > 0)
 
     def encode(self, series: nw.Series[Any]) -> CodeArray:
         codes, words = texts(series)
@@ -83,6 +93,11 @@ def usual_code(coding: Coding) -> int:
 def missing_code(coding: Coding) -> int:
     """The code of a missing value: the last one, or the usual code where none was missing at fit."""
     return coding.n_values if coding.missing else usual_code(coding)
+
+
+def all_counts(coding: Coding) -> Weights:
+    """How often each code occurred, missing last where it occurs."""
+    return np.append(coding.counts, coding.missing) if coding.missing else coding.counts
 
 
 def weighted_median(counts: Weights) -> int:
@@ -132,7 +147,7 @@ class Coder:
     @property
     def sizes(self) -> list[int]:
         """How many codes each attribute has, missing included where it occurs."""
-        return [coding.n_values + (coding.missing > 0) for coding in self.codings]
+        return [coding.n_codes for coding in self.codings]
 
     def encode(self, X: Any) -> CodeArray:
         """The codes of X, one row per record; a value never seen at fit takes the usual code."""
