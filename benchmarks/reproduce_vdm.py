@@ -20,10 +20,10 @@ from common import RESULTS, write
 
 import modicum as md
 from modicum.evaluation.models import model_on
-from modicum.evaluation.scores import Predictions
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.network import Network
 from modicum.learners.portfolio import NETWORK, NEURAL, best_guess
+from modicum.measures.scores import Predictions
 from modicum.table.labels import Labels
 from modicum.table.splits import split_rows
 from modicum.table.targets import Target

@@ -11,8 +11,8 @@ from functools import partial
 from studies import SEEDS, compared, paired_interval, run_sections, study_of
 
 import modicum as md
-from modicum.evaluation.front import hypervolume, on_front
 from modicum.evaluation.study_result import Study
+from modicum.measures.front import hypervolume, on_front
 
 TASKS = ("employment", "income", "public_coverage")
 SIZES = (1.0, 0.3, 0.1, 0.05, 0.01, 0.003)

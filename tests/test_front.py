@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modicum as md
-from modicum.evaluation.front import Limits, best_within, hypervolume, knee, on_front
 from modicum.generalization.distinct import DistinctColumns
+from modicum.measures.front import Limits, best_within, hypervolume, knee, on_front
 
 _errors = st.integers(0, 8).map(lambda i: i / 8)
 POINTS = st.lists(st.tuples(_errors, _errors), max_size=12)
@@ -88,25 +88,32 @@ def test_the_best_within_an_error_is_the_most_private_of_those(points):
         assert best_within(points, error) == (max(inside) if inside else None)
 
 
+ENDS = Limits(raw_error=0.1, majority_error=0.5, naive_adversary=0.42)
+
+
 @given(POINTS.filter(bool))
-def test_the_knee_is_the_furthest_above_the_line_between_the_ends(points):
-    chosen = knee(points)
+def test_the_knee_is_the_furthest_above_the_line_from_raw_data_to_nothing(points):
+    chosen = knee(points, ENDS)
     front = [i for i, ok in enumerate(on_front(points)) if ok]
     assert chosen in front
-    ends = np.array([points[i] for i in front])
-    low, high = ends.min(axis=0), ends.max(axis=0)
-    span = np.where(high > low, high - low, 1)
-    above = {i: float((points[i][1] - low[1]) / span[1] - (points[i][0] - low[0]) / span[0]) for i in front}
+    above = {i: points[i][1] / 0.42 - (points[i][0] - 0.1) / 0.4 for i in front}
     assert above[chosen] == pytest.approx(max(above.values()))
 
 
 def test_the_knee_of_a_bent_front_and_of_a_single_candidate():
     bent = [[0.10, 0.0], [0.11, 0.2], [0.12, 0.38], [0.30, 0.41], [0.50, 0.42]]
-    assert knee(bent) == 2
-    assert knee([*bent[::-1], [0.5, 0.1]]) == 2  # where it stands does not matter, nor what is beaten
-    assert knee([[0.3, 0.3]]) == 0
-    scaled = np.array(bent) * [10, 0.01] + [3, 7]
-    assert knee(scaled) == 2
+    assert knee(bent, ENDS) == 2
+    assert knee([*bent[::-1], [0.5, 0.1]], ENDS) == 2  # where it stands does not matter, nor what is beaten
+    assert knee([[0.3, 0.3]], ENDS) == 0
+
+
+def test_nothing_collected_is_the_knee_only_where_nothing_is_above_the_line():
+    """A front's own ends do not move it: a study whose useful end is missing must not choose to collect nothing."""
+    nothing, useful = [0.5, 0.42], [0.3, 0.30]
+    assert knee([nothing, useful], ENDS) == 1
+    assert knee([nothing, [0.45, 0.30]], ENDS) == 0
+    hopeless = Limits(raw_error=0.5, majority_error=0.5, naive_adversary=0.42)  # raw data predicts nothing
+    assert knee([nothing, useful], hopeless) == 0
 
 
 # Distinct values

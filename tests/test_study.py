@@ -16,12 +16,12 @@ from conftest import as_polars
 import modicum as md
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation import grids, study_work
-from modicum.evaluation.front import on_front
 from modicum.evaluation.screening import read_off, screened
 from modicum.evaluation.study_data import StudyData
 from modicum.learners.backoff import Backoff
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.prefixes import most_likely
+from modicum.measures.front import on_front
 from modicum.table.splits import split_rows
 
 GRIDS = {

@@ -14,6 +14,7 @@ _HOME = {
     "Generalization": "modicum.generalization",
     "load": "modicum.generalization",
     "PrivacyTree": "modicum.minimizers",
+    "MergePath": "modicum.minimizers",
     "Uniform": "modicum.minimizers",
     "FeatureSelection": "modicum.minimizers",
     "Iterative": "modicum.minimizers",
@@ -33,6 +34,7 @@ __all__ = [
     "FeatureSelection",
     "Generalization",
     "Iterative",
+    "MergePath",
     "MutualInformation",
     "PrivacyTree",
     "Schema",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from modicum.minimizers import AdversarialTraining as AdversarialTraining
     from modicum.minimizers import FeatureSelection as FeatureSelection
     from modicum.minimizers import Iterative as Iterative
+    from modicum.minimizers import MergePath as MergePath
     from modicum.minimizers import MutualInformation as MutualInformation
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform

@@ -83,7 +83,7 @@ def study(
     from modicum.evaluation import coarsened_choice
     from modicum.evaluation import study as run
     from modicum.evaluation.store import FILES
-    from modicum.evaluation.study_result import check_target
+    from modicum.measures.front import check_target
 
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)

@@ -11,11 +11,11 @@ from sklearn.metrics import get_scorer
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Codes, Floats, model_on
-from modicum.evaluation.scores import Predictions
 from modicum.generalization import Generalization
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import Interval, Resampling, mean_interval
+from modicum.measures.scores import Predictions, skill_kept
 from modicum.table.codes import FEW
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values
@@ -201,11 +201,6 @@ def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict
         for name, (own, of_raw) in ends.items()
     }
     return scores, skill
-
-
-def skill_kept(minimized: float, raw: float, majority: float) -> float:
-    """Skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
-    return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
 
 
 def _draws(n: int, classes: int) -> int:

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from modicum.evaluation.front import Limits
 from modicum.evaluation.judges import Judged
 from modicum.evaluation.screening import PartScores, Screened
 from modicum.generalization import Generalization
 from modicum.generalization.describe import buckets_asked
+from modicum.measures.front import Limits
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain
 

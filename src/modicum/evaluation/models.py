@@ -4,16 +4,15 @@ import inspect
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 
 from modicum.errors import ParameterError, quoted
 from modicum.generalization import Generalization
-from modicum.generalization.bins import Dropped, FullDetail, Groups
+from modicum.generalization.bins import FullDetail
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.portfolio import NETWORK, NEURAL, TREES, Portfolio, Question
+from modicum.learners.record_trees import RecordTrees, all_classes
 from modicum.table.frames import as_frame
 from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
@@ -24,7 +23,6 @@ _COUNTS_ROWS = {
     "batch_size", "bootstrap", "cv", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split",
     "n_neighbors", "probability", "subsample", "validation_fraction",
 }  # fmt: skip
-_STOPPABLE = 20  # records of a class from which some can be set aside
 
 
 class Model(Protocol):
@@ -39,7 +37,7 @@ def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: in
     """The estimator, ready to learn from records as `g` shows them."""
     if isinstance(estimator, str):
         if estimator == TREES:
-            return _Trees(g, n_classes, random_state)
+            return RecordTrees(g, n_classes, random_state)
         if estimator in (NETWORK, *NEURAL):
             return _Network(g, estimator, n_classes, random_state)
     elif not isinstance(estimator, type) and hasattr(estimator, "fit") and hasattr(estimator, "predict_proba"):
@@ -75,63 +73,6 @@ class _Network:
         return np.vstack(parts)[cells].astype(np.float64)
 
 
-class _Trees:
-    """scikit-learn's boosted trees on bucket codes and plain numbers, stopped on a tenth of the records.
-
-    They count rows, so they are given the records. Without stopping they overfit small tables, raw ones above all,
-    which would flatter the minimized data; without L2 they diverge where a class has a handful of records.
-    """
-
-    def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
-        self.g = g
-        self.n_classes = n_classes
-        shown = [p for p in g.partitions if not isinstance(p, Dropped)]
-        # Columns as in `_matrix`: buckets first, plain numbers after them.
-        coarse = [p for p in shown if not isinstance(p, FullDetail)]
-        nominal = [isinstance(p, Groups) and p.attribute.kind == "category" and len(p.labels) < 255 for p in coarse]
-        self.model = HistGradientBoostingClassifier(
-            categorical_features=nominal + [False] * (len(shown) - len(coarse)) if any(nominal) else None,
-            max_iter=200,
-            l2_regularization=1.0,
-            random_state=random_state,
-        )
-        self.random_state = random_state
-        self.is_constant = not shown
-
-    def _matrix(self, X: Any) -> Floats:
-        inputs = Inputs.of(self.g, X)
-        return np.hstack([inputs.codes, inputs.numbers])
-
-    def fit(self, X: Any, y: Codes) -> "_Trees":
-        self.share = np.bincount(y, minlength=self.n_classes) / len(y)
-        if self.is_constant:
-            return self
-        rows, aside = self._matrix(X), self._set_aside(X, y)
-        if aside.any():
-            self.model.set_params(early_stopping=True)
-            self.model.fit(rows[~aside], y[~aside], X_val=rows[aside], y_val=y[aside])
-        else:
-            self.model.set_params(early_stopping=False).fit(rows, y)
-        return self
-
-    def _set_aside(self, X: Any, y: Codes) -> npt.NDArray[np.bool_]:
-        """A tenth of the persons, to stop the boosting in time; none of a rare class, and no class whole."""
-        persons = person_codes(self.g.schema, as_frame(X))
-        units = np.arange(len(y)) if persons is None else persons
-        many = int(units.max()) + 1
-        drawn = np.random.default_rng(self.random_state).permutation(many) < many // 10
-        aside = drawn[units] & (np.bincount(y)[y] >= _STOPPABLE)
-        return np.asarray(aside & np.isin(y, y[~aside]))
-
-    def predict_proba(self, X: Any) -> Floats:
-        if self.is_constant:
-            return np.tile(self.share, (len(X), 1))
-        # Thousands of records share a handful of distinct rows.
-        inputs, cells = Inputs.of(self.g, X).distinct()
-        rows = np.hstack([inputs.codes, inputs.numbers])
-        return _all_classes(self.model.predict_proba(rows), self.model.classes_, self.n_classes)[cells]
-
-
 class _Pipeline:
     """Any scikit-learn classifier behind `g.encoder()`, on distinct (z, y) with counts where that is the same."""
 
@@ -155,15 +96,8 @@ class _Pipeline:
 
     def predict_proba(self, X: Any) -> Floats:
         found = self.model.predict_proba(self._shown(as_frame(X, self.g.names)))
-        return _all_classes(found, self.model.classes_, self.n_classes)
+        return all_classes(found, self.model.classes_, self.n_classes)
 
     def _shown(self, frame: Any) -> Any:
         """Labels as a pandas frame, which keeps its rows even where nothing is collected."""
         return self.g.transform(frame.to_pandas())
-
-
-def _all_classes(found: Floats, classes: Any, n_classes: int) -> Floats:
-    """A column for every class, also one that the training rows did not have."""
-    chances = np.zeros((len(found), n_classes))
-    chances[:, np.asarray(classes, dtype=np.int64)] = found
-    return chances

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from modicum.evaluation.scores import Predictions
 from modicum.evaluation.study_data import SeedData
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail
@@ -19,6 +18,7 @@ from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.prefixes import most_likely
 from modicum.measures.certificate import best_in_hindsight
+from modicum.measures.scores import Predictions
 from modicum.table.groups import group_rows
 from modicum.table.values import Codes
 

@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation._utility import skill_kept
 from modicum.evaluation.models import Codes, model_on
-from modicum.evaluation.scores import Predictions
 from modicum.generalization import Generalization
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import TREES
+from modicum.measures.scores import Predictions, skill_kept
 from modicum.minimizers import PrivacyTree
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values

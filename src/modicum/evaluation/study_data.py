@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import DataError
-from modicum.evaluation.front import Limits
 from modicum.evaluation.models import model_on
-from modicum.evaluation.scores import Predictions
 from modicum.generalization.distinct import DistinctColumns
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.portfolio import TREES
+from modicum.measures.front import Limits
+from modicum.measures.scores import Predictions
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError, quoted
-from modicum.evaluation import front as fronts
-from modicum.evaluation._utility import WEAK, skill_kept
+from modicum.evaluation._utility import WEAK
 from modicum.evaluation.candidates import Candidate, Choice, Later, SeedLimits, Volume
-from modicum.evaluation.front import Limits
 from modicum.generalization.describe import buckets_asked
+from modicum.measures import front as fronts
+from modicum.measures.front import Limits, check_target
 from modicum.measures.intervals import seeds_interval
+from modicum.measures.scores import skill_kept
 
 if TYPE_CHECKING:
     from modicum.reporting import Report
@@ -109,9 +110,9 @@ class Study:
             skipped = f" Nothing could be tried: {self.skipped[0]}" if self.skipped and not self.candidates else ""
             raise DataError(skipped.strip() or "No candidate has been judged yet; run the study to its end.")
         if knee:
-            chosen = front[fronts.knee([c.point("validation") for c in front])]
-            small = {1: "the only one on the front", 2: "the more private of the two on the front"}
-            return self._choice(chosen, small.get(len(front), "the inflection point of the front"))
+            chosen = front[fronts.knee([c.point("validation") for c in front], self.limits[self.seed].validation)]
+            word = "the inflection point of the front" if len(front) > 1 else "the only one on the front"
+            return self._choice(chosen, word)
         if keep is not None:
             raw, majority = self.limits[self.seed].log_losses["validation"]
             if raw >= majority:
@@ -236,15 +237,6 @@ class Study:
             wanted = f"has an error of at most {max_error:g}"
             reached = f"has {best.point('validation')[0]:.4f} (raw data: {raw:.4f})"
         return f"No candidate {wanted}; the best reachable, {best.name}, {reached} on validation records."
-
-
-def check_target(keep: float | None, max_error: float | None, knee: bool) -> None:
-    """Refuse none or several targets, and numbers that are no shares."""
-    if (keep is not None) + (max_error is not None) + bool(knee) != 1:
-        raise ParameterError("Say one of: how much skill to keep (keep), the highest error (max_error), or the knee.")
-    for name, value in (("keep", keep), ("max_error", max_error)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
-            raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
 
 
 def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:

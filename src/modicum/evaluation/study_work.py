@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 from modicum.errors import DataError, ModicumError
-from modicum.evaluation import front as fronts
 from modicum.evaluation.candidates import Candidate, Later, SeedLimits
 from modicum.evaluation.grids import Context, Job
 from modicum.evaluation.judges import Judged, judged
@@ -20,6 +19,7 @@ from modicum.evaluation.store import Store
 from modicum.evaluation.study_data import SeedData, StudyData, limits_of
 from modicum.evaluation.study_result import Study
 from modicum.generalization import Generalization
+from modicum.measures import front as fronts
 from modicum.measures.certificate import margin_of
 from modicum.progress import Stop, results, watched
 from modicum.table.values import plain

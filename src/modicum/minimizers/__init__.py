@@ -3,8 +3,17 @@
 from modicum.minimizers.adversarial import AdversarialTraining
 from modicum.minimizers.feature_selection import FeatureSelection
 from modicum.minimizers.iterative import Iterative
+from modicum.minimizers.merge_path import MergePath
 from modicum.minimizers.mutual_information import MutualInformation
 from modicum.minimizers.privacy_tree import PrivacyTree
 from modicum.minimizers.uniform import Uniform
 
-__all__ = ["AdversarialTraining", "FeatureSelection", "Iterative", "MutualInformation", "PrivacyTree", "Uniform"]
+__all__ = [
+    "AdversarialTraining",
+    "FeatureSelection",
+    "Iterative",
+    "MergePath",
+    "MutualInformation",
+    "PrivacyTree",
+    "Uniform",
+]

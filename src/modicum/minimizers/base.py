@@ -133,7 +133,8 @@ class Minimizer(TransformerMixin, BaseEstimator):
         if bins is not None:
             check_number(self, "label_bins", 2)
         values = label_values(y, n)
-        return Labels.fit(values, bins, weights, name=label_name(y)).encode(values)
+        self._labels = Labels.fit(values, bins, weights, name=label_name(y))
+        return self._labels.encode(values)
 
 
 def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 UNKNOWN = -1  # the code of a value that the data at fit did not have
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -29,7 +29,7 @@ def on_front(points: Any) -> npt.NDArray[np.bool_]:
 
     Examples
     --------
-    >>> from modicum.evaluation.front import on_front
+    >>> from modicum.measures.front import on_front
     >>> on_front([[0.2, 0.1], [0.3, 0.4], [0.3, 0.3], [0.2, 0.1]]).tolist()
     [True, True, False, False]
     """
@@ -51,7 +51,7 @@ def hypervolume(points: Any, limits: Limits) -> float:
 
     Examples
     --------
-    >>> from modicum.evaluation.front import Limits, hypervolume
+    >>> from modicum.measures.front import Limits, hypervolume
     >>> hypervolume([[0.3, 0.2], [0.4, 0.4]], Limits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4))
     0.5
     """
@@ -59,8 +59,7 @@ def hypervolume(points: Any, limits: Limits) -> float:
     if width <= 0 or height <= 0:
         return float("nan")
     found = _points(points)
-    x = np.clip((found[:, 0] - limits.raw_error) / width, 0, 1)
-    y = np.clip(found[:, 1] / height, 0, 1)
+    x, y = np.clip(_scaled(found, limits), 0, 1).T
     order = np.argsort(x, kind="stable")
     reached = np.maximum.accumulate(y[order])
     return float(np.round((np.diff(np.append(x[order], 1.0)) * reached).sum(), 12)) if len(found) else 0.0
@@ -71,7 +70,7 @@ def best_within(points: Any, error: float) -> float | None:
 
     Examples
     --------
-    >>> from modicum.evaluation.front import best_within
+    >>> from modicum.measures.front import best_within
     >>> best_within([[0.20, 0.1], [0.21, 0.3]], 0.205), best_within([[0.20, 0.1]], 0.1)
     (0.1, None)
     """
@@ -80,27 +79,41 @@ def best_within(points: Any, error: float) -> float | None:
     return float(inside.max()) if len(inside) else None
 
 
-def knee(points: Any) -> int:
+def knee(points: Any, limits: Limits) -> int:
     """The inflection point of a front: where a little more utility begins to cost much privacy (papers/0 §8.1).
 
-    Both errors are scaled to [0, 1] over the front; it is the candidate furthest above the line from the front's most
-    useful end to its most private one; of several, the most private.
+    Both errors are scaled to [0, 1] between the two limits; it is the candidate furthest above the line from raw data
+    to nothing collected, which are both on it; of several, the most private.
 
     Examples
     --------
-    >>> from modicum.evaluation.front import knee
-    >>> knee([[0.20, 0.0], [0.22, 0.35], [0.45, 0.40]])
+    >>> from modicum.measures.front import Limits, knee
+    >>> knee([[0.20, 0.1], [0.22, 0.35], [0.45, 0.40]], Limits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4))
     1
     """
     found = _points(points)
     front = np.flatnonzero(on_front(found))
     if not len(front):
         raise ParameterError("A knee needs at least one candidate.")
-    low, high = found[front].min(axis=0), found[front].max(axis=0)
-    scaled = (found[front] - low) / np.where(high > low, high - low, 1.0)
-    above = scaled[:, 1] - scaled[:, 0]
-    tied = np.flatnonzero(above >= above.max() - 1e-12)  # of a front of two, both ends
-    return int(front[tied[np.argmax(scaled[tied, 1])]])
+    x, y = _scaled(found[front], limits).T
+    tied = np.flatnonzero(y - x >= (y - x).max() - 1e-12)
+    return int(front[tied[np.argmax(y[tied])]])
+
+
+def _scaled(points: Points, limits: Limits) -> Points:
+    """Both errors as shares of the way from raw data to nothing collected; 0 where there is no way to go."""
+    low = np.array([limits.raw_error, 0.0])
+    span = np.array([limits.majority_error, limits.naive_adversary]) - low
+    return np.asarray(np.where(span > 0, (points - low) / np.where(span > 0, span, 1.0), 0.0))
+
+
+def check_target(keep: float | None, max_error: float | None, knee: bool) -> None:
+    """Refuse none or several targets, and numbers that are no shares."""
+    if (keep is not None) + (max_error is not None) + bool(knee) != 1:
+        raise ParameterError("Say one of: how much skill to keep (keep), the highest error (max_error), or the knee.")
+    for name, value in (("keep", keep), ("max_error", max_error)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
+            raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
 
 
 def _points(points: Sequence[Any] | Points) -> Points:

@@ -40,6 +40,11 @@ class Predictions:
         return float(np.mean(found)) if found else float("nan")
 
 
+def skill_kept(minimized: float, raw: float, majority: float) -> float:
+    """Skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
+    return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
+
+
 def _ranked_classes(chances: Floats, y: Codes) -> list[int]:
     """The classes with both members and others among the records; for two classes the second alone."""
     classes = [1] if chances.shape[1] == 2 else list(range(chances.shape[1]))

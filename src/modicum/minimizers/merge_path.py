@@ -1,0 +1,290 @@
+"""MergePath: from much detail to none by merging buckets, each merge at the best price; beyond PAT (papers/0 §9)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from modicum.errors import DataError, ParameterError, quoted
+from modicum.generalization import Generalization
+from modicum.generalization.describe import buckets_asked
+from modicum.generalization.raw import raw_generalization
+from modicum.learners.portfolio import set_aside
+from modicum.learners.record_trees import RecordTrees
+from modicum.measures.front import Limits, check_target, knee
+from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
+from modicum.minimizers.merging.cells import TINY
+from modicum.minimizers.merging.choosing import Chooser, PathChoice, Records
+from modicum.minimizers.merging.descent import STEPS, carried, nothing, path
+from modicum.minimizers.merging.holdout import Holdout
+from modicum.minimizers.merging.prepared import Prepared
+from modicum.progress import stoppable, watched
+from modicum.table.codes import Coder
+from modicum.table.frames import as_frame
+from modicum.table.labels import label_values
+from modicum.table.roles import attribute_weights, person_codes
+from modicum.table.schema import Schema
+from modicum.table.values import Codes, Mask
+
+_STRENGTH = {"adversary": 1.0, "certificate": 0.0}  # how many records a bucket's own word counts as (`Cells`)
+_FEW = 250  # records of which none are set aside
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One generalization of a path, with estimates from the records that made it.
+
+    Attributes
+    ----------
+    generalization : what is collected
+    buckets, groups : how many answers can be chosen in all, and how many combinations of them occur
+    smallest_group : how many people at least share each combination
+    error, log_loss : of who predicts for each combination what the teacher says of its records
+    adversary_error : the weighted mean error of who guesses personal values by counting in each combination
+    """
+
+    generalization: Generalization
+    buckets: int
+    groups: int
+    smallest_group: int
+    error: float
+    log_loss: float
+    adversary_error: float
+
+
+class MergePath(Minimizer):
+    """Merge buckets where that hides most for what it costs the prediction, down to nothing collected.
+
+    PAT's buckets are the union of all splits of a tree, far finer than the tree itself, and much of what they collect
+    buys nothing (papers/0 §9 asks whether PAT can be beaten). Here the buckets themselves are what is searched. Boosted
+    trees on raw records are the teacher: their chances of each class, not the labels, say what a bucket is worth, so
+    that small cells do not flatter. At a price λ of utility, the grouping of one attribute that is best while the
+    others stay is found exactly, by dynamic programming, attribute after attribute until none can be improved
+    (`modicum.minimizers.merging`). The path leads through the groupings for falling prices, each a coarsening of the
+    one before, and by single merges from one to the next.
+
+    So two generalizations of one path that are breached together (A6) tell exactly what the finer one tells alone: who
+    collects less later adds no multi-breach risk (papers/0 Table 3).
+
+    Parameters
+    ----------
+    keep : float from 0 to 1, optional
+        Choose the coarsest point that keeps this share of the raw model's skill.
+    max_error : float from 0 to 1, optional
+        Or: the coarsest whose classifier error is at most this.
+    knee : bool
+        Or: the point after which a little more utility costs much privacy. It is taken where nothing else is asked.
+    risk : 'adversary' or 'certificate'
+        What is lowered: the accuracy of an adversary who counts, small cells smoothed; or the certificate's own U on
+        the training records, so that the path is best for what will be certified.
+    min_group : int
+        The fewest people who share a combination of buckets, in every point of the path.
+    personal : list of str, optional
+        The attributes to protect; overrides the schema; all where neither says.
+    weights : dict, optional
+        How much each personal attribute counts, 1 by default.
+    label_bins : int, optional
+        For a numeric label: predict one of this many ranges of about equal frequency.
+    schema : Schema, optional
+        Kinds and roles; inferred where it is not given. What it locks is kept in full detail, what it forbids is never
+        collected, and both are still guessed where they are personal.
+    random_state : int, RandomState or None
+        Draws the records to choose on.
+    progress : bool
+        Whether a bar is shown on a terminal.
+
+    Attributes
+    ----------
+    generalization_ : Generalization
+    path_ : list of PathPoint
+        Nested, from the finest to nothing collected.
+    choice_ : PathChoice
+        Which of them was chosen, and what it does on the records it was chosen on.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> merged = md.MergePath(keep=0.8, personal=["age", "race", "sex"]).fit(X[:6_000], y[:6_000])
+    >>> merged.choice_.skill_kept >= 0.8
+    True
+    >>> finer, coarser = merged.path_[0].generalization, merged.path_[-1].generalization
+    >>> finer.intersect(coarser).n_buckets == finer.n_buckets
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        keep: float | None = None,
+        max_error: float | None = None,
+        knee: bool = False,
+        risk: str = "adversary",
+        min_group: int = 1,
+        personal: Iterable[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        label_bins: int | None = None,
+        schema: Schema | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        progress: bool = True,
+    ) -> None:
+        self.keep = keep
+        self.max_error = max_error
+        self.knee = knee
+        self.risk = risk
+        self.min_group = min_group
+        self.personal = personal
+        self.weights = weights
+        self.label_bins = label_bins
+        self.schema = schema
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Any:
+        """Learn the path, and choose a point of it.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            The features; a column of X that the schema calls label, person or identifier is left out.
+        y : array-like
+            The label to predict.
+        sample_weight : array-like of int, optional
+            How many records each row stands for.
+        X_val, y_val : optional
+            Records to choose on. Without them a fifth of X is set aside, whole persons; of fewer than 250 rows none,
+            and the choice is made on those that made the path.
+        """
+        self._check_parameters()
+        if (X_val is None) != (y_val is None):
+            raise ParameterError("Records to choose on need both: X_val and y_val.")
+        data, seed = self._coded(X, y, sample_weight), self._seed()
+        aside = self._aside(data, seed) if X_val is None else np.zeros(len(data.codes), dtype=bool)
+        found = self._searched(data, ~aside, seed)
+        train = _records(data, ~aside)
+        if X_val is not None:
+            frame = as_frame(X_val, self._columns)
+            validation = Records(frame, self._labels.encode(label_values(y_val, len(frame))), None)
+        else:
+            validation = _records(data, aside) if aside.any() else train
+        self.choice_ = self._chosen(found, train, validation, data.coder, seed)
+        self.generalization_ = self.path_[self.choice_.index].generalization
+        return self
+
+    def fit_path(self, X: Any, y: Any) -> list[PathPoint]:
+        """The whole path from all records; `generalization_` is its knee by its own estimates.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> path = md.MergePath(personal=["age", "sex"]).fit_path(X[:3_000], y[:3_000])
+        >>> [point.buckets for point in path] == sorted((point.buckets for point in path), reverse=True)
+        True
+        """
+        self._check_parameters()
+        data = self._coded(X, y, None)
+        self._searched(data, np.ones(len(data.codes), dtype=bool), self._seed())
+        first, last = self.path_[0], self.path_[-1]
+        limits = Limits(first.error, last.error, last.adversary_error)
+        chosen = knee([(point.error, point.adversary_error) for point in self.path_], limits)
+        self.generalization_ = self.path_[chosen].generalization
+        return self.path_
+
+    def _check_parameters(self) -> None:
+        check_target(self.keep, self.max_error, self.knee or (self.keep is None and self.max_error is None))
+        check_number(self, "min_group", 1)
+        if self.risk not in _STRENGTH:
+            raise ParameterError(
+                f"The 'risk' parameter of MergePath must be 'adversary' or 'certificate'. Got {self.risk!r} instead."
+            )
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _aside(self, data: CodedData, seed: int) -> Mask:
+        """The records to choose on: no class whole, and none of a small table."""
+        assert data.label is not None
+        if len(data.codes) < _FEW:
+            return np.zeros(len(data.codes), dtype=bool)
+        aside = set_aside(len(data.codes), person_codes(data.schema, data.frame), seed)
+        return np.asarray(aside & np.isin(data.label, data.label[~aside]))
+
+    def _searched(self, data: CodedData, learns: Mask, seed: int) -> "_Search":
+        """The path, from the records that learn; those set aside count in the groups."""
+        train = _records(data, learns)
+        raw = raw_generalization(train.frame, data.schema)
+        teacher = RecordTrees(raw, data.n_classes, seed).fit(train.frame, train.classes, train.weights)
+        shares = attribute_weights(data.schema.personal, self.weights)
+        chances = np.zeros((len(learns), data.n_classes))
+        chances[learns] = teacher.predict_proba(train.frame)
+        prepared = Prepared.of(data, learns, chances, shares, _STRENGTH[self.risk], self.min_group)
+        self._check_groups(prepared)
+        groupings: list[list[Codes]] = []
+        with stoppable("merging buckets") as stop:
+            pieces = path(prepared.cells, prepared.rules, stop)
+            for piece in watched(pieces, "Merging buckets", total=STEPS, progress=self.progress):
+                groupings += piece
+        if stop.asked:  # what is collected least is whole in any case
+            groupings.append(nothing(prepared.cells, prepared.rules))
+        self.path_, kept = _points(prepared, groupings, data.coder)
+        return _Search(prepared, kept, teacher)
+
+    def _check_groups(self, prepared: Prepared) -> None:
+        least = prepared.cells.joined(nothing(prepared.cells, prepared.rules)).measured.fewest
+        if least < self.min_group - TINY:
+            locked = [prepared.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
+            of = f"with {quoted(locked)} in full detail" if locked else "with nothing collected"
+            raise DataError(
+                f"Even {of}, some group has {int(least + TINY)} people, fewer than min_group={self.min_group}."
+            )
+
+    def _chosen(self, found: "_Search", train: Records, validation: Records, coder: Coder, seed: int) -> PathChoice:
+        codes, prepared = coder.encode(validation.frame), found.prepared
+        holdout = Holdout(prepared.places(codes), validation.classes, prepared.values(codes), validation.weights)
+        chooser = Chooser(
+            [point.generalization for point in self.path_],
+            train,
+            validation,
+            found.teacher,
+            lambda i: holdout.errors(prepared.cells, found.groupings[i]),
+            holdout.naive_error(prepared.cells),
+            seed,
+        )
+        return chooser.chosen(self.keep, self.max_error)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What a search leaves for the choice: the cells, the groups of every point, and the model on raw records."""
+
+    prepared: Prepared
+    groupings: list[list[Codes]]
+    teacher: RecordTrees
+
+
+def _records(data: CodedData, chosen: Mask) -> Records:
+    assert data.label is not None
+    rows = np.flatnonzero(chosen)
+    weights = None if data.weights is None else data.weights[rows]
+    return Records(data.frame[rows.tolist()], data.label[rows], weights)
+
+
+def _points(
+    prepared: Prepared, groupings: Sequence[list[Codes]], coder: Coder
+) -> tuple[list[PathPoint], list[list[Codes]]]:
+    """The points whose groups are large enough, with their groups; each measured on the cells of the one before."""
+    points, kept = [], []
+    cells, before = prepared.cells, [np.arange(size) for size in prepared.cells.sizes]
+    for groups in groupings:
+        cells = cells.joined([carried(group, own) for group, own in zip(groups, before, strict=True)])
+        before = groups
+        if cells.measured.fewest >= prepared.rules.min_group - TINY:
+            g = obeying(coder, prepared.partitions(groups))
+            m = cells.measured
+            fewest = int(m.fewest + TINY)
+            points.append(PathPoint(g, buckets_asked(g), m.cells, fewest, m.error, m.log_loss, 1 - m.accuracy))
+            kept.append(groups)
+    return points, kept

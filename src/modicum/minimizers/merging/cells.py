@@ -1,0 +1,266 @@
+"""Records alike as one cell: what their labels and personal values say together.
+
+Who merges buckets never looks at records again, only at cells: the distinct combinations of buckets, each with the sum
+of a teacher's chances of every class and with how often every personal value occurs in it. Joined cells are sums.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from modicum.table.groups import first_rows, group_rows
+from modicum.table.values import Codes, Floats
+
+TINY = 1e-6  # what sums of parts of people may differ from whole numbers
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """What an adversary guesses: the values of all personal attributes, numbered one after the other.
+
+    Attributes
+    ----------
+    owner : for each value the number of its personal attribute
+    share : for each personal attribute how much it counts
+    column : for each personal attribute its place among those that may be collected; -1 for one that may not
+    strength : how many records a bucket's own word counts as (`Cells`)
+    """
+
+    owner: Codes
+    share: Floats
+    column: Codes
+    strength: float
+
+    def of(self, a: int) -> int:
+        """The personal attribute that stands at place a; -1 where that one is not personal."""
+        found = np.flatnonzero(self.column == a)
+        return int(found[0]) if len(found) else -1
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Distinct combinations of buckets.
+
+    Of a cell with n records, C_v of them with the value v of a personal attribute p, an adversary is right about
+
+        n / (n + s) · (max_v C_v + s M_p),   M_p = max_v (share of v in the bucket that p has in this cell),
+
+    that is who counts in the cell, and counts what p's own bucket says as s more records: without it (s = 0, the
+    certificate's U) small cells look as if they told everything, and with a prior that does not know the bucket as if
+    a value in a bucket of its own could not be read off.
+
+    Attributes
+    ----------
+    places : cells × attributes, the bucket of each
+    sizes : how many buckets each attribute has
+    labels : cells × classes, the sum of the teacher's chances
+    people : how many people at least each cell is of
+    starts, values, counts : each cell's personal values and how often they occur; cell i has those from starts[i] on
+    guessing : what the values mean
+    """
+
+    places: Codes
+    sizes: tuple[int, ...]
+    labels: Floats
+    people: Floats
+    starts: Codes
+    values: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+    guessing: Guessing
+
+    @classmethod
+    def of(
+        cls,
+        places: Codes,
+        sizes: Sequence[int],
+        chances: Floats,
+        values: Codes,
+        records: Floats,
+        people: Floats,
+        guessing: Guessing,
+    ) -> "Cells":
+        """The cells of some rows: their buckets, chances of each class, personal values, records and people."""
+        rows, width = values.shape
+        every = cls(
+            places=places,
+            sizes=tuple(sizes),
+            labels=chances * records[:, None],
+            people=people,
+            starts=np.arange(rows + 1) * width,
+            values=np.ascontiguousarray(values, dtype=np.int32).ravel(),
+            counts=np.repeat(records.astype(np.float32), width),
+            guessing=guessing,
+        )
+        return every._gathered(group_rows(places), places, sizes)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @cached_property
+    def records(self) -> float:
+        """How many records there are in all."""
+        return float(self.labels.sum())
+
+    def joined(self, groups: Sequence[Codes]) -> "Cells":
+        """The cells when the buckets of each attribute are joined: `groups[a][bucket]` is the new bucket."""
+        places = np.column_stack([group[self.places[:, a]] for a, group in enumerate(groups)])
+        return self._gathered(group_rows(places), places, [int(group.max()) + 1 for group in groups])
+
+    def beside(self, groups: Sequence[Codes], a: int) -> "Runs":
+        """The cells when all attributes but one are joined, in runs that differ in that one only."""
+        others = [group[self.places[:, b]] for b, group in enumerate(groups) if b != a]
+        run = group_rows(np.column_stack(others)) if others else np.zeros(len(self), dtype=np.int64)
+        of_cell = group_rows((run * self.sizes[a] + self.places[:, a])[:, None])
+        joined = self._gathered(of_cell, self.places[:, [a]], [self.sizes[a]])
+        of_run = run[first_rows(of_cell)]
+        order = np.lexsort((joined.places[:, 0], of_run))
+        begins = np.flatnonzero(np.append(True, np.diff(of_run[order]) != 0))
+        told = self._told(groups, without=a)[first_rows(run)]
+        p = self.guessing.of(a)
+        table = self._tables[p] if p >= 0 else np.zeros((self.sizes[a], 0))
+        return Runs(joined, order, np.append(begins, len(order)), told, table, p)
+
+    @cached_property
+    def _tables(self) -> list[Floats]:
+        """For each personal attribute how often its values occur in each of its buckets."""
+        found, g = [], self.guessing
+        owner = g.owner[self.values]
+        cell = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        for p, a in enumerate(g.column):
+            own, inside = np.flatnonzero(g.owner == p), np.flatnonzero(owner == p)
+            size = 1 if a < 0 else self.sizes[a]
+            place = 0 if a < 0 else self.places[cell[inside], a]
+            key = place * len(own) + self.values[inside] - own[0]
+            counts = np.bincount(key, weights=self.counts[inside], minlength=size * len(own))
+            found.append(counts.astype(np.float64).reshape(size, len(own)))
+        return found
+
+    def told_by(self, p: int) -> Codes:
+        """For each bucket of a personal attribute the value that is most frequent in it."""
+        first = int(np.flatnonzero(self.guessing.owner == p)[0])
+        return self._tables[p].argmax(axis=1) + first
+
+    def _told(self, groups: Sequence[Codes] | None, without: int = -2) -> Floats:
+        """For each cell Σ_p w_p M_p, over the personal attributes but one."""
+        total = np.zeros(len(self))
+        for table, a, share in zip(self._tables, self.guessing.column, self.guessing.share, strict=True):
+            if a == without:
+                continue
+            group = np.arange(len(table)) if groups is None or a < 0 else groups[a]
+            joined = np.zeros((int(group.max()) + 1, table.shape[1]))
+            np.add.at(joined, group, table)
+            top = joined.max(axis=1) / np.maximum(joined.sum(axis=1), 1e-300)
+            total += share * (top[0] if a < 0 else top[group][self.places[:, a]])
+        return total
+
+    def _gathered(self, of_cell: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
+        """The cells with the same number made one."""
+        order = np.argsort(of_cell, kind="stable")
+        begins = np.append(np.flatnonzero(np.append(True, np.diff(of_cell[order]) != 0)), len(order))
+        starts, values, counts = _gather(order, begins, self.starts, self.values, self.counts, len(self.guessing.owner))
+        return replace(
+            self,
+            places=places[order[begins[:-1]]],
+            sizes=tuple(sizes),
+            labels=np.add.reduceat(self.labels[order], begins[:-1], axis=0),
+            people=np.add.reduceat(self.people[order], begins[:-1]),
+            starts=starts,
+            values=values,
+            counts=counts,
+        )
+
+    @cached_property
+    def measured(self) -> "Measured":
+        """What a classifier and an adversary make of these cells."""
+        g, n = self.guessing, self.labels.sum(axis=1)
+        top = _tops(self.starts, self.values, self.counts, g.owner, len(g.share)) @ g.share
+        right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self._told(None))
+        share = self.labels / np.maximum(n, 1e-300)[:, None]
+        entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
+        return Measured(
+            error=float((n - self.labels.max(axis=1)).sum() / self.records),
+            log_loss=float((n * entropy).sum() / self.records),
+            accuracy=float(right.sum() / self.records),
+            cells=len(self),
+            fewest=float(self.people.min()),
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The classifier's error and log-loss (nats), the adversary's mean accuracy, and how many and how small the cells.
+
+    They are estimates from the records that the cells are made of: of who predicts for each cell what the teacher says
+    of its records, and of who guesses as `Cells` describes.
+    """
+
+    error: float
+    log_loss: float
+    accuracy: float
+    cells: int
+    fewest: float
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Cells of a single attribute, in runs of those that all other attributes agree on, each sorted by its bucket.
+
+    Attributes
+    ----------
+    cells, order, begins : run r has the cells order[begins[r]] … order[begins[r + 1] - 1]
+    told : for each run Σ_p w_p M_p of the other attributes
+    by_bucket : buckets × the attribute's own values, where it is personal
+    personal : which personal attribute it is, or -1
+    """
+
+    cells: Cells
+    order: Codes
+    begins: Codes
+    told: Floats
+    by_bucket: Floats
+    personal: int
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(
+    order: Codes, begins: Codes, starts: Codes, values: Any, counts: Any, many: int
+) -> Any:  # pragma: no cover (compiled)
+    """The personal values of the cells between two begins, in the given order, with their counts added up."""
+    m = len(begins) - 1
+    first = np.zeros(m + 1, np.int64)
+    found_values, found_counts = np.empty(len(values), np.int32), np.empty(len(values), np.float32)
+    total, seen = np.zeros(many), np.empty(many, np.int32)
+    end = 0
+    for i in range(m):
+        k = 0
+        for x in order[begins[i] : begins[i + 1]]:
+            for e in range(starts[x], starts[x + 1]):
+                v = values[e]
+                if counts[e] == 0:  # of a record that only counts in the groups
+                    continue
+                if total[v] == 0:
+                    seen[k] = v
+                    k += 1
+                total[v] += counts[e]
+        for j in range(k):
+            found_values[end], found_counts[end] = seen[j], total[seen[j]]
+            total[seen[j]] = 0
+            end += 1
+        first[i + 1] = end
+    return first, found_values[:end].copy(), found_counts[:end].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _tops(starts: Any, values: Any, counts: Any, owner: Any, many: int) -> Any:  # pragma: no cover (compiled)
+    """For each cell and personal attribute how often its most frequent value occurs."""
+    top = np.zeros((len(starts) - 1, many))
+    for x in range(len(top)):
+        for e in range(starts[x], starts[x + 1]):
+            p = owner[values[e]]
+            top[x, p] = max(top[x, p], counts[e])
+    return top

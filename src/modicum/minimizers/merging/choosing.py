@@ -1,0 +1,136 @@
+"""Which point of a path to take: the coarsest within a target, or the knee; on records that did not make the path."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.errors import DataError
+from modicum.generalization import Generalization
+from modicum.learners.record_trees import RecordTrees
+from modicum.measures.front import Limits, knee
+from modicum.measures.scores import Predictions, skill_kept
+from modicum.table.codes import Weights
+from modicum.table.values import Codes
+
+
+@dataclass(frozen=True)
+class PathChoice:
+    """A point of a path and what it does on the records it was chosen on.
+
+    Attributes
+    ----------
+    index : its place in `path_`
+    why : in words
+    error, skill_kept : the classifier's (boosted trees), the second as `modicum.utility` has it
+    adversary_error : the mean error of who counts in the training records' cells
+    raw_error, majority_error, naive_adversary : the limits of the trade-off
+    """
+
+    index: int
+    why: str
+    error: float
+    skill_kept: float
+    adversary_error: float
+    raw_error: float
+    majority_error: float
+    naive_adversary: float
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records with their classes, and how many each row stands for."""
+
+    frame: Any
+    classes: Codes
+    weights: Weights | None
+
+
+class Chooser:
+    """The points of a path, tried on records that did not make it.
+
+    Parameters
+    ----------
+    points : generalizations, each finer than the next
+    train, validation : the records that learn, and those that are predicted
+    teacher : the model on raw records
+    errors : for a point's number the errors of classifier and adversary by the cells alone
+    naive : the error of an adversary who sees nothing
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Generalization],
+        train: Records,
+        validation: Records,
+        teacher: RecordTrees,
+        errors: Callable[[int], tuple[float, float]],
+        naive: float,
+        seed: int,
+    ) -> None:
+        self.points, self.train, self.validation = points, train, validation
+        self.teacher, self.errors, self.seed = teacher, errors, seed
+        self.raw = Predictions(teacher.predict_proba(validation.frame), validation.classes)
+        majority = np.tile(teacher.share, (len(validation.classes), 1))
+        self.majority = Predictions(majority, validation.classes)
+        self.limits = Limits(self.raw.error(validation.weights), self.majority.error(validation.weights), naive)
+
+    def chosen(self, keep: float | None, max_error: float | None) -> PathChoice:
+        """The coarsest point within the target, or where none is given the knee."""
+        if keep is not None and self.majority.log_loss() <= self.raw.log_loss():
+            raise DataError(
+                "Even raw data predicts the records set aside no better than the majority guess, so there is no skill "
+                "to keep; use max_error, or give it more rows."
+            )
+        if keep is not None:
+            return self._coarsest(f"the coarsest that keeps {keep:.0%} of the skill", lambda p: self._kept(p) >= keep)
+        if max_error is not None:
+            return self._coarsest(
+                f"the coarsest with an error of at most {max_error:g}", lambda p: self._error(p) <= max_error
+            )
+        found = knee([self.errors(i) for i in range(len(self.points))], self.limits)
+        return self._choice(found, "the inflection point of the path", self._predicted(found))
+
+    def _coarsest(self, why: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
+        """By halving: errors hardly fall as points become coarser, so that a few models tell."""
+        low, high = 0, len(self.points) - 1  # low is within the target
+        if is_within(best := self._predicted(high)):
+            return self._choice(high, why, best)
+        if not is_within(best := self._predicted(low)):
+            raise DataError(
+                f"No point of the path is {why.removeprefix('the coarsest ')}: the finest has an error of "
+                f"{self._error(best):.3f} and keeps {self._kept(best):.0%} of the skill (raw data: an error of "
+                f"{self.limits.raw_error:.3f}). Ask for less."
+            )
+        while high - low > 1:
+            middle = (low + high) // 2
+            if is_within(tried := self._predicted(middle)):
+                low, best = middle, tried
+            else:
+                high = middle
+        return self._choice(low, why, best)
+
+    def _predicted(self, i: int) -> Predictions:
+        model = RecordTrees(self.points[i], self.teacher.n_classes, self.seed)
+        model.fit(self.train.frame, self.train.classes, self.train.weights)
+        return Predictions(model.predict_proba(self.validation.frame), self.validation.classes)
+
+    def _error(self, p: Predictions) -> float:
+        return p.error(self.validation.weights)
+
+    def _kept(self, p: Predictions) -> float:
+        losses = (one.log_loss(self.validation.weights) for one in (p, self.raw, self.majority))
+        return skill_kept(*losses)
+
+    def _choice(self, i: int, why: str, p: Predictions) -> PathChoice:
+        return PathChoice(
+            index=i,
+            why=why,
+            error=self._error(p),
+            skill_kept=self._kept(p),
+            adversary_error=float(self.errors(i)[1]),
+            raw_error=self.limits.raw_error,
+            majority_error=self.limits.majority_error,
+            naive_adversary=float(self.limits.naive_adversary),
+        )

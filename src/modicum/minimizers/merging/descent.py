@@ -1,0 +1,254 @@
+"""From many buckets to none, at falling prices of utility: the search behind `MergePath`.
+
+At a price λ the best generalization is the one with the least
+
+    J = adversary + λ · label + 5 (1 + λ) / n · buckets,
+
+the two parts of `groupings` as shares of the n records; so a bucket must be worth five of them. `descended` goes from
+attribute to attribute and gives each the grouping that is best while the others stay, until none can be improved.
+`path` lets the price fall so that every solution is a coarsening of the one before; single merges lead from one to the
+next.
+
+Prices are multiples of what the table itself offers: how much the adversary gains for what the label loses, between
+everything and nothing collected. With both scaled to that, the least J at the price of 1 is the knee of the trade-off.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.minimizers.merging.cells import Cells
+from modicum.minimizers.merging.groupings import (
+    FEW,
+    MIX,
+    best_intervals,
+    best_sets,
+    interval_costs,
+    set_costs,
+)
+from modicum.progress import Stop
+from modicum.table.values import Codes, Floats
+
+RISING = 2.0 ** np.arange(-3, 6)
+_LAST = -18  # in quarters of a power of two: the last price of a path
+STEPS = len(RISING) + 4 * int(np.log2(RISING[-1])) - _LAST + 3  # pieces of a path, at most
+_WHOLE = 0.01  # of the way from everything to nothing: a label that lost less has lost nothing
+_GAIN = 1e-7
+_RECORDS = 5.0  # that a bucket must be worth
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is free: which attributes may be merged, which have an order, and the fewest people of a group."""
+
+    movable: tuple[bool, ...]
+    ordered: tuple[bool, ...]
+    min_group: int
+
+
+def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
+    """Nested groupings of the cells' buckets, from many to none, in pieces as they are found (the first are empty).
+
+    First the best groups are found for rising prices, each on its own, until hardly any utility is lost; all their
+    boundaries together are where the path begins. Of the path, the grouping for the price of 1, the knee, is found
+    first, then those for the middles of what is left above and below: what comes first is least bound by the others.
+    """
+    unit = _unit(cells, rules)
+    if unit <= 0:  # nothing can be learned from the records, or nothing hidden
+        yield [nothing(cells, rules)]
+        return
+    least, most = _loss(cells), _loss(cells.joined(_dense(nothing(cells, rules))))
+    optima, top = [nothing(cells, rules)], 1.0
+    for price in RISING:
+        optima.append(descended(cells, optima[-1], price * unit, rules, optima[0])[0])
+        top = max(top, price)
+        if stop.asked or _loss(cells.joined(_dense(optima[-1]))) - least < _WHOLE * (most - least):
+            break
+        yield []
+    finest = [_numbered(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
+    yield [finest]
+    prices = 2.0 ** (np.arange(4 * np.log2(top), _LAST - 1, -1) / 4)
+    here = cells.joined(finest)
+    knee = int(np.argmin(np.abs(np.log(prices))))
+    for groupings in _between(here, rules, nothing(here, rules), prices * unit, knee, stop):
+        yield [_dense(_through(groups, finest)) for groups in groupings]
+
+
+def _unit(cells: Cells, rules: Rules) -> float:
+    """What the adversary gains per loss of the label, between everything and nothing collected; 0 where one is none."""
+    nought = cells.joined(_dense(nothing(cells, rules)))
+    known, lost = cells.measured.accuracy - nought.measured.accuracy, _loss(nought) - _loss(cells)
+    return known / lost if known > _GAIN and lost > _GAIN else 0.0
+
+
+def _between(
+    cells: Cells, rules: Rules, bottom: Sequence[Codes], prices: Floats, first: int, stop: Stop
+) -> Iterator[list[list[Codes]]]:
+    """Nested groupings from all of the cells' buckets (left out) to those of the bottom."""
+    if stop.asked:
+        return
+    if not len(prices):
+        yield list(_merges(cells, bottom))
+        return
+    order = _in_order(cells, bottom, rules)
+    here, end = cells.joined(order), [carried(b, o) for b, o in zip(bottom, order, strict=True)]
+    tried = (descended(here, begin, prices[first], rules, end) for begin in (everything(here), end))
+    target = _through(min(tried, key=lambda found: found[1])[0], order)
+    yield from _between(cells, rules, target, prices[:first], first // 2, stop)
+    dense = _dense(target)
+    below = [carried(b, t) for b, t in zip(bottom, dense, strict=True)]
+    rest = prices[first + 1 :]
+    for groupings in _between(cells.joined(dense), rules, below, rest, len(rest) // 2, stop):
+        yield [_through(groups, dense) for groups in groupings]
+
+
+def _through(coarse: Sequence[Codes], fine: Sequence[Codes]) -> list[Codes]:
+    """The coarse groups of fine groups, as groups of what the fine ones are made of."""
+    return [outer[inner] for outer, inner in zip(coarse, fine, strict=True)]
+
+
+def carried(coarse: Codes, fine: Codes) -> Codes:
+    """The coarse group of each fine one."""
+    found = np.empty(int(fine.max()) + 1, dtype=np.int64)
+    found[fine] = coarse
+    return found
+
+
+def _loss(cells: Cells) -> float:
+    return (1 - MIX) * cells.measured.error + MIX * cells.measured.log_loss
+
+
+def nothing(cells: Cells, rules: Rules) -> list[Codes]:
+    """All buckets of an attribute in one, where that is free."""
+    pairs = zip(cells.sizes, rules.movable, strict=True)
+    return [np.zeros(size, dtype=np.int64) if free else np.arange(size) for size, free in pairs]
+
+
+def everything(cells: Cells) -> list[Codes]:
+    """Every bucket on its own."""
+    return [np.arange(size) for size in cells.sizes]
+
+
+def descended(
+    cells: Cells, groups: Sequence[Codes], price: float, rules: Rules, bottom: Sequence[Codes]
+) -> tuple[list[Codes], float]:
+    """Groups, each inside one of the bottom's, that no regrouping of one attribute improves; and what they cost."""
+    groups = list(groups)
+    free = [a for a in range(len(groups)) if len(np.unique(bottom[a])) < cells.sizes[a]]
+    pending = set(free)
+    cost = np.inf
+    while pending:
+        for a in [a for a in free if a in pending]:
+            pending.discard(a)
+            found, before, cost = _regrouped(cells, groups, a, price, rules, bottom[a])
+            if cost < before - _GAIN:
+                groups[a] = found
+                pending.update(b for b in free if b != a)
+            else:
+                cost = before
+    return groups, cost
+
+
+def _regrouped(
+    cells: Cells, groups: Sequence[Codes], a: int, price: float, rules: Rules, walls: Codes
+) -> tuple[Codes, float, float]:
+    """The best groups of one attribute, none across a wall, and what all cost before and after."""
+    each = _RECORDS * (1 + price) / cells.records
+    others = each * sum(len(np.unique(group)) for b, group in enumerate(groups) if b != a)
+    as_sets = not rules.ordered[a] and cells.sizes[a] <= FEW
+    costs = (set_costs if as_sets else interval_costs)(cells.beside(groups, a), rules.min_group)
+    cost = (costs.right + price * costs.lost) / cells.records
+    cost[_across_sets(walls) if as_sets else walls[:, None] != walls] = np.inf
+    found = (best_sets if as_sets else best_intervals)(cost, each)
+    of = _cost_of_sets if as_sets else _cost_of_intervals
+    return found, of(cost, groups[a], each) + others, of(cost, found, each) + others
+
+
+def _across_sets(walls: Codes) -> Any:
+    """Which sets of buckets, numbered by their bits, lie on both sides of a wall."""
+    inside = np.arange(1 << len(walls))[:, None] >> np.arange(len(walls)) & 1 > 0
+    low = np.where(inside, walls, walls.max()).min(axis=1)
+    return inside.any(axis=1) & (low != np.where(inside, walls, 0).max(axis=1))
+
+
+def _cost_of_intervals(cost: Floats, group: Codes, each: float) -> float:
+    names = np.unique(group)
+    return float(sum(cost[(at := np.flatnonzero(group == name))[0], at[-1]] for name in names) + each * len(names))
+
+
+def _cost_of_sets(cost: Floats, group: Codes, each: float) -> float:
+    names = np.unique(group)
+    return float(sum(cost[(1 << np.flatnonzero(group == name)).sum()] for name in names) + each * len(names))
+
+
+def _merges(cells: Cells, target: Sequence[Codes]) -> Iterator[list[Codes]]:
+    """Single merges from the cells' buckets to the target's, those with the best exchange rate first.
+
+    Rates change as buckets are merged; they are taken anew after half of what is left.
+    """
+    groups = everything(cells)
+    while True:
+        found = [pair for a in range(len(groups)) for pair in _rates(cells, groups, a, target[a])]
+        if not found:
+            return
+        found.sort(key=lambda pair: -pair[0])
+        for _, a, left, right in found[: -(-len(found) // 2)]:
+            group = groups[a].copy()
+            group[group == group[right]] = group[left]
+            groups[a] = group
+            yield list(groups)
+
+
+def _rates(cells: Cells, groups: Sequence[Codes], a: int, target: Codes) -> list[tuple[float, int, int, int]]:
+    """For neighbours in one bucket of the target: gain of privacy per loss of utility, attribute, the two buckets."""
+    first = np.unique(groups[a], return_index=True)[1]
+    if len(first) == len(np.unique(target)):
+        return []
+    row = first[np.lexsort((first, target[first]))]  # one bucket of each group, those of a target group side by side
+    place = np.empty(len(groups[a]), dtype=np.int64)
+    place[groups[a][row]] = np.arange(len(row))
+    dense = _dense(groups)
+    joined = cells.joined([*dense[:a], place[groups[a]], *dense[a + 1 :]])
+    lost, right = interval_costs(joined.beside(everything(joined), a), 0)
+    i = np.arange(len(row) - 1)
+    i = i[target[row[:-1]] == target[row[1:]]]
+    n = cells.records
+    gain = np.maximum(right[i, i] + right[i + 1, i + 1] - right[i, i + 1], 0) / n
+    loss = np.maximum(lost[i, i + 1] - lost[i, i] - lost[i + 1, i + 1], 0) / n
+    rate = (gain + 1e-7) / (loss + 2e-6)
+    return [(float(r), a, int(row[k]), int(row[k + 1])) for r, k in zip(rate, i, strict=True)]
+
+
+def _dense(groups: Sequence[Codes]) -> list[Codes]:
+    return [np.unique(group, return_inverse=True)[1] for group in groups]
+
+
+def _in_order(cells: Cells, bottom: Sequence[Codes], rules: Rules) -> list[Codes]:
+    """Each bucket's place in a row: in its order, or where it has none by P(y), those of one bottom group together."""
+    found = []
+    for a, (size, ordered) in enumerate(zip(cells.sizes, rules.ordered, strict=True)):
+        if ordered:
+            found.append(np.arange(size))
+            continue
+        wall = np.unique(bottom[a], return_inverse=True)[1]
+        outer = label_places(wall[cells.places[:, a]], cells.labels)[wall]
+        inner = label_places(cells.places[:, a], cells.labels)
+        found.append(np.argsort(np.lexsort((inner, outer))))
+    return found
+
+
+def label_places(codes: Codes, labels: Floats) -> Codes:
+    """Each code's place when codes are ordered by P(y | code), on its first principal axis."""
+    size = int(codes.max()) + 1
+    sums = np.stack([np.bincount(codes, weights=column, minlength=size) for column in labels.T], axis=1)
+    total = np.maximum(sums.sum(axis=1, keepdims=True), 1e-300)
+    share = sums / total
+    centred = (share - sums.sum(axis=0) / sums.sum()) * np.sqrt(total)
+    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
+    return np.argsort(np.argsort(share @ axis, kind="stable"))
+
+
+def _numbered(parts: Codes) -> Codes:
+    return np.unique(parts, axis=0, return_inverse=True)[1].ravel()
