@@ -15,14 +15,15 @@ def demo(
 ) -> None:
     """Minimize the embedded Adult census data: who earns more than 50,000 dollars a year?"""
     from modicum.cli.judging import judged_on, show_report, split_for, write_report
-    from modicum.minimizers import PrivacyTree
+    from modicum.minimizers import MergePath
     from modicum.reporting import report
 
     output.mkdir(parents=True, exist_ok=True)
     adult = load_adult()
     parts = split_for(adult.X, adult.y, None, seed=0)
     with notes.status("Learning what is needed …"):
-        method = PrivacyTree(schema=adult.schema).fit(adult.X.iloc[parts.train], adult.y.iloc[parts.train])
+        train, validation = ((adult.X.iloc[rows], adult.y.iloc[rows]) for rows in (parts.train, parts.validation))
+        method = MergePath(schema=adult.schema, progress=False).fit(*train, X_val=validation[0], y_val=validation[1])
     g = method.generalization_
     judged = judged_on(g, adult.X, adult.y, parts, by=["sex", "race"])
     g.save(output / "generalization.json")

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +36,20 @@ from modicum.table.splits import Split
 from modicum.table.values import plain
 
 
+class Method(StrEnum):
+    """How the buckets are found."""
+
+    merge = "merge"
+    pat = "pat"
+
+
+class Risk(StrEnum):
+    """What merging lowers: a counting adversary's accuracy, or the certificate's own U."""
+
+    adversary = "adversary"
+    certificate = "certificate"
+
+
 def minimize(
     file: FileArgument,
     label: LabelOption,
@@ -43,20 +59,28 @@ def minimize(
     person: PersonOption = None,
     category: CategoryOption = None,
     schema: SchemaOption = None,
-    max_leaves: Annotated[
-        int | None, typer.Option(help="Leaves of the tree: more leaves, more detail.", show_default="20")
-    ] = None,
-    privacy: Annotated[
-        float | None, typer.Option(help="0 looks at the prediction only, 1 collects nothing.", show_default="0.5")
-    ] = None,
-    min_leaf: Annotated[
-        int | None, typer.Option(help="The fewest records in a leaf of the tree.", show_default="100")
-    ] = None,
     keep: Annotated[
-        float | None, typer.Option(help="Search for the most private result that keeps this share of the skill.")
+        float | None, typer.Option(help="Choose the most private result that keeps this share of the skill.")
     ] = None,
     max_error: Annotated[
-        float | None, typer.Option(help="Or: search for the most private result with at most this error.")
+        float | None, typer.Option(help="Or: the most private result with at most this error.")
+    ] = None,
+    method: Annotated[
+        Method | None,
+        typer.Option(help="Merge buckets, or grow PAT's tree.", show_default="merge; pat with an option of the tree"),
+    ] = None,
+    risk: Annotated[
+        Risk | None, typer.Option(help="Of merge: what it lowers.", show_default=Risk.adversary.value)
+    ] = None,
+    max_leaves: Annotated[
+        int | None, typer.Option(help="Of pat: leaves of the tree; more leaves, more detail.", show_default="20")
+    ] = None,
+    privacy: Annotated[
+        float | None,
+        typer.Option(help="Of pat: 0 looks at the prediction only, 1 collects nothing.", show_default="0.5"),
+    ] = None,
+    min_leaf: Annotated[
+        int | None, typer.Option(help="Of pat: the fewest records in a leaf of the tree.", show_default="100")
     ] = None,
     min_group: MinGroupOption = None,
     label_bins: LabelBinsOption = None,
@@ -68,9 +92,10 @@ def minimize(
 ) -> None:
     """Learn what to collect, and in what detail, to predict LABEL; write it as JSON.
 
-    Learns from 60% of the rows, chooses on 10% (with --keep or --max-error), and reports on 30% that had no part in
-    either. With --keep or --max-error, --privacy, --max-leaves and --min-leaf narrow the search where they are given.
-    With --min-group the result is then coarsened, and what that changes is shown.
+    Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. By default buckets are
+    merged, from much detail to none, and without --keep or --max-error the point is taken after which a little more
+    utility costs much privacy. An option of the tree asks for PAT instead; with --keep or --max-error they narrow the
+    search. --min-group sets the fewest people who share a combination of answers among the rows it learns from.
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
@@ -91,17 +116,20 @@ def minimize(
         check_size(len(parts.test))
     given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
     settings = {name: value for name, value in given.items() if value is not None}
-    if keep is None and max_error is None:
-        g, chosen = _fitted(X, y, found, parts, label_bins, settings), None
-    else:
-        g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
     larger = None
-    if min_group is not None:
-        with notes.status("Making groups larger …"):
-            train = X.iloc[parts.train], y.iloc[parts.train]
-            coarser = g.coarsen(*train, min_group=min_group, label_bins=label_bins)
-            larger = compared(g, coarser, X, parts)
-        g = coarser
+    if _method(method, risk, settings) is Method.merge:
+        g, chosen = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
+    else:
+        if keep is None and max_error is None:
+            g, chosen = _fitted(X, y, found, parts, label_bins, settings), None
+        else:
+            g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
+        if min_group is not None:
+            with notes.status("Making groups larger …"):
+                train = X.iloc[parts.train], y.iloc[parts.train]
+                coarser = g.coarsen(*train, min_group=min_group, label_bins=label_bins)
+                larger = compared(g, coarser, X, parts)
+            g = coarser
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:
@@ -120,13 +148,7 @@ def minimize(
         show_effect(larger, min_group, out)
     show_description(description, out)
     if chosen is not None:
-        out.print(
-            f"\nChosen among {chosen['considered']} candidates on validation records: privacy {chosen['privacy']:g}, "
-            f"{chosen['max_leaves']} leaves of at least {chosen['min_leaf']} records; it keeps "
-            f"{_share(chosen['skill_kept'])} of the skill, with an error of {chosen['error']:.1%} "
-            f"(raw data {chosen['raw_error']:.1%}).",
-            markup=False,
-        )
+        out.print(f"\n{_told(chosen)}", markup=False)
     if made is not None:
         out.print()
         show_report(made, out)
@@ -134,8 +156,60 @@ def minimize(
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
 
 
-def _share(value: float | None) -> str:
-    return "none" if value is None else f"{round(value, 2) + 0.0:.0%}"
+def _method(method: Method | None, risk: Risk | None, of_tree: dict[str, Any]) -> Method:
+    """The method asked for; options of the other one are refused."""
+    chosen = method or (Method.pat if of_tree else Method.merge)
+    if chosen is Method.merge and of_tree:
+        option = next(iter(of_tree)).replace("_", "-")
+        raise ParameterError(f"--{option} is an option of the tree: leave it out, or say --method pat.")
+    if chosen is Method.pat and risk is not None:
+        raise ParameterError("--risk is an option of merging: leave it out, or say --method merge.")
+    return chosen
+
+
+def _told(chosen: dict[str, Any]) -> str:
+    """The choice in a sentence."""
+    if chosen["method"] == Method.merge.value:
+        how = f"Chosen among {chosen['considered']} points of the path on validation records: {chosen['why']}"
+    else:
+        how = (
+            f"Chosen among {chosen['considered']} candidates on validation records: privacy {chosen['privacy']:g}, "
+            f"{chosen['max_leaves']} leaves of at least {chosen['min_leaf']} records"
+        )
+    kept = "none" if chosen["skill_kept"] is None else f"{round(chosen['skill_kept'], 2) + 0.0:.0%}"
+    return (
+        f"{how}; it keeps {kept} of the skill, with an error of {chosen['error']:.1%} "
+        f"(raw data {chosen['raw_error']:.1%})."
+    )
+
+
+def _merged(
+    X: Any,
+    y: Any,
+    schema: Any,
+    parts: Split,
+    label_bins: int | None,
+    keep: float | None,
+    max_error: float | None,
+    risk: Risk | None,
+    min_group: int | None,
+    seed: int,
+) -> tuple[Generalization, dict[str, Any]]:
+    from modicum.minimizers import MergePath
+
+    method = MergePath(
+        keep=keep,
+        max_error=max_error,
+        risk=(risk or Risk.adversary).value,
+        min_group=min_group or 1,
+        label_bins=label_bins,
+        schema=schema,
+        random_state=seed,
+    )
+    validation = {"X_val": X.iloc[parts.validation], "y_val": y.iloc[parts.validation]}
+    method.fit(X.iloc[parts.train], y.iloc[parts.train], **validation)
+    choice = {name: plain(value) for name, value in asdict(method.choice_).items()}
+    return method.generalization_, {"method": Method.merge.value, "considered": len(method.path_), **choice}
 
 
 def _fitted(
@@ -185,6 +259,7 @@ def _searched(
     )
     best = found.chosen
     return best.generalization, {
+        "method": Method.pat.value,
         "privacy": best.privacy,
         "max_leaves": best.max_leaves,
         "min_leaf": best.min_leaf,

@@ -6,6 +6,8 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from modicum.errors import ParameterError, quoted
 from modicum.evaluation.search import SIZES
 from modicum.generalization import Generalization
@@ -13,15 +15,18 @@ from modicum.minimizers import (
     AdversarialTraining,
     FeatureSelection,
     Iterative,
+    MergePath,
     MutualInformation,
     PrivacyTree,
     Uniform,
 )
 
-DEFAULT = ("PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
+DEFAULT = ("MergePath", "PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
+_MOST_POINTS = 108  # of one path: as many candidates as PAT's grid has
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "MergePath": {"risk": ("adversary",), "min_group": (1,)},
     "PrivacyTree": {
         "privacy": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
         "max_leaves": SIZES[1:],
@@ -117,6 +122,21 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and not all(isinstance(o, str) for o in like)
 
 
+def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    def make(risk: str, least: int, X: Any, y: Any, context: Context) -> Made:
+        method = MergePath(risk=risk, min_group=least, random_state=context.seed, progress=False, **_shared(context))
+        points = method.fit_path(X, y)
+        chosen = np.unique(np.linspace(0, len(points) - 1, min(len(points), _MOST_POINTS)).astype(int))
+        fixed = {"risk": risk, "min_group": least}
+        return [({**fixed, "point": int(i)}, points[i].generalization) for i in chosen]
+
+    return [
+        Job("MergePath", f"MergePath-risk={risk}-min_group={least}", partial(make, risk, least))
+        for least in grid["min_group"]
+        for risk in grid["risk"]
+    ]
+
+
 def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     sizes = sorted(grid["max_leaves"])
 
@@ -190,6 +210,7 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 _BUILDERS: dict[str, Callable[[Mapping[str, Sequence[Any]]], list[Job]]] = {
+    "MergePath": _merge_path,
     "PrivacyTree": _privacy_tree,
     "Iterative": _iterative,
     "FeatureSelection": _feature_selection,

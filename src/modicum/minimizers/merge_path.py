@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,11 @@ class MergePath(Minimizer):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
 
+    @property
+    def _least(self) -> int:
+        """A part of a person's rows is someone, so that groups of one need no counting."""
+        return self.min_group if self.min_group > 1 else 0
+
     def _aside(self, data: CodedData, seed: int) -> Mask:
         """The records to choose on: no class whole, and none of a small table."""
         assert data.label is not None
@@ -220,7 +226,7 @@ class MergePath(Minimizer):
         shares = attribute_weights(data.schema.personal, self.weights)
         chances = np.zeros((len(learns), data.n_classes))
         chances[learns] = teacher.predict_proba(train.frame)
-        prepared = Prepared.of(data, learns, chances, shares, _STRENGTH[self.risk], self.min_group)
+        prepared = Prepared.of(data, learns, chances, shares, _STRENGTH[self.risk], self._least)
         self._check_groups(prepared)
         groupings: list[list[Codes]] = []
         with stoppable("merging buckets") as stop:
@@ -234,11 +240,11 @@ class MergePath(Minimizer):
 
     def _check_groups(self, prepared: Prepared) -> None:
         least = prepared.cells.joined(nothing(prepared.cells, prepared.rules)).measured.fewest
-        if least < self.min_group - TINY:
+        if least < self._least - TINY:
             locked = [prepared.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
             of = f"with {quoted(locked)} in full detail" if locked else "with nothing collected"
             raise DataError(
-                f"Even {of}, some group has {int(least + TINY)} people, fewer than min_group={self.min_group}."
+                f"Even {of}, some group has {ceil(least - TINY)} people, fewer than min_group={self.min_group}."
             )
 
     def _chosen(self, found: "_Search", train: Records, validation: Records, coder: Coder, seed: int) -> PathChoice:
@@ -284,7 +290,7 @@ def _points(
         if cells.measured.fewest >= prepared.rules.min_group - TINY:
             g = obeying(coder, prepared.partitions(groups))
             m = cells.measured
-            fewest = int(m.fewest + TINY)
+            fewest = ceil(m.fewest - TINY)
             points.append(PathPoint(g, buckets_asked(g), m.cells, fewest, m.error, m.log_loss, 1 - m.accuracy))
             kept.append(groups)
     return points, kept

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from modicum.reporting.svg import AMBER, BLUE, DARK, GREEN, GREY, RED, SOFT, WIDTH, circle, line, readable, svg
 
-PALETTE = (BLUE, AMBER, "#7b3fa0", GREEN, RED, "#00838f")
+PALETTE = (BLUE, AMBER, "#7b3fa0", GREEN, RED, "#00838f", "#6d4c41")
 LEFT, TOP, BOTTOM = 62, 34, 46
 GRID = "#e5e9ee"
 LABEL = 15  # least distance of two labels

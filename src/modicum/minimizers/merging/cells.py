@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.groups import group_rows
 from modicum.table.values import Codes, Floats
 
 TINY = 1e-6  # what sums of parts of people may differ from whole numbers
@@ -111,22 +111,21 @@ class Cells:
         places = np.column_stack([group[self.places[:, a]] for a, group in enumerate(groups)])
         return self._gathered(group_rows(places), places, [int(group.max()) + 1 for group in groups])
 
-    def beside(self, groups: Sequence[Codes], a: int) -> "Runs":
-        """The cells when all attributes but one are joined, in runs that differ in that one only."""
-        others = [group[self.places[:, b]] for b, group in enumerate(groups) if b != a]
-        run = group_rows(np.column_stack(others)) if others else np.zeros(len(self), dtype=np.int64)
-        of_cell = group_rows((run * self.sizes[a] + self.places[:, a])[:, None])
-        joined = self._gathered(of_cell, self.places[:, [a]], [self.sizes[a]])
-        of_run = run[first_rows(of_cell)]
-        order = np.lexsort((joined.places[:, 0], of_run))
-        begins = np.flatnonzero(np.append(True, np.diff(of_run[order]) != 0))
-        told = self._told(groups, without=a)[first_rows(run)]
-        p = self.guessing.of(a)
-        table = self._tables[p] if p >= 0 else np.zeros((self.sizes[a], 0))
-        return Runs(joined, order, np.append(begins, len(order)), told, table, p)
+    def sampled(self, most: int) -> "Cells":
+        """A random part of the cells, where there are more than so many: what they add up to is a fair sample's."""
+        if len(self) <= most:
+            return self
+        rows = np.sort(np.random.default_rng(0).permutation(len(self))[:most])
+        return self.gathered(rows, np.arange(most + 1), self.places, self.sizes)
 
     @cached_property
-    def _tables(self) -> list[Floats]:
+    def marks(self) -> list[npt.NDArray[np.uint64]]:
+        """A random number for every bucket: their sum over a cell's buckets is its own, but for a tiny chance."""
+        random = np.random.default_rng(0)
+        return [random.integers(0, 2**64, size, dtype=np.uint64) for size in self.sizes]
+
+    @cached_property
+    def tables(self) -> list[Floats]:
         """For each personal attribute how often its values occur in each of its buckets."""
         found, g = [], self.guessing
         owner = g.owner[self.values]
@@ -143,25 +142,28 @@ class Cells:
     def told_by(self, p: int) -> Codes:
         """For each bucket of a personal attribute the value that is most frequent in it."""
         first = int(np.flatnonzero(self.guessing.owner == p)[0])
-        return self._tables[p].argmax(axis=1) + first
+        return self.tables[p].argmax(axis=1) + first
 
-    def _told(self, groups: Sequence[Codes] | None, without: int = -2) -> Floats:
-        """For each cell Σ_p w_p M_p, over the personal attributes but one."""
-        total = np.zeros(len(self))
-        for table, a, share in zip(self._tables, self.guessing.column, self.guessing.share, strict=True):
+    def told(self, rows: Any, groups: Sequence[Codes] | None = None, without: int = -2) -> Floats:
+        """For some cells Σ_p w_p M_p, over the personal attributes but one."""
+        total = np.zeros(len(self.places[rows]))
+        for table, a, share in zip(self.tables, self.guessing.column, self.guessing.share, strict=True):
             if a == without:
                 continue
             group = np.arange(len(table)) if groups is None or a < 0 else groups[a]
             joined = np.zeros((int(group.max()) + 1, table.shape[1]))
             np.add.at(joined, group, table)
             top = joined.max(axis=1) / np.maximum(joined.sum(axis=1), 1e-300)
-            total += share * (top[0] if a < 0 else top[group][self.places[:, a]])
+            total += share * (top[0] if a < 0 else top[group][self.places[rows, a]])
         return total
 
     def _gathered(self, of_cell: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
         """The cells with the same number made one."""
         order = np.argsort(of_cell, kind="stable")
-        begins = np.append(np.flatnonzero(np.append(True, np.diff(of_cell[order]) != 0)), len(order))
+        return self.gathered(order, changes(of_cell[order]), places, sizes)
+
+    def gathered(self, order: Codes, begins: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
+        """The cells that stand, in this order, between two begins made one."""
         starts, values, counts = _gather(order, begins, self.starts, self.values, self.counts, len(self.guessing.owner))
         return replace(
             self,
@@ -179,7 +181,7 @@ class Cells:
         """What a classifier and an adversary make of these cells."""
         g, n = self.guessing, self.labels.sum(axis=1)
         top = _tops(self.starts, self.values, self.counts, g.owner, len(g.share)) @ g.share
-        right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self._told(None))
+        right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self.told(slice(None)))
         share = self.labels / np.maximum(n, 1e-300)[:, None]
         entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
         return Measured(
@@ -206,24 +208,9 @@ class Measured:
     fewest: float
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Cells of a single attribute, in runs of those that all other attributes agree on, each sorted by its bucket.
-
-    Attributes
-    ----------
-    cells, order, begins : run r has the cells order[begins[r]] … order[begins[r + 1] - 1]
-    told : for each run Σ_p w_p M_p of the other attributes
-    by_bucket : buckets × the attribute's own values, where it is personal
-    personal : which personal attribute it is, or -1
-    """
-
-    cells: Cells
-    order: Codes
-    begins: Codes
-    told: Floats
-    by_bucket: Floats
-    personal: int
+def changes(values: npt.NDArray[Any]) -> Codes:
+    """Where a value differs from the one before it, the first place included, and the end."""
+    return np.append(np.flatnonzero(np.append(True, values[1:] != values[:-1])), len(values))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -84,22 +84,21 @@ class Chooser:
                 "to keep; use max_error, or give it more rows."
             )
         if keep is not None:
-            return self._coarsest(f"the coarsest that keeps {keep:.0%} of the skill", lambda p: self._kept(p) >= keep)
+            return self._coarsest(f"keeps {keep:.0%} of the skill", lambda p: self._kept(p) >= keep)
         if max_error is not None:
-            return self._coarsest(
-                f"the coarsest with an error of at most {max_error:g}", lambda p: self._error(p) <= max_error
-            )
+            return self._coarsest(f"has an error of at most {max_error:g}", lambda p: self._error(p) <= max_error)
         found = knee([self.errors(i) for i in range(len(self.points))], self.limits)
         return self._choice(found, "the inflection point of the path", self._predicted(found))
 
-    def _coarsest(self, why: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
+    def _coarsest(self, what: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
         """By halving: errors hardly fall as points become coarser, so that a few models tell."""
+        why = f"the coarsest that {what}"
         low, high = 0, len(self.points) - 1  # low is within the target
         if is_within(best := self._predicted(high)):
             return self._choice(high, why, best)
         if not is_within(best := self._predicted(low)):
             raise DataError(
-                f"No point of the path is {why.removeprefix('the coarsest ')}: the finest has an error of "
+                f"No point of the path {what}: the finest has an error of "
                 f"{self._error(best):.3f} and keeps {self._kept(best):.0%} of the skill (raw data: an error of "
                 f"{self.limits.raw_error:.3f}). Ask for less."
             )

@@ -2,12 +2,12 @@
 
 At a price λ the best generalization is the one with the least
 
-    J = adversary + λ · label + 5 (1 + λ) / n · buckets,
+    J = adversary + λ · label + 2 (1 + λ) / n · buckets,
 
-the two parts of `groupings` as shares of the n records; so a bucket must be worth five of them. `descended` goes from
-attribute to attribute and gives each the grouping that is best while the others stay, until none can be improved.
-`path` lets the price fall so that every solution is a coarsening of the one before; single merges lead from one to the
-next.
+the two parts of `groupings` as shares of the n records; so a bucket must be worth two of them, more than chance often
+brings. `descended` goes from attribute to attribute and gives each the grouping that is best while the others stay,
+until none can be improved. `path` lets the price fall so that every solution is a coarsening of the one before; single
+merges lead from one to the next.
 
 Prices are multiples of what the table itself offers: how much the adversary gains for what the label loses, between
 everything and nothing collected. With both scaled to that, the least J at the price of 1 is the knee of the trade-off.
@@ -22,21 +22,25 @@ import numpy as np
 from modicum.minimizers.merging.cells import Cells
 from modicum.minimizers.merging.groupings import (
     FEW,
+    FORBIDDEN,
     MIX,
     best_intervals,
     best_sets,
     interval_costs,
     set_costs,
 )
+from modicum.minimizers.merging.runs import Grouped
 from modicum.progress import Stop
 from modicum.table.values import Codes, Floats
 
-RISING = 2.0 ** np.arange(-3, 6)
+RISING = 4.0 ** np.arange(-1, 4)
 _LAST = -18  # in quarters of a power of two: the last price of a path
 STEPS = len(RISING) + 4 * int(np.log2(RISING[-1])) - _LAST + 3  # pieces of a path, at most
 _WHOLE = 0.01  # of the way from everything to nothing: a label that lost less has lost nothing
 _GAIN = 1e-7
-_RECORDS = 5.0  # that a bucket must be worth
+_ENOUGH = 40_000  # cells from which boundaries are found
+_RECORDS = 2.0  # that a bucket must be worth
+_PENALTIES = (*0.01 * 2.0 ** np.arange(10), FORBIDDEN)  # for each person in a group that is too small
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,13 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     if unit <= 0:  # nothing can be learned from the records, or nothing hidden
         yield [nothing(cells, rules)]
         return
-    least, most = _loss(cells), _loss(cells.joined(_dense(nothing(cells, rules))))
+    part = cells.sampled(_ENOUGH)
     optima, top = [nothing(cells, rules)], 1.0
+    least, most = _loss(part), _loss(part.joined(_dense(optima[0])))
     for price in RISING:
-        optima.append(descended(cells, optima[-1], price * unit, rules, optima[0])[0])
+        optima.append(descended(part, optima[-1], price * unit, rules, optima[0])[0])
         top = max(top, price)
-        if stop.asked or _loss(cells.joined(_dense(optima[-1]))) - least < _WHOLE * (most - least):
+        if stop.asked or _loss(part.joined(_dense(optima[-1]))) - least < _WHOLE * (most - least):
             break
         yield []
     finest = [_numbered(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
@@ -93,7 +98,7 @@ def _between(
         yield list(_merges(cells, bottom))
         return
     order = _in_order(cells, bottom, rules)
-    here, end = cells.joined(order), [carried(b, o) for b, o in zip(bottom, order, strict=True)]
+    here, end = cells.joined(order), _dense([carried(b, o) for b, o in zip(bottom, order, strict=True)])
     tried = (descended(here, begin, prices[first], rules, end) for begin in (everything(here), end))
     target = _through(min(tried, key=lambda found: found[1])[0], order)
     yield from _between(cells, rules, target, prices[:first], first // 2, stop)
@@ -134,31 +139,48 @@ def everything(cells: Cells) -> list[Codes]:
 def descended(
     cells: Cells, groups: Sequence[Codes], price: float, rules: Rules, bottom: Sequence[Codes]
 ) -> tuple[list[Codes], float]:
-    """Groups, each inside one of the bottom's, that no regrouping of one attribute improves; and what they cost."""
-    groups = list(groups)
+    """Groups, each inside one of the bottom's, that no regrouping of one attribute improves; and what they cost.
+
+    Where groups of people must not be small, what is too small is also made dear step by step: who forbids it from
+    the beginning is soon stuck, since every attribute's first buckets keep the others from having any.
+    """
+    found = _settled(cells, groups, price, rules, bottom, FORBIDDEN)
+    if rules.min_group:
+        eased = list(groups)
+        for penalty in _PENALTIES:
+            eased, cost = _settled(cells, eased, price, rules, bottom, penalty)
+        found = min(found, (eased, cost), key=lambda pair: pair[1])
+    return found
+
+
+def _settled(
+    cells: Cells, groups: Sequence[Codes], price: float, rules: Rules, bottom: Sequence[Codes], penalty: float
+) -> tuple[list[Codes], float]:
+    grouped = Grouped(cells, groups)
     free = [a for a in range(len(groups)) if len(np.unique(bottom[a])) < cells.sizes[a]]
     pending = set(free)
     cost = np.inf
     while pending:
         for a in [a for a in free if a in pending]:
             pending.discard(a)
-            found, before, cost = _regrouped(cells, groups, a, price, rules, bottom[a])
+            found, before, cost = _regrouped(grouped, a, price, rules, bottom[a], penalty)
             if cost < before - _GAIN:
-                groups[a] = found
+                grouped.regroup(a, found)
                 pending.update(b for b in free if b != a)
             else:
                 cost = before
-    return groups, cost
+    return grouped.groups, cost
 
 
 def _regrouped(
-    cells: Cells, groups: Sequence[Codes], a: int, price: float, rules: Rules, walls: Codes
+    grouped: Grouped, a: int, price: float, rules: Rules, walls: Codes, penalty: float
 ) -> tuple[Codes, float, float]:
     """The best groups of one attribute, none across a wall, and what all cost before and after."""
+    cells, groups = grouped.cells, grouped.groups
     each = _RECORDS * (1 + price) / cells.records
     others = each * sum(len(np.unique(group)) for b, group in enumerate(groups) if b != a)
     as_sets = not rules.ordered[a] and cells.sizes[a] <= FEW
-    costs = (set_costs if as_sets else interval_costs)(cells.beside(groups, a), rules.min_group)
+    costs = (set_costs if as_sets else interval_costs)(grouped.along(a), rules.min_group, penalty)
     cost = (costs.right + price * costs.lost) / cells.records
     cost[_across_sets(walls) if as_sets else walls[:, None] != walls] = np.inf
     found = (best_sets if as_sets else best_intervals)(cost, each)
@@ -211,7 +233,7 @@ def _rates(cells: Cells, groups: Sequence[Codes], a: int, target: Codes) -> list
     place[groups[a][row]] = np.arange(len(row))
     dense = _dense(groups)
     joined = cells.joined([*dense[:a], place[groups[a]], *dense[a + 1 :]])
-    lost, right = interval_costs(joined.beside(everything(joined), a), 0)
+    lost, right = interval_costs(Grouped(joined, everything(joined)).along(a), 0, 0.0)
     i = np.arange(len(row) - 1)
     i = i[target[row[:-1]] == target[row[1:]]]
     n = cells.records

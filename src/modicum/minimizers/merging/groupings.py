@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from modicum.minimizers.merging.cells import TINY, Runs
+from modicum.minimizers.merging.cells import TINY
+from modicum.minimizers.merging.runs import Runs
 from modicum.table.values import Codes, Floats
 
 MIX = 0.5  # γ: error is what people ask for, but it has plateaus; log-loss has none
 FEW = 6  # buckets without order up to which all sets are tried
-_TOO_SMALL = 1e3  # what each person in a group that is too small costs: more than anything it could bring
+FORBIDDEN = 1e3  # what each person in a group that is too small costs: more than anything it could bring
 
 
 class Costs(NamedTuple):
@@ -31,17 +32,20 @@ class Costs(NamedTuple):
     right: Floats
 
 
-def interval_costs(runs: Runs, least: float) -> Costs:
-    """What buckets i … j cost when they are one, as tables of first × last; cells of under `least` people cost much."""
+def interval_costs(runs: Runs, least: float, penalty: float) -> Costs:
+    """What buckets i … j cost when they are one, as tables of first × last bucket.
+
+    In a cell of under `least` people each of them costs the penalty on top.
+    """
     tables: Any = _interval_costs
-    lost, right, own = tables(*_kernel_input(runs), least)
+    lost, right, own = tables(*_kernel_input(runs), least, penalty)
     return Costs(lost, right + own * _told_by_intervals(runs))
 
 
-def set_costs(runs: Runs, least: float) -> Costs:
+def set_costs(runs: Runs, least: float, penalty: float) -> Costs:
     """The same for every set of buckets, numbered by its bits."""
     tables: Any = _set_costs
-    lost, right, own = tables(*_kernel_input(runs), least)
+    lost, right, own = tables(*_kernel_input(runs), least, penalty)
     return Costs(lost, right + own * _told_by_sets(runs))
 
 
@@ -49,7 +53,7 @@ def _kernel_input(runs: Runs) -> tuple[Any, ...]:
     c, g = runs.cells, runs.cells.guessing
     labels = np.column_stack([c.labels, c.people])  # people are one more sum
     return (
-        runs.order, runs.begins, runs.told, c.places[:, 0], c.sizes[0], labels, c.starts, c.values, c.counts,
+        runs.begins, runs.told, c.places[:, 0], c.sizes[0], labels, c.starts, c.values, c.counts,
         g.owner, g.share, g.strength,
     )  # fmt: skip
 
@@ -78,14 +82,14 @@ def _told_by_sets(runs: Runs) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _utility(sums: Floats, least: float) -> float:  # pragma: no cover (compiled)
+def _utility(sums: Floats, least: float, penalty: float) -> float:  # pragma: no cover (compiled)
     n = top = entropy = 0.0
     for s in sums[:-1]:
         n += s
         top = max(top, s)
         if s > 0:
             entropy -= s * np.log(s)
-    small = _TOO_SMALL * sums[-1] if sums[-1] < least - TINY else 0.0
+    small = penalty * sums[-1] if sums[-1] < least - TINY else 0.0
     if n <= 0:
         return small
     return (1 - MIX) * (n - top) + MIX * (entropy + n * np.log(n)) + small
@@ -121,8 +125,8 @@ def _known(sums: Any, top: Any, share: Any, told: float, strength: float) -> Any
 
 @numba.njit(cache=True, nogil=True)
 def _interval_costs(
-    order: Any, begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
-    owner: Any, share: Any, strength: float, least: float,
+    begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
+    owner: Any, share: Any, strength: float, least: float, penalty: float,
 ) -> Any:  # pragma: no cover (compiled)  # fmt: skip
     # A run has cells at some buckets only: its cost is the same for all i up to its first cell inside, and all j from
     # its last one on. So each pair of its cells adds to a rectangle of the tables, by the four corners.
@@ -130,7 +134,7 @@ def _interval_costs(
     total, top, sums = np.zeros(len(owner)), np.zeros(len(share)), np.zeros(labels.shape[1])
     cost = np.zeros(3)
     for r in range(len(begins) - 1):
-        cells = order[begins[r] : begins[r + 1]]
+        cells = np.arange(begins[r], begins[r + 1])
         before = -1
         for a in range(len(cells)):
             sums[:] = 0
@@ -140,7 +144,7 @@ def _interval_costs(
                 _add(cells[b], labels, starts, values, counts, owner, sums, total, top)
                 high = place[cells[b]]
                 until = place[cells[b + 1]] if b + 1 < len(cells) else size
-                cost[0] = _utility(sums, least)
+                cost[0] = _utility(sums, least, penalty)
                 cost[1], cost[2] = _known(sums, top, share, told[r], strength)
                 for t in range(3):
                     tables[t, before + 1, high] += cost[t]
@@ -162,13 +166,13 @@ def _interval_costs(
 
 @numba.njit(cache=True, nogil=True)
 def _set_costs(
-    order: Any, begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
-    owner: Any, share: Any, strength: float, least: float,
+    begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
+    owner: Any, share: Any, strength: float, least: float, penalty: float,
 ) -> Any:  # pragma: no cover (compiled)  # fmt: skip
     found, of = np.zeros((3, 1 << size)), np.zeros((3, 1 << size))
     total, top, sums = np.zeros(len(owner)), np.zeros(len(share)), np.zeros(labels.shape[1])
     for r in range(len(begins) - 1):
-        cells = order[begins[r] : begins[r + 1]]
+        cells = np.arange(begins[r], begins[r + 1])
         there = 0
         for x in cells:
             there |= 1 << place[x]
@@ -179,7 +183,7 @@ def _set_costs(
             for x in cells:
                 if chosen >> place[x] & 1:
                     _add(x, labels, starts, values, counts, owner, sums, total, top)
-            of[0, chosen] = _utility(sums, least)
+            of[0, chosen] = _utility(sums, least, penalty)
             of[1, chosen], of[2, chosen] = _known(sums, top, share, told[r], strength)
             for x in cells:
                 for e in range(starts[x], starts[x + 1]):
