@@ -38,9 +38,12 @@ def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study
     folder = FOLDER / name
     if "--resume" not in sys.argv and not again:
         shutil.rmtree(folder, ignore_errors=True)
-    # A household's or patient's rows stay on one side of every split.
-    X = data.X if data.persons is None else data.X.assign(**{data.schema.person: data.persons})
-    return md.study(X, data.y, schema=data.schema, folder=folder, **options)
+    return md.study(with_persons(data), data.y, schema=data.schema, folder=folder, **options)
+
+
+def with_persons(data: Any) -> Any:
+    """The features with the column that says whose a row is: a household's rows stay on one side of every split."""
+    return data.X if data.persons is None else data.X.assign(**{data.schema.person: data.persons})
 
 
 def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, minimizers: Any = None) -> dict:

@@ -55,9 +55,10 @@ class Rules:
 def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     """Nested groupings of the cells' buckets, from many to none, in pieces as they are found (the first are empty).
 
-    First the best groups are found for rising prices, each on its own, until hardly any utility is lost; all their
-    boundaries together are where the path begins. Of the path, the grouping for the price of 1, the knee, is found
-    first, then those for the middles of what is left above and below: what comes first is least bound by the others.
+    First the best groups are found for rising prices, each on its own, until hardly any utility is lost. The path goes
+    from all buckets, two neighbours becoming one at a time, to all boundaries of these optima together. From there on
+    the grouping for the price of 1, the knee, is found first, then those for the middles of what is left above and
+    below: what comes first is least bound by the others.
     """
     unit = _unit(cells, rules)
     if unit <= 0:  # nothing can be learned from the records, or nothing hidden
@@ -73,12 +74,31 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
             break
         yield []
     finest = [_numbered(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
-    yield [finest]
+    yield list(_halved(cells, finest))
     prices = 2.0 ** (np.arange(4 * np.log2(top), _LAST - 1, -1) / 4)
     here = cells.joined(finest)
     knee = int(np.argmin(np.abs(np.log(prices))))
     for groupings in _between(here, rules, nothing(here, rules), prices * unit, knee, stop):
         yield [_dense(_through(groups, finest)) for groups in groupings]
+
+
+def _halved(cells: Cells, finest: Sequence[Codes]) -> Iterator[list[Codes]]:
+    """From every bucket on its own to the finest groups, in steps that join neighbours inside each of them."""
+    groups = everything(cells)
+    while True:
+        yield groups
+        if all(len(np.unique(g)) == len(np.unique(f)) for g, f in zip(groups, finest, strict=True)):
+            return
+        groups = [_joined_pairs(g, f) for g, f in zip(groups, finest, strict=True)]
+
+
+def _joined_pairs(groups: Codes, within: Codes) -> Codes:
+    """Every two neighbouring groups made one, but none across two of those that they lie within."""
+    outer = carried(within, groups)
+    order = np.argsort(outer, kind="stable")
+    rank = np.empty(len(outer), dtype=np.int64)
+    rank[order] = np.arange(len(outer)) - np.searchsorted(outer[order], outer[order])
+    return _numbered(np.column_stack([outer, rank // 2]))[groups]
 
 
 def _unit(cells: Cells, rules: Rules) -> float:

@@ -32,7 +32,8 @@ class Holdout:
         here = np.column_stack([group[self.places[:, a]] for a, group in enumerate(groups)])
         number = group_rows(np.vstack([known.places, here]))
         of_cell = np.full(int(number.max()) + 1, -1)
-        of_cell[number[: len(known)]] = np.arange(len(known))
+        learned = known.labels.sum(axis=1) > 0  # cells of nobody but people set aside tell nothing
+        of_cell[number[: len(known)]] = np.where(learned, np.arange(len(known)), -1)
         cell = of_cell[number[len(known) :]]
         label = np.append(known.labels.argmax(axis=1), known.labels.sum(axis=0).argmax())[cell]
         g = known.guessing
