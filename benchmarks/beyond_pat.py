@@ -151,7 +151,7 @@ def _judged(candidate: dict, data: SeedData, raw: Any, majority: Any) -> dict:
         "skill_kept": skill_kept(word.test.log_loss, raw.log_loss(), majority.log_loss()),
         "adversary_error": _adversary(data, word.test.risk),
         "adversary_interval": word.adversary_interval,
-        "certified_accuracy": 1 - word.certificate["mean_error"],
+        "certified_accuracy": word.certificate["mean"],
         "buckets": buckets_asked(g),
         "attributes": len(g.needed),
         "groups": candidate["screened"]["groups"],
@@ -310,8 +310,8 @@ def speed() -> dict:
     ratio = run_alone / pat
     print(
         f"income, {len(X):,} records: MergePath with its choice {run_alone:.1f} s, PAT's {len(sweep)} candidates "
-        f"judged by counts {pat:.1f} s; ratio {ratio:.2f} {word(ratio, 1)}; judging the path's {len(merged.path_)} points by "
-        f"counts as well: {screening:.1f} s"
+        f"judged by counts {pat:.1f} s; ratio {ratio:.2f} {word(ratio, 1)}; judging the path's {len(merged.path_)} "
+        f"points by counts as well: {screening:.1f} s"
     )
     return {
         "records": len(X),

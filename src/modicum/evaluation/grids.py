@@ -20,9 +20,10 @@ from modicum.minimizers import (
     PrivacyTree,
     Uniform,
 )
+from modicum.minimizers.merge_path import PathPoint
 
 DEFAULT = ("MergePath", "PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
-_MOST_POINTS = 108  # of one path: as many candidates as PAT's grid has
+_POINTS = 54  # of a path for each of its two errors: in all as many as PAT's grid has
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -126,15 +127,23 @@ def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(risk: str, least: int, X: Any, y: Any, context: Context) -> Made:
         method = MergePath(risk=risk, min_group=least, random_state=context.seed, progress=False, **_shared(context))
         points = method.fit_path(X, y)
-        chosen = np.unique(np.linspace(0, len(points) - 1, min(len(points), _MOST_POINTS)).astype(int))
         fixed = {"risk": risk, "min_group": least}
-        return [({**fixed, "point": int(i)}, points[i].generalization) for i in chosen]
+        return [({**fixed, "point": i}, points[i].generalization) for i in _apart(points)]
 
     return [
         Job("MergePath", f"MergePath-risk={risk}-min_group={least}", partial(make, risk, least))
         for least in grid["min_group"]
         for risk in grid["risk"]
     ]
+
+
+def _apart(points: Sequence[PathPoint]) -> list[int]:
+    """The points of a path that differ from the one before: where detail is finest, single merges change nothing."""
+    errors = np.array([(point.error, point.adversary_error) for point in points])
+    way = (np.abs(np.diff(errors, axis=0)) / np.maximum(np.ptp(errors, axis=0), 1e-12)).sum(axis=1)
+    places = np.append(0.0, np.cumsum(way)) * _POINTS
+    first = np.unique(places.astype(int), return_index=True)[1]
+    return sorted({*first.tolist(), len(points) - 1})
 
 
 def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
