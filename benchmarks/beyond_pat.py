@@ -93,28 +93,26 @@ def candidates(name: str, seed: int, made_by: str) -> list[dict]:
 # The choice, on validation records
 
 
-def chosen(name: str, seed: int) -> dict:
-    """For every entrant and target the most private candidate on validation records, and the judges' word on it."""
+def chosen(name: str, seed: int, entrant: str) -> dict:
+    """For every target an entrant's most private candidate on validation records, and the judges' word on it."""
     data = data_of(name, seed)
     raw, majority = data.raw_model(), data.majority()
     is_unbalanced = majority[0].error() < UNBALANCED
-    found: dict[str, Any] = {
+    tried = _Tried(data, raw[0], majority[0])
+    own = [c for key in _keys(entrant) for c in _piece(name, seed, key)]
+    own.sort(key=lambda c: -_adversary(data, c["screened"]["validation"]["risk"]))
+    cells = {}
+    for target in KEPT if is_unbalanced else STEPS:
+        best = next((c for c in own if tried.is_within(c, target, is_unbalanced)), None)
+        cells[f"{target:g}"] = None if best is None else _judged(best, data, raw[1], majority[1])
+    return {
         "unbalanced": is_unbalanced,
         "raw_error": raw[1].error(),
         "majority_error": majority[1].error(),
         "naive_adversary": data.naive_adversary(data.parts.test),
-        "entrants": {},
+        "candidates": len(own),
+        "cells": cells,
     }
-    tried = _Tried(data, raw[0], majority[0])
-    for entrant in ENTRANTS:
-        own = [c for key in _keys(entrant) for c in _pieces(name, seed, key)]
-        own.sort(key=lambda c: -_adversary(data, c["screened"]["validation"]["risk"]))
-        cells = {}
-        for target in KEPT if is_unbalanced else STEPS:
-            best = next((c for c in own if tried.is_within(c, target, is_unbalanced)), None)
-            cells[f"{target:g}"] = None if best is None else _judged(best, data, raw[1], majority[1])
-        found["entrants"][entrant] = cells
-    return found
 
 
 class _Tried:
@@ -174,14 +172,15 @@ def _path(name: str, seed: int, key: str) -> Any:
     return FOLDER / f"{name}-{seed}-{key}.json"
 
 
-def _pieces(name: str, seed: int, key: str) -> list[dict]:
+def _piece(name: str, seed: int, key: str) -> Any:
     path = _path(name, seed, key)
     return json.loads(path.read_text()) if path.exists() else []
 
 
 def _work(name: str, seed: int, key: str) -> str:
     start = time.perf_counter()
-    found = chosen(name, seed) if key == "chosen" else candidates(name, seed, key)
+    entrant = key.removeprefix("chosen-")
+    found = candidates(name, seed, key) if entrant == key else chosen(name, seed, entrant)
     with replacing(_path(name, seed, key)) as path:
         Path(path).write_text(json.dumps(found, default=float))
     return f"{name} {seed} {key}: {time.perf_counter() - start:.0f} s"
@@ -190,7 +189,7 @@ def _work(name: str, seed: int, key: str) -> str:
 def run(names: list[str], workers: int, keys: list[str]) -> None:
     """All pieces that are not there yet: first the candidates, then the choice for each split."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for stage in (keys, ["chosen"]):
+    for stage in (keys, [f"chosen-{entrant}" for entrant in ENTRANTS]):
         todo = [(n, s, k) for k in stage for s in range(SEEDS) for n in names if not _path(n, s, k).exists()]
         with ProcessPoolExecutor(workers) as pool:
             for done in as_completed([pool.submit(_work, *piece) for piece in todo]):
@@ -200,9 +199,15 @@ def run(names: list[str], workers: int, keys: list[str]) -> None:
 # The table
 
 
+def _split(name: str, seed: int) -> dict:
+    """One split's limits, and every entrant's cells."""
+    found = {entrant: _piece(name, seed, f"chosen-{entrant}") for entrant in ENTRANTS}
+    return found["MergePath"] | {"entrants": {entrant: one["cells"] for entrant, one in found.items()}}
+
+
 def figures(name: str) -> dict:
     """One dataset's cells: means over the splits, with intervals, and MergePath beside PAT split by split."""
-    splits = [json.loads(_path(name, seed, "chosen").read_text()) for seed in range(SEEDS)]
+    splits = [_split(name, seed) for seed in range(SEEDS)]
     targets = KEPT if splits[0]["unbalanced"] else STEPS
     limits = {k: float(np.mean([s[k] for s in splits])) for k in ("raw_error", "majority_error", "naive_adversary")}
     found: dict[str, Any] = {"target": "skill kept" if splits[0]["unbalanced"] else "error above raw", **limits}
@@ -326,7 +331,7 @@ def speed() -> dict:
 
 def _sections(names: list[str]) -> Iterator[tuple[str, dict]]:
     for name in names:
-        if all(_path(name, seed, "chosen").exists() for seed in range(SEEDS)):
+        if all(_piece(name, seed, f"chosen-{entrant}") for seed in range(SEEDS) for entrant in ENTRANTS):
             one = figures(name)
             show(name, one)
             yield name, one

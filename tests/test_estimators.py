@@ -13,6 +13,7 @@ ESTIMATORS = [
     md.PrivacyTree(min_leaf=5, max_leaves=8, privacy=0.1),
     md.Uniform(buckets=3),
     md.FeatureSelection(keep=2),
+    md.MergePath(),
     md.Iterative(max_error=0.1),
     *NEURAL,
 ]
@@ -26,7 +27,7 @@ def expected_failures(estimator):
     if isinstance(estimator, md.FeatureSelection):
         checks = ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency")
         return dict.fromkeys(checks, _SCORE_IS_A_PARAMETER)
-    if isinstance(estimator, md.Iterative | md.AdversarialTraining | md.MutualInformation):
+    if isinstance(estimator, md.MergePath | md.Iterative | md.AdversarialTraining | md.MutualInformation):
         return {"check_sample_weight_equivalence_on_dense_data": _ROWS_ARE_DRAWN}
     return {}
 

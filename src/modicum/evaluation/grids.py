@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from numbers import Real
 from typing import Any
 
@@ -23,11 +24,11 @@ from modicum.minimizers import (
 from modicum.minimizers.merge_path import PathPoint
 
 DEFAULT = ("MergePath", "PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
-_POINTS = 54  # of a path for each of its two errors: in all as many as PAT's grid has
+_POINTS = 100  # of a path, for each of its two errors: closer ones are alike
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "MergePath": {"risk": ("adversary",), "min_group": (1,)},
+    "MergePath": {"mix": (0.1, 0.5, 0.9), "risk": ("adversary",), "min_group": (1,)},
     "PrivacyTree": {
         "privacy": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
         "max_leaves": SIZES[1:],
@@ -124,17 +125,12 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
 
 
 def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(risk: str, least: int, X: Any, y: Any, context: Context) -> Made:
-        method = MergePath(risk=risk, min_group=least, random_state=context.seed, progress=False, **_shared(context))
-        points = method.fit_path(X, y)
-        fixed = {"risk": risk, "min_group": least}
+    def make(fixed: dict[str, Any], X: Any, y: Any, context: Context) -> Made:
+        points = MergePath(**fixed, random_state=context.seed, progress=False, **_shared(context)).fit_path(X, y)
         return [({**fixed, "point": i}, points[i].generalization) for i in _apart(points)]
 
-    return [
-        Job("MergePath", f"MergePath-risk={risk}-min_group={least}", partial(make, risk, least))
-        for least in grid["min_group"]
-        for risk in grid["risk"]
-    ]
+    every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    return [Job("MergePath", f"MergePath-{_listed(list(fixed.items()))}", partial(make, fixed)) for fixed in every]
 
 
 def _apart(points: Sequence[PathPoint]) -> list[int]:

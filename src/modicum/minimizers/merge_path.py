@@ -80,6 +80,9 @@ class MergePath(Minimizer):
     risk : 'adversary' or 'certificate'
         What is lowered: the accuracy of an adversary who counts, small cells smoothed; or the certificate's own U on
         the training records, so that the path is best for what will be certified.
+    mix : float from 0 to 1, optional
+        What the prediction loses: 0 counts its error, which has plateaus, 1 its log-loss. By default what the target
+        asks for: 0.1 for `max_error`, 0.9 for `keep`, which is about log-loss, and 0.5 for the knee.
     min_group : int
         The fewest people who share a combination of buckets, in every point of the path.
     personal : list of str, optional
@@ -123,6 +126,7 @@ class MergePath(Minimizer):
         max_error: float | None = None,
         knee: bool = False,
         risk: str = "adversary",
+        mix: float | None = None,
         min_group: int = 1,
         personal: Iterable[str] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -135,6 +139,7 @@ class MergePath(Minimizer):
         self.max_error = max_error
         self.knee = knee
         self.risk = risk
+        self.mix = mix
         self.min_group = min_group
         self.personal = personal
         self.weights = weights
@@ -197,6 +202,8 @@ class MergePath(Minimizer):
     def _check_parameters(self) -> None:
         check_target(self.keep, self.max_error, self.knee or (self.keep is None and self.max_error is None))
         check_number(self, "min_group", 1)
+        if self.mix is not None:
+            check_number(self, "mix", 0, 1, whole=False)
         if self.risk not in _STRENGTH:
             raise ParameterError(
                 f"The 'risk' parameter of MergePath must be 'adversary' or 'certificate'. Got {self.risk!r} instead."
@@ -209,6 +216,11 @@ class MergePath(Minimizer):
     def _least(self) -> int:
         """A part of a person's rows is someone, so that groups of one need no counting."""
         return self.min_group if self.min_group > 1 else 0
+
+    @property
+    def _mix(self) -> float:
+        usual = 0.5 if self.max_error is None and self.keep is None else 0.9 if self.max_error is None else 0.1
+        return usual if self.mix is None else float(self.mix)
 
     def _aside(self, data: CodedData, seed: int) -> Mask:
         """The records to choose on: no class whole, and none of a small table."""
@@ -226,7 +238,7 @@ class MergePath(Minimizer):
         shares = attribute_weights(data.schema.personal, self.weights)
         chances = np.zeros((len(learns), data.n_classes))
         chances[learns] = teacher.predict_proba(train.frame)
-        prepared = Prepared.of(data, learns, chances, shares, _STRENGTH[self.risk], self._least)
+        prepared = Prepared.of(data, learns, chances, shares, _STRENGTH[self.risk], self._least, self._mix)
         self._check_groups(prepared)
         groupings: list[list[Codes]] = []
         with stoppable("merging buckets") as stop:

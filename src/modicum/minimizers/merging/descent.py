@@ -23,7 +23,6 @@ from modicum.minimizers.merging.cells import Cells
 from modicum.minimizers.merging.groupings import (
     FEW,
     FORBIDDEN,
-    MIX,
     best_intervals,
     best_sets,
     interval_costs,
@@ -45,11 +44,20 @@ _PENALTIES = (*0.01 * 2.0 ** np.arange(10), FORBIDDEN)  # for each person in a g
 
 @dataclass(frozen=True)
 class Rules:
-    """What is free: which attributes may be merged, which have an order, and the fewest people of a group."""
+    """What is free, and what counts.
+
+    Attributes
+    ----------
+    movable : which attributes may be merged
+    ordered : which have an order
+    min_group : the fewest people of a group
+    mix : how much of the label's part is log-loss, the rest being error
+    """
 
     movable: tuple[bool, ...]
     ordered: tuple[bool, ...]
     min_group: int
+    mix: float
 
 
 def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
@@ -66,11 +74,11 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
         return
     part = cells.sampled(_ENOUGH)
     optima, top = [nothing(cells, rules)], 1.0
-    least, most = _loss(part), _loss(part.joined(_dense(optima[0])))
+    least, most = _loss(part, rules), _loss(part.joined(_dense(optima[0])), rules)
     for price in RISING:
         optima.append(descended(part, optima[-1], price * unit, rules, optima[0])[0])
         top = max(top, price)
-        if stop.asked or _loss(part.joined(_dense(optima[-1]))) - least < _WHOLE * (most - least):
+        if stop.asked or _loss(part.joined(_dense(optima[-1])), rules) - least < _WHOLE * (most - least):
             break
         yield []
     finest = [_numbered(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
@@ -104,7 +112,7 @@ def _joined_pairs(groups: Codes, within: Codes) -> Codes:
 def _unit(cells: Cells, rules: Rules) -> float:
     """What the adversary gains per loss of the label, between everything and nothing collected; 0 where one is none."""
     nought = cells.joined(_dense(nothing(cells, rules)))
-    known, lost = cells.measured.accuracy - nought.measured.accuracy, _loss(nought) - _loss(cells)
+    known, lost = cells.measured.accuracy - nought.measured.accuracy, _loss(nought, rules) - _loss(cells, rules)
     return known / lost if known > _GAIN and lost > _GAIN else 0.0
 
 
@@ -115,7 +123,7 @@ def _between(
     if stop.asked:
         return
     if not len(prices):
-        yield list(_merges(cells, bottom))
+        yield list(_merges(cells, bottom, rules.mix))
         return
     order = _in_order(cells, bottom, rules)
     here, end = cells.joined(order), _dense([carried(b, o) for b, o in zip(bottom, order, strict=True)])
@@ -141,8 +149,8 @@ def carried(coarse: Codes, fine: Codes) -> Codes:
     return found
 
 
-def _loss(cells: Cells) -> float:
-    return (1 - MIX) * cells.measured.error + MIX * cells.measured.log_loss
+def _loss(cells: Cells, rules: Rules) -> float:
+    return (1 - rules.mix) * cells.measured.error + rules.mix * cells.measured.log_loss
 
 
 def nothing(cells: Cells, rules: Rules) -> list[Codes]:
@@ -200,7 +208,7 @@ def _regrouped(
     each = _RECORDS * (1 + price) / cells.records
     others = each * sum(len(np.unique(group)) for b, group in enumerate(groups) if b != a)
     as_sets = not rules.ordered[a] and cells.sizes[a] <= FEW
-    costs = (set_costs if as_sets else interval_costs)(grouped.along(a), rules.min_group, penalty)
+    costs = (set_costs if as_sets else interval_costs)(grouped.along(a), rules.mix, rules.min_group, penalty)
     cost = (costs.right + price * costs.lost) / cells.records
     cost[_across_sets(walls) if as_sets else walls[:, None] != walls] = np.inf
     found = (best_sets if as_sets else best_intervals)(cost, each)
@@ -225,14 +233,14 @@ def _cost_of_sets(cost: Floats, group: Codes, each: float) -> float:
     return float(sum(cost[(1 << np.flatnonzero(group == name)).sum()] for name in names) + each * len(names))
 
 
-def _merges(cells: Cells, target: Sequence[Codes]) -> Iterator[list[Codes]]:
+def _merges(cells: Cells, target: Sequence[Codes], mix: float) -> Iterator[list[Codes]]:
     """Single merges from the cells' buckets to the target's, those with the best exchange rate first.
 
     Rates change as buckets are merged; they are taken anew after half of what is left.
     """
     groups = everything(cells)
     while True:
-        found = [pair for a in range(len(groups)) for pair in _rates(cells, groups, a, target[a])]
+        found = [pair for a in range(len(groups)) for pair in _rates(cells, groups, a, target[a], mix)]
         if not found:
             return
         found.sort(key=lambda pair: -pair[0])
@@ -243,7 +251,9 @@ def _merges(cells: Cells, target: Sequence[Codes]) -> Iterator[list[Codes]]:
             yield list(groups)
 
 
-def _rates(cells: Cells, groups: Sequence[Codes], a: int, target: Codes) -> list[tuple[float, int, int, int]]:
+def _rates(
+    cells: Cells, groups: Sequence[Codes], a: int, target: Codes, mix: float
+) -> list[tuple[float, int, int, int]]:
     """For neighbours in one bucket of the target: gain of privacy per loss of utility, attribute, the two buckets."""
     first = np.unique(groups[a], return_index=True)[1]
     if len(first) == len(np.unique(target)):
@@ -253,7 +263,7 @@ def _rates(cells: Cells, groups: Sequence[Codes], a: int, target: Codes) -> list
     place[groups[a][row]] = np.arange(len(row))
     dense = _dense(groups)
     joined = cells.joined([*dense[:a], place[groups[a]], *dense[a + 1 :]])
-    lost, right = interval_costs(Grouped(joined, everything(joined)).along(a), 0, 0.0)
+    lost, right = interval_costs(Grouped(joined, everything(joined)).along(a), mix)
     i = np.arange(len(row) - 1)
     i = i[target[row[:-1]] == target[row[1:]]]
     n = cells.records

@@ -8,7 +8,7 @@ What a cell costs has two parts. The adversary's is in `cells`; the label's, of 
 
     (1 − γ) (n − max_c S_c) + γ Σ_c S_c ln(n / S_c),
 
-the error and the log-loss of who knows the cell only.
+the error and the log-loss of who knows the cell only: the first is what people often ask for, but it has plateaus.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,6 @@ from modicum.minimizers.merging.cells import TINY
 from modicum.minimizers.merging.runs import Runs
 from modicum.table.values import Codes, Floats
 
-MIX = 0.5  # γ: error is what people ask for, but it has plateaus; log-loss has none
 FEW = 6  # buckets without order up to which all sets are tried
 FORBIDDEN = 1e3  # what each person in a group that is too small costs: more than anything it could bring
 
@@ -32,20 +31,20 @@ class Costs(NamedTuple):
     right: Floats
 
 
-def interval_costs(runs: Runs, least: float, penalty: float) -> Costs:
+def interval_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 0.0) -> Costs:
     """What buckets i … j cost when they are one, as tables of first × last bucket.
 
-    In a cell of under `least` people each of them costs the penalty on top.
+    `mix` is γ. In a cell of under `least` people each of them costs the penalty on top.
     """
     tables: Any = _interval_costs
-    lost, right, own = tables(*_kernel_input(runs), least, penalty)
+    lost, right, own = tables(*_kernel_input(runs), mix, least, penalty)
     return Costs(lost, right + own * _told_by_intervals(runs))
 
 
-def set_costs(runs: Runs, least: float, penalty: float) -> Costs:
+def set_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 0.0) -> Costs:
     """The same for every set of buckets, numbered by its bits."""
     tables: Any = _set_costs
-    lost, right, own = tables(*_kernel_input(runs), least, penalty)
+    lost, right, own = tables(*_kernel_input(runs), mix, least, penalty)
     return Costs(lost, right + own * _told_by_sets(runs))
 
 
@@ -82,7 +81,7 @@ def _told_by_sets(runs: Runs) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _utility(sums: Floats, least: float, penalty: float) -> float:  # pragma: no cover (compiled)
+def _utility(sums: Floats, mix: float, least: float, penalty: float) -> float:  # pragma: no cover (compiled)
     n = top = entropy = 0.0
     for s in sums[:-1]:
         n += s
@@ -92,7 +91,7 @@ def _utility(sums: Floats, least: float, penalty: float) -> float:  # pragma: no
     small = penalty * sums[-1] if sums[-1] < least - TINY else 0.0
     if n <= 0:
         return small
-    return (1 - MIX) * (n - top) + MIX * (entropy + n * np.log(n)) + small
+    return (1 - mix) * (n - top) + mix * (entropy + n * np.log(n)) + small
 
 
 @numba.njit(cache=True, nogil=True)
@@ -126,7 +125,7 @@ def _known(sums: Any, top: Any, share: Any, told: float, strength: float) -> Any
 @numba.njit(cache=True, nogil=True)
 def _interval_costs(
     begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
-    owner: Any, share: Any, strength: float, least: float, penalty: float,
+    owner: Any, share: Any, strength: float, mix: float, least: float, penalty: float,
 ) -> Any:  # pragma: no cover (compiled)  # fmt: skip
     # A run has cells at some buckets only: its cost is the same for all i up to its first cell inside, and all j from
     # its last one on. So each pair of its cells adds to a rectangle of the tables, by the four corners.
@@ -144,7 +143,7 @@ def _interval_costs(
                 _add(cells[b], labels, starts, values, counts, owner, sums, total, top)
                 high = place[cells[b]]
                 until = place[cells[b + 1]] if b + 1 < len(cells) else size
-                cost[0] = _utility(sums, least, penalty)
+                cost[0] = _utility(sums, mix, least, penalty)
                 cost[1], cost[2] = _known(sums, top, share, told[r], strength)
                 for t in range(3):
                     tables[t, before + 1, high] += cost[t]
@@ -167,7 +166,7 @@ def _interval_costs(
 @numba.njit(cache=True, nogil=True)
 def _set_costs(
     begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
-    owner: Any, share: Any, strength: float, least: float, penalty: float,
+    owner: Any, share: Any, strength: float, mix: float, least: float, penalty: float,
 ) -> Any:  # pragma: no cover (compiled)  # fmt: skip
     found, of = np.zeros((3, 1 << size)), np.zeros((3, 1 << size))
     total, top, sums = np.zeros(len(owner)), np.zeros(len(share)), np.zeros(labels.shape[1])
@@ -183,7 +182,7 @@ def _set_costs(
             for x in cells:
                 if chosen >> place[x] & 1:
                     _add(x, labels, starts, values, counts, owner, sums, total, top)
-            of[0, chosen] = _utility(sums, least, penalty)
+            of[0, chosen] = _utility(sums, mix, least, penalty)
             of[1, chosen], of[2, chosen] = _known(sums, top, share, told[r], strength)
             for x in cells:
                 for e in range(starts[x], starts[x + 1]):

@@ -53,6 +53,7 @@ class Prepared:
         shares: Mapping[str, float],
         strength: float,
         min_group: int,
+        mix: float,
     ) -> "Prepared":
         """The records: which of them learn (others count in the groups alone), and the teacher's chances for them."""
         codings, codes = data.coder.codings, data.codes
@@ -81,6 +82,7 @@ class Prepared:
             movable=tuple(not attribute.locked for attribute in attributes),
             ordered=tuple(attribute.has_order for attribute in attributes),
             min_group=min_group,
+            mix=mix,
         )
         return cls(codings, columns, places, guessed, cells, rules)
 

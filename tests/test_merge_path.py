@@ -1,0 +1,296 @@
+"""MergePath: what it collects, what it keeps its word on, and what it says where it cannot."""
+
+import json
+import os
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import as_polars, tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import modicum as md
+from modicum.errors import DataError, ParameterError, StoppedWarning
+from modicum.generalization.bins import Dropped, FullDetail
+from modicum.measures import k_anonymity
+from modicum.minimizers.merging import descent
+
+
+def planted(n: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
+    """A label that one boundary of a number and one group of a category decide; all else is noise."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": random.integers(18, 90, n),
+            "job": random.choice(list("abcdefgh"), n),
+            "height": random.normal(170, 10, n).round(1),
+            "town": random.choice([f"t{i}" for i in range(40)], n),
+        }
+    )
+    odds = np.where(X["age"] > 52, 2.0, -2.0) + np.where(X["job"].isin(["b", "e"]), 2.0, -1.0)
+    return X, pd.Series(np.where(random.logistic(size=n) < odds, "yes", "no"), name="label")
+
+
+def tells_all(finer: md.Generalization, coarser: md.Generalization) -> bool:
+    """Whether both together, bucket by bucket, are the finer one."""
+    both = finer.intersect(coarser)
+    return [p.labels for p in both.partitions] == [p.labels for p in finer.partitions]
+
+
+@pytest.fixture(scope="module")
+def merged() -> md.MergePath:
+    return md.MergePath().fit(*planted())
+
+
+def test_the_knee_collects_what_decides_and_nothing_else(merged):
+    g = merged.generalization_
+    assert g.needed == ["age", "job"]
+    age, job = (next(p for p in g.partitions if p.name == name) for name in ("age", "job"))
+    assert [bucket.up_to for bucket in age.buckets][:-1] == [52.5]
+    assert {frozenset(bucket.values) for bucket in job.buckets} == {frozenset("be"), frozenset("acdfgh")}
+    assert merged.choice_.why == "the inflection point of the path"
+
+
+def test_the_path_is_nested_and_ends_with_nothing(merged):
+    finer = merged.path_[0].generalization
+    for point in merged.path_[1:]:
+        assert tells_all(finer, point.generalization)
+        finer = point.generalization
+    assert merged.path_[-1].generalization.needed == []
+    assert [p.buckets for p in merged.path_] == sorted((p.buckets for p in merged.path_), reverse=True)
+    assert [p.groups for p in merged.path_] == sorted((p.groups for p in merged.path_), reverse=True)
+    errors = [p.log_loss for p in merged.path_]
+    assert errors == sorted(errors), "whoever knows less predicts no better"
+
+
+def test_points_say_what_the_records_say(merged):
+    X, _ = planted()
+    for point in merged.path_[:: max(1, len(merged.path_) // 6)]:
+        described = point.generalization.describe(X)
+        assert point.groups == described.groups
+        assert point.smallest_group == described.smallest_group
+        assert 0 <= point.error <= 0.5
+        assert 0 <= point.adversary_error <= 1
+
+
+def test_breached_together_two_points_tell_what_the_finer_one_tells_alone():
+    """A6 (papers/0 §5): the joint refinement of nested generalizations is the finer one, so nothing is gained."""
+    X, y = md.datasets.load_adult(return_X_y=True)
+    found = md.MergePath(personal=["age", "race", "sex"]).fit(X[:8_000], y[:8_000])
+    finer, coarser = (found.path_[int(len(found.path_) * share)].generalization for share in (0.5, 0.9))
+    assert tells_all(finer, coarser)
+    attack = md.attacks.MultiBreach(personal=["age", "race", "sex"], progress=False)
+    together = attack.run([finer, coarser], known=X[:8_000], breached=X[8_000:12_000])
+    assert together.error >= together.alone[0] - 0.01  # what two fits of a model differ by
+    apart = [md.Uniform(buckets=k).fit(X[:8_000]).generalization_ for k in (2, 3)]
+    crossed = attack.run(apart, known=X[:8_000], breached=X[8_000:12_000])
+    assert crossed.error < min(crossed.alone) - 0.01, "where they cross, something is gained"
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.9, 0.97])
+def test_the_coarsest_point_that_keeps_enough_is_chosen(keep):
+    X, y = planted()
+    found = md.MergePath(keep=keep).fit(X, y)
+    assert found.choice_.skill_kept >= keep
+    assert found.generalization_ is found.path_[found.choice_.index].generalization
+    later = planted(seed=1)
+    assert md.utility(found.generalization_, X, y, *later).skill_kept > keep - 0.1
+
+
+def test_the_highest_error_is_kept_and_nothing_is_collected_where_that_is_enough():
+    X, y = planted()
+    found = md.MergePath(max_error=0.25).fit(X, y)
+    assert found.choice_.error <= 0.25
+    assert md.MergePath(max_error=0.9).fit(X, y).generalization_.needed == []
+
+
+def test_records_to_choose_on_can_be_given():
+    X, y = planted()
+    X_val, y_val = planted(1_000, seed=3)
+    found = md.MergePath(keep=0.9).fit(X, y, X_val=X_val, y_val=y_val)
+    model_error = md.utility(found.generalization_, X, y, X_val, y_val).error
+    assert found.choice_.error == pytest.approx(model_error, abs=0.02)
+    assert found.path_[-1].smallest_group == len(X), "all records make the path"
+    with pytest.raises(ParameterError, match="X_val and y_val"):
+        md.MergePath().fit(X, y, X_val=X_val)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_polars_gives_what_pandas_gives(people):
+    X, y = people
+    schema = md.Schema.infer(X)
+    given = ((X, y), (X, y), (as_polars(X), y.to_numpy()))
+    found = [md.MergePath(schema=schema, random_state=3).fit(*one).generalization_.to_dict() for one in given]
+    assert json.dumps(found[0]) == json.dumps(found[1]) == json.dumps(found[2])
+
+
+@given(tables(min_rows=8, max_rows=80), st.sampled_from(["adversary", "certificate"]))
+@settings(max_examples=40, deadline=None)
+def test_every_table_has_a_nested_path(random_table, risk):
+    X, y, schema = random_table
+    found = md.MergePath(schema=schema, risk=risk).fit(X, y)
+    finer = found.path_[0].generalization
+    for point in found.path_:
+        assert tells_all(finer, point.generalization)
+        assert len(point.generalization.transform(X)) == len(X)
+        finer = point.generalization
+    assert finer.needed == []
+
+
+@given(tables(min_rows=20, max_rows=80), st.integers(2, 6))
+@settings(max_examples=25, deadline=None)
+def test_no_group_is_smaller_than_asked(random_table, least):
+    X, y, schema = random_table
+    found = md.MergePath(schema=schema, min_group=least).fit(X, y)
+    for point in found.path_:
+        assert k_anonymity(pd.DataFrame(point.generalization.codes(X))) >= least
+        assert point.smallest_group >= least
+
+
+def test_no_group_has_fewer_people_than_asked_where_one_has_many_rows():
+    X, y = planted(2_000)
+    X["who"] = np.random.default_rng(0).integers(0, 700, len(X))
+    schema = md.Schema.infer(X).with_roles(person="who")
+    found = md.MergePath(schema=schema, min_group=15).fit(X, y)
+    assert len(found.path_) > 3
+    for point in found.path_:
+        assert point.generalization.describe(X).smallest_group >= 15
+
+
+def test_what_is_locked_is_kept_and_what_is_forbidden_never_collected():
+    X, y = planted()
+    schema = md.Schema.infer(X)
+    ruled = [
+        a.model_copy(update={"locked": a.name == "height", "forbidden": a.name == "age"}) for a in schema.attributes
+    ]
+    found = md.MergePath(schema=schema.model_copy(update={"attributes": tuple(ruled)})).fit(X, y)
+    for point in found.path_:
+        kinds = {p.name: type(p) for p in point.generalization.partitions}
+        assert kinds["height"] is FullDetail
+        assert kinds["age"] is Dropped
+    assert found.path_[-1].generalization.needed == ["height"]
+    assert "job" in found.generalization_.needed
+
+
+def test_weights_say_what_is_worth_hiding():
+    """Two attributes tell the label equally well: the one that must be hidden is not collected."""
+    random = np.random.default_rng(0)
+    n = 3_000
+    cause = random.integers(0, 2, n)
+    noisy = [np.where(random.random(n) < 0.1, 1 - cause, cause) for _ in range(2)]
+    X = pd.DataFrame({"a": noisy[0].astype(str), "b": noisy[1].astype(str), "c": random.choice(list("xyz"), n)})
+    for hidden, shown in (("a", "b"), ("b", "a")):
+        found = md.MergePath(weights={hidden: 20}).fit(X, cause)
+        assert found.generalization_.needed == [shown]
+
+
+def test_the_certificate_s_own_figure_can_be_what_is_lowered():
+    X, y = planted()
+    X = X.drop(columns="height")  # a number of few values is guessed by the same tenths in both
+    lowered = md.MergePath(risk="certificate").fit_path(X, y)
+    for point in lowered[::5]:
+        certificate = md.certify(point.generalization, X)
+        u = np.mean(list(certificate.observed.values()))
+        assert point.adversary_error == pytest.approx(1 - u, abs=1e-6)
+
+
+def test_missing_values_find_a_bucket():
+    random = np.random.default_rng(0)
+    n = 3_000
+    value = random.integers(0, 100, n).astype(float)
+    absent = random.random(n) < 0.3
+    y = np.where(absent, random.random(n) < 0.9, value < 50)  # missing is nearly like a low value
+    X = pd.DataFrame({"v": np.where(absent, np.nan, value), "other": random.choice(list("abc"), n)})
+    found = md.MergePath(keep=0.5, personal=["v", "other"]).fit(X, y)
+    codes = found.generalization_.transform(pd.DataFrame({"v": [np.nan, 10, 90], "other": "a"}), output="codes")["v"]
+    assert codes.iloc[0] == codes.iloc[1] != codes.iloc[2]
+    unlike = md.MergePath(personal=["v", "other"]).fit(X, np.where(absent, 2, value < 50))
+    codes = unlike.generalization_.transform(pd.DataFrame({"v": [np.nan, 10, 90], "other": "a"}), output="codes")["v"]
+    assert len(set(codes)) == 3
+
+
+def test_a_numeric_label_is_cut_into_bins():
+    X, _ = planted(1_500)
+    found = md.MergePath(label_bins=3, keep=0.5).fit(X, X["age"] * 1.5 + X["height"])
+    assert "age" in found.generalization_.needed
+    with pytest.raises(DataError, match="label_bins"):
+        md.MergePath().fit(X, X["age"] * 1.5 + X["height"])
+
+
+def test_a_row_that_stands_for_several_counts_as_several():
+    X, y = planted(1_000)
+    twice = md.MergePath().fit_path(pd.concat([X, X], ignore_index=True), pd.concat([y, y], ignore_index=True))
+    found = md.MergePath(knee=True).fit(X, y, sample_weight=np.full(len(X), 2))
+    assert found.path_[-1].smallest_group == 2 * len(X)
+    assert found.path_[0].groups == twice[0].groups
+
+
+def test_noise_collects_nothing():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({f"x{i}": random.integers(0, 50, 2_000) for i in range(4)})
+    found = md.MergePath().fit(X, random.integers(0, 2, 2_000))
+    assert found.choice_.error >= found.choice_.majority_error - 0.05
+    assert found.generalization_.n_buckets < 20
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"risk": "low"}, "'risk' parameter of MergePath must be 'adversary' or 'certificate'"),
+        ({"keep": 0.9, "max_error": 0.1}, "Say one of"),
+        ({"keep": 1.5}, "'keep' parameter must be a number from 0 to 1"),
+        ({"knee": True, "keep": 0.9}, "Say one of"),
+        ({"min_group": 0}, "'min_group' parameter of MergePath must be an int ≥ 1"),
+        ({"weights": {"nobody": 1}}, "'nobody', which is not a personal attribute"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_refused(people, parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        md.MergePath(**parameters).fit(*people)
+
+
+def test_what_cannot_be_reached_is_said(people):
+    X, y = people
+    with pytest.raises(
+        DataError, match=r"No point of the path has an error of at most 0\.01: the finest has an error of"
+    ):
+        md.MergePath(max_error=0.01).fit(X, y)
+    noise = np.random.default_rng(0).integers(0, 2, len(X))
+    with pytest.raises(DataError, match="no skill to keep"):
+        md.MergePath(keep=0.9).fit(X, noise)
+    with pytest.raises(
+        DataError, match="Even with nothing collected, some group has 600 people, fewer than min_group=601"
+    ):
+        md.MergePath(min_group=601).fit(X, y)
+    locked = [a.model_copy(update={"locked": a.name == "age"}) for a in md.Schema.infer(X).attributes]
+    with pytest.raises(DataError, match="Even with 'age' in full detail, some group has"):
+        md.MergePath(min_group=50, schema=md.Schema(attributes=tuple(locked))).fit(X, y)
+
+
+def test_ctrl_c_keeps_a_path_to_nothing(monkeypatch):
+    X, y = planted()
+    whole = len(md.MergePath().fit(X, y).path_)
+    really = descent.descended
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        monkeypatch.setattr(descent, "descended", really)
+        return really(*given)
+
+    monkeypatch.setattr(descent, "descended", interrupted)
+    with pytest.warns(StoppedWarning, match="Stopped merging buckets early"):
+        found = md.MergePath().fit(X, y)
+    assert len(found.path_) < whole
+    assert found.path_[-1].generalization.needed == []
+
+
+def test_a_table_of_thousands_of_categories_is_merged():
+    random = np.random.default_rng(0)
+    n = 5_000
+    town = random.integers(0, 900, n)
+    X = pd.DataFrame({"town": np.char.add("t", town.astype(str)), "sex": random.choice(["f", "m"], n)})
+    y = random.random(n) < np.where(town < 300, 0.9, 0.1)
+    found = md.MergePath(keep=0.5).fit(X, y)
+    assert found.generalization_.needed == ["town"]
+    assert 2 <= found.generalization_.n_buckets <= 20
