@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
+from modicum.table.splits import split_rows
 
 
 def modicum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
@@ -53,12 +54,12 @@ def test_demo(tmp_path):
     assert result.returncode == 0, result.stderr
     g = md.load(tmp_path / "demo-output" / "generalization.json")
     # What the README says of it.
-    assert len(g.names) - len(g.needed) == 5
-    assert not {"race", "sex"} & set(g.needed)
+    assert len(g.names) - len(g.needed) == 6
+    assert not {"age", "race", "sex"} & set(g.needed)
     assert all(g[name].action == "coarsened" for name in g.needed)
-    assert "5 of 12 attributes not collected" in result.stdout
+    assert "6 of 12 attributes not collected" in result.stdout
     report = json.loads((tmp_path / "demo-output" / "report.json").read_text(encoding="utf-8"))
-    assert report["collected"]["needed"] == 7
+    assert report["collected"]["needed"] == 6
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     assert f"keeps {report['utility']['skill_kept']:.0%} of its skill" in readme
     assert report["decision"] in " ".join(result.stdout.split())
@@ -186,16 +187,39 @@ def test_keep_searches_for_the_most_private_within_the_target(people, tmp_path):
     y = np.where((X["age"] > 40) ^ (random.random(6_000) < 0.1), "yes", "no")
     table = tmp_path / "many.csv"
     X.assign(bought=y).to_csv(table, index=False)
-    options = ["--label", "bought", "--max-leaves", 20, "--json"]
-    found = {}
-    for keep in (0.3, 0.9):
-        result = modicum("minimize", table, *options, "--keep", keep, "-o", tmp_path / "g.json")
-        assert result.returncode == 0, result.stderr
-        found[keep] = json.loads(result.stdout)["search"]
-        assert found[keep]["skill_kept"] >= keep
-    assert found[0.3]["adversary_error"] >= found[0.9]["adversary_error"]
-    result = modicum("minimize", table, *options, "--max-error", 0.2, "-o", tmp_path / "h.json")
-    assert json.loads(result.stdout)["search"]["error"] <= 0.2
+    for method, more in (("merge", []), ("pat", ["--max-leaves", 20])):
+        options = ["--label", "bought", *more, "--json"]
+        found = {}
+        for keep in (0.3, 0.9):
+            result = modicum("minimize", table, *options, "--keep", keep, "-o", tmp_path / "g.json")
+            assert result.returncode == 0, result.stderr
+            found[keep] = json.loads(result.stdout)["search"]
+            assert found[keep]["method"] == method
+            assert found[keep]["skill_kept"] >= keep
+        assert found[0.3]["adversary_error"] >= found[0.9]["adversary_error"]
+        result = modicum("minimize", table, *options, "--max-error", 0.2, "-o", tmp_path / "h.json")
+        assert json.loads(result.stdout)["search"]["error"] <= 0.2
+
+
+def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
+    options = ["--label", "bought", "--identifier", "id", "-o", tmp_path / "g.json"]
+    for extra, complaint in [
+        (["--method", "merge", "--max-leaves", 4], "--max-leaves is an option of the tree"),
+        (["--privacy", 0.5, "--risk", "certificate"], "--risk is an option of merging"),
+        (["--method", "cut"], "'cut' is not one of 'merge', 'pat'"),
+        (["--keep", 0.9, "--max-error", 0.1], "Say one of"),
+        (["--max-error", 0.0], "No point of the path has an error of at most 0"),
+    ]:
+        result = modicum("minimize", table, *options, *extra)
+        assert result.returncode == 2, result.stdout
+        assert complaint in " ".join(re.sub("[│╭╰─╮╯]", " ", result.stderr).split())
+        assert not (tmp_path / "g.json").exists()
+    result = modicum("minimize", table, *options, "--risk", "certificate", "--min-group", 20)
+    assert result.returncode == 0, result.stderr
+    assert "the inflection point of the path; it keeps" in " ".join(result.stdout.split())
+    X = pd.read_csv(table)
+    train = split_rows(X["bought"]).train
+    assert md.load(tmp_path / "g.json").describe(X.iloc[train]).smallest_group >= 20
 
 
 def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):

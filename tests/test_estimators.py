@@ -27,7 +27,7 @@ def expected_failures(estimator):
     if isinstance(estimator, md.FeatureSelection):
         checks = ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency")
         return dict.fromkeys(checks, _SCORE_IS_A_PARAMETER)
-    if isinstance(estimator, md.MergePath | md.Iterative | md.AdversarialTraining | md.MutualInformation):
+    if isinstance(estimator, md.Iterative | md.AdversarialTraining | md.MutualInformation):
         return {"check_sample_weight_equivalence_on_dense_data": _ROWS_ARE_DRAWN}
     return {}
 

@@ -44,13 +44,16 @@ def merged() -> md.MergePath:
     return md.MergePath().fit(*planted())
 
 
-def test_the_knee_collects_what_decides_and_nothing_else(merged):
-    g = merged.generalization_
+def test_what_decides_is_collected_at_its_own_boundaries_and_nothing_else():
+    X, y = planted(12_000)
+    knee = md.MergePath().fit(X, y)
+    assert knee.choice_.why == "the inflection point of the path"
+    assert knee.generalization_.needed == ["age"]
+    g = md.MergePath(keep=0.97).fit(X, y).generalization_
     assert g.needed == ["age", "job"]
     age, job = (next(p for p in g.partitions if p.name == name) for name in ("age", "job"))
     assert [bucket.up_to for bucket in age.buckets][:-1] == [52.5]
     assert {frozenset(bucket.values) for bucket in job.buckets} == {frozenset("be"), frozenset("acdfgh")}
-    assert merged.choice_.why == "the inflection point of the path"
 
 
 def test_the_path_is_nested_and_ends_with_nothing(merged):
@@ -190,7 +193,7 @@ def test_the_certificate_s_own_figure_can_be_what_is_lowered():
     X = X.drop(columns="height")  # a number of few values is guessed by the same tenths in both
     lowered = md.MergePath(risk="certificate").fit_path(X, y)
     for point in lowered[::5]:
-        certificate = md.certify(point.generalization, X)
+        certificate = md.certify(point.generalization, X, known=X)
         u = np.mean(list(certificate.observed.values()))
         assert point.adversary_error == pytest.approx(1 - u, abs=1e-6)
 
@@ -256,9 +259,9 @@ def test_what_cannot_be_reached_is_said(people):
         DataError, match=r"No point of the path has an error of at most 0\.01: the finest has an error of"
     ):
         md.MergePath(max_error=0.01).fit(X, y)
-    noise = np.random.default_rng(0).integers(0, 2, len(X))
+    guesses = np.random.default_rng(1).integers(0, 2, 2_000)
     with pytest.raises(DataError, match="no skill to keep"):
-        md.MergePath(keep=0.9).fit(X, noise)
+        md.MergePath(keep=0.9).fit(planted(2_000)[0], guesses)
     with pytest.raises(
         DataError, match="Even with nothing collected, some group has 600 people, fewer than min_group=601"
     ):

@@ -25,6 +25,7 @@ from modicum.measures.front import on_front
 from modicum.table.splits import split_rows
 
 GRIDS = {
+    "MergePath": {"mix": [0.5]},
     "PrivacyTree": {"privacy": [0.0, 0.5], "max_leaves": [2, 8], "min_leaf": [50]},
     "FeatureSelection": {"keep": [2, "all"]},
     "Uniform": {"buckets": [1, 2]},
