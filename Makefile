@@ -49,6 +49,8 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/drift.py
 	$(BIN)/python benchmarks/study_acs.py
 	$(BIN)/python benchmarks/study_more.py
+	$(BIN)/python benchmarks/beyond_pat.py
+	$(BIN)/python benchmarks/beyond_pat.py speed
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

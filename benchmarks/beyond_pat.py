@@ -2,6 +2,7 @@
 
     python benchmarks/beyond_pat.py [dataset ...] [--workers N] [--resume] [--no-neural]
     python benchmarks/beyond_pat.py speed
+    python benchmarks/beyond_pat.py table
 
 Employment, income, public coverage, Adult, Loan, Health pruned, Bank and NIST, five splits each. Every candidate is
 learned on 60% of the records and screened by counts. On 10% the most private one is chosen whose boosted trees are
@@ -56,9 +57,11 @@ MADE_BY = {
     "others": tuple(name for name in DEFAULT if name not in ("MergePath", "PrivacyTree")),
     **{name: (name,) for name in NEURAL},
 }
+GRID = {"MergePath": {"mix": (0.1, 0.5, 0.9)}}  # three runs; all others over the grids of a study
 STEPS, KEPT = (0.005, 0.01, 0.02), (0.95, 0.9, 0.8)
 UNBALANCED = 0.2  # of the majority guess's error
 CONFIDENCE = 0.99
+MARKS = ("<!-- table: written by benchmarks/beyond_pat.py table -->", "<!-- end of table -->")
 FOLDER = ROOT / "build" / "beyond_pat"
 
 
@@ -79,7 +82,7 @@ def candidates(name: str, seed: int, made_by: str) -> list[dict]:
     rows, whole = data.parts.train, data.whole
     X, y = whole.frame[rows].to_native(), whole.label[rows]
     found = []
-    for job in jobs(MADE_BY[made_by], None):
+    for job in jobs(MADE_BY[made_by], GRID):
         start = time.perf_counter()
         made = job.make(X, y, Context(whole.schema, None, None, seed))
         seconds = (time.perf_counter() - start) / len(made)
@@ -290,6 +293,53 @@ def show(name: str, one: dict) -> None:
         print(f"  {target}: {'; '.join(words)}{closed}", flush=True)
 
 
+NAMES = {
+    "employment": "ACS employment",
+    "income": "ACS income",
+    "public_coverage": "ACS public coverage",
+    "adult": "Adult",
+    "loan": "Loan",
+    "health_pruned": "Health, pruned",
+    "bank": "Bank",
+    "nist": "NIST",
+}
+
+
+def table(datasets: dict[str, dict]) -> str:
+    """The cells as Markdown, for docs/merge-path.md."""
+    lines = [
+        "| data (naive adversary) | target | PAT (buckets, combinations) | MergePath | lead | closes | others |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, one in datasets.items():
+        for target, cell in one["cells"].items():
+            shown = f"{float(target):.0%} of skill" if one["target"] == "skill kept" else f"+{target}"
+            pat, mine, others = (_shown(cell["entrants"][e]) for e in ("PrivacyTree", "MergePath", "others"))
+            lead, closed = "–", "–"
+            if cell["ahead_of_pat"] is not None:
+                ends = cell["ahead_interval"]
+                between = "" if ends is None else f" ({ends[0]:+.3f} to {ends[1]:+.3f})"
+                lead, closed = f"{cell['ahead_of_pat']:+.3f}{between}", f"{cell['distance_closed']:.0%}"
+            row = [f"{NAMES[name]} ({one['naive_adversary']:.3f})", shown, pat, mine, lead, closed, others]
+            lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def _shown(entrant: dict) -> str:
+    if entrant["adversary_error"] is None:
+        return "–"
+    few = "" if entrant["splits_within"] == SEEDS else f"; {entrant['splits_within']} of {SEEDS} splits"
+    return f"{entrant['adversary_error']:.3f} ({entrant['buckets']:.0f}, {entrant['groups']:.0f}{few})"
+
+
+def write_table() -> None:
+    """The table of the results in docs/merge-path.md, between its two marks."""
+    page = ROOT / "docs" / "merge-path.md"
+    found = json.loads((RESULTS / "beyond_pat.json").read_text())["figures"]["datasets"]
+    head, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    page.write_text(f"{head}{MARKS[0]}\n\n{table(found)}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}", encoding="utf-8")
+
+
 # Speed
 
 
@@ -347,6 +397,9 @@ def main() -> None:
         here = machine()
         before["speed"] = speed() | {"machine": {key: here[key] for key in ("commit", "cpu", "cores")}}
         write("beyond_pat", before)
+        return
+    if words == ["table"]:
+        write_table()
         return
     names = words or list(LOADERS)
     if "--resume" not in options:

@@ -28,7 +28,7 @@ _POINTS = 100  # of a path, for each of its two errors: closer ones are alike
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "MergePath": {"mix": (0.1, 0.5, 0.9), "risk": ("adversary",), "min_group": (1,)},
+    "MergePath": {"mix": (0.5,), "risk": ("adversary",), "min_group": (1,)},
     "PrivacyTree": {
         "privacy": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
         "max_leaves": SIZES[1:],
