@@ -118,6 +118,9 @@ def test_records_to_choose_on_can_be_given():
     assert found.path_[-1].smallest_group == len(X), "all records make the path"
     with pytest.raises(ParameterError, match="X_val and y_val"):
         md.MergePath().fit(X, y, X_val=X_val)
+    with pytest.raises(DataError, match="X_val is empty"):
+        md.MergePath().fit(X, y, X_val=X_val[:0], y_val=y_val[:0])
+    assert not hasattr(found.fit_path(X, y) and found, "choice_"), "nothing was chosen"
 
 
 def test_the_same_seed_gives_the_same_bytes_and_polars_gives_what_pandas_gives(people):
@@ -176,6 +179,55 @@ def test_what_is_locked_is_kept_and_what_is_forbidden_never_collected():
     assert "job" in found.generalization_.needed
 
 
+def test_a_locked_attribute_counts_in_all_the_detail_that_is_collected():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"pay": random.normal(size=900).round(6), "town": random.integers(0, 300, 900).astype(str)})
+    y = X["pay"] > 0
+    for name in X:
+        locked = [a.model_copy(update={"locked": a.name == name}) for a in md.Schema.infer(X).attributes]
+        schema = md.Schema(attributes=tuple(locked))
+        with pytest.raises(DataError, match=f"Even with '{name}' in full detail"):
+            md.MergePath(schema=schema, min_group=5).fit(X, y)
+        last = md.MergePath(schema=schema).fit(X, y).path_[-1]
+        described = last.generalization.describe(X)
+        assert (last.groups, last.smallest_group) == (described.groups, described.smallest_group)
+    alone = md.MergePath(schema=schema, personal=["town"]).fit(X, y).path_[-1]
+    assert alone.adversary_error == pytest.approx(0), "it is read off"
+
+
+def test_what_is_forbidden_does_not_teach_and_may_be_all():
+    X, y = planted(1_000)
+    X["told"] = y.map({"yes": 1, "no": 0})  # the label itself, which must not be collected
+    ruled = [a.model_copy(update={"forbidden": a.name == "told"}) for a in md.Schema.infer(X).attributes]
+    found = md.MergePath(schema=md.Schema(attributes=tuple(ruled))).fit(X, y)
+    assert found.choice_.raw_error == 0
+    assert "age" in found.path_[len(found.path_) // 2].generalization.needed
+    nothing = [a.model_copy(update={"forbidden": True}) for a in md.Schema.infer(X).attributes]
+    only = md.MergePath(schema=md.Schema(attributes=tuple(nothing))).fit(X, y)
+    assert [point.generalization.needed for point in only.path_] == [[]]
+
+
+def test_a_class_of_rows_that_stand_for_none_is_as_good_as_absent():
+    X, _ = planted(1_200)
+    y = np.select([X["age"] < 40, X["age"] < 60], ["a", "b"], "c")
+    some = y != "a"
+    weighted = md.MergePath().fit(X, y, sample_weight=some.astype(int), X_val=X[some][:200], y_val=y[some][:200])
+    without = md.MergePath().fit(X[some], y[some], X_val=X[some][:200], y_val=y[some][:200])
+    assert weighted.choice_ == without.choice_
+
+
+def test_one_person_s_records_are_never_on_both_sides():
+    X, y = planted(600)
+    X["who"] = np.arange(len(X)) // 10
+    y.iloc[70:73] = "rare"  # one person has all of a class, and other rows too
+    schema = md.Schema.infer(X).with_roles(person="who")
+    for seed in range(12):
+        method = md.MergePath(schema=schema, random_state=seed)
+        aside = method._aside(method._coded(X, y, None), method._seed())
+        assert not set(X["who"][aside]) & set(X["who"][~aside])
+        assert aside.any()
+
+
 def test_weights_say_what_is_worth_hiding():
     """Two attributes tell the label equally well: the one that must be hidden is not collected."""
     random = np.random.default_rng(0)
@@ -196,6 +248,16 @@ def test_the_certificate_s_own_figure_can_be_what_is_lowered():
         certificate = md.certify(point.generalization, X, known=X)
         u = np.mean(list(certificate.observed.values()))
         assert point.adversary_error == pytest.approx(1 - u, abs=1e-6)
+
+
+def test_where_nothing_can_leak_the_prediction_is_still_kept():
+    """The one personal attribute is never collected, and nothing tells it."""
+    X, y = planted()
+    X["faith"] = np.random.default_rng(5).choice(["a", "b"], len(X))
+    ruled = [a.model_copy(update={"forbidden": a.name == "faith"}) for a in md.Schema.infer(X).attributes]
+    found = md.MergePath(schema=md.Schema(attributes=tuple(ruled)), personal=["faith"], keep=0.95).fit(X, y)
+    assert found.choice_.skill_kept >= 0.95
+    assert {"age", "job"} <= set(found.generalization_.needed)
 
 
 def test_missing_values_find_a_bucket():

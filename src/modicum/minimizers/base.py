@@ -109,11 +109,12 @@ class Minimizer(TransformerMixin, BaseEstimator):
         self._columns = list(frame.columns)
         schema = self._resolved_schema(frame)
         weights = _record_counts(sample_weight, len(frame))
-        label = self._label_codes(y, len(frame), weights)
+        values = self._label_values(y, len(frame))
         if weights is not None and (weights == 0).any():
             rows = np.flatnonzero(weights > 0)
             frame, weights = frame[rows.tolist()], weights[rows]
-            label = None if label is None else np.unique(label[rows], return_inverse=True)[1]
+            values = None if values is None else values[rows]
+        label = None if values is None else self._label_codes(values, label_name(y), weights)
         coder = Coder.fit(frame, schema, weights)
         return CodedData(coder, coder.encode(frame), label, weights, frame)
 
@@ -124,16 +125,18 @@ class Minimizer(TransformerMixin, BaseEstimator):
             raise DataError("The data has no attribute to minimize besides the label and identifiers.")
         return schema
 
-    def _label_codes(self, y: Any, n: int, weights: Weights | None) -> npt.NDArray[np.int64] | None:
+    def _label_values(self, y: Any, n: int) -> npt.NDArray[Any] | None:
         if y is None:
             if self._needs_label:
                 raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
             return None
+        return label_values(y, n)
+
+    def _label_codes(self, values: npt.NDArray[Any], name: str, weights: Weights | None) -> npt.NDArray[np.int64]:
         bins = getattr(self, "label_bins", None)
         if bins is not None:
             check_number(self, "label_bins", 2)
-        values = label_values(y, n)
-        self._labels = Labels.fit(values, bins, weights, name=label_name(y))
+        self._labels = Labels.fit(values, bins, weights, name=name)
         return self._labels.encode(values)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import ceil
 from typing import Any
 
@@ -167,6 +168,8 @@ class MergePath(Minimizer):
         if (X_val is None) != (y_val is None):
             raise ParameterError("Records to choose on need both: X_val and y_val.")
         data, seed = self._coded(X, y, sample_weight), self._seed()
+        if X_val is not None and not len(X_val):
+            raise DataError("There are no records to choose on: X_val is empty.")
         aside = self._aside(data, seed) if X_val is None else np.zeros(len(data.codes), dtype=bool)
         found = self._searched(data, ~aside, seed)
         train = _records(data, ~aside)
@@ -179,8 +182,10 @@ class MergePath(Minimizer):
         self.generalization_ = self.path_[self.choice_.index].generalization
         return self
 
-    def fit_path(self, X: Any, y: Any) -> list[PathPoint]:
+    def fit_path(self, X: Any, y: Any, sample_weight: Any = None) -> list[PathPoint]:
         """The whole path from all records; `generalization_` is its knee by its own estimates.
+
+        Nothing is set aside, so that there is no `choice_`.
 
         Examples
         --------
@@ -191,7 +196,8 @@ class MergePath(Minimizer):
         True
         """
         self._check_parameters()
-        data = self._coded(X, y, None)
+        data = self._coded(X, y, sample_weight)
+        self.__dict__.pop("choice_", None)
         self._searched(data, np.ones(len(data.codes), dtype=bool), self._seed())
         first, last = self.path_[0], self.path_[-1]
         limits = Limits(first.error, last.error, last.adversary_error)
@@ -227,14 +233,21 @@ class MergePath(Minimizer):
         assert data.label is not None
         if len(data.codes) < _FEW:
             return np.zeros(len(data.codes), dtype=bool)
-        aside = set_aside(len(data.codes), person_codes(data.schema, data.frame), seed)
-        return np.asarray(aside & np.isin(data.label, data.label[~aside]))
+        persons = person_codes(data.schema, data.frame)
+        units = np.arange(len(data.codes)) if persons is None else persons
+        aside = set_aside(len(data.codes), persons, seed)
+        lacking = aside & ~np.isin(data.label, data.label[~aside])
+        return np.asarray(aside & ~np.isin(units, units[lacking]))
 
     def _searched(self, data: CodedData, learns: Mask, seed: int) -> "_Search":
         """The path, from the records that learn; those set aside count in the groups."""
         train = _records(data, learns)
         raw = raw_generalization(train.frame, data.schema)
-        teacher = RecordTrees(raw, data.n_classes, seed).fit(train.frame, train.classes, train.weights)
+        model = RecordTrees(raw, data.n_classes, seed).fit(train.frame, train.classes, train.weights)
+        teacher, forbidden = model, [a.name for a in data.schema.attributes if a.forbidden]
+        if forbidden:  # what may never be collected must not teach what to collect, though raw data has it
+            allowed = reduce(Generalization.drop, forbidden, raw)
+            teacher = RecordTrees(allowed, data.n_classes, seed).fit(train.frame, train.classes, train.weights)
         shares = attribute_weights(data.schema.personal, self.weights)
         chances = np.zeros((len(learns), data.n_classes))
         chances[learns] = teacher.predict_proba(train.frame)
@@ -248,12 +261,12 @@ class MergePath(Minimizer):
         if stop.asked:  # what is collected least is whole in any case
             groupings.append(nothing(prepared.cells, prepared.rules))
         self.path_, kept = _points(prepared, groupings, data.coder)
-        return _Search(prepared, kept, teacher)
+        return _Search(prepared, kept, model)
 
     def _check_groups(self, prepared: Prepared) -> None:
         least = prepared.cells.joined(nothing(prepared.cells, prepared.rules)).measured.fewest
         if least < self._least - TINY:
-            locked = [prepared.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
+            locked = [prepared.places.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
             of = f"with {quoted(locked)} in full detail" if locked else "with nothing collected"
             raise DataError(
                 f"Even {of}, some group has {ceil(least - TINY)} people, fewer than min_group={self.min_group}."
@@ -261,12 +274,13 @@ class MergePath(Minimizer):
 
     def _chosen(self, found: "_Search", train: Records, validation: Records, coder: Coder, seed: int) -> PathChoice:
         codes, prepared = coder.encode(validation.frame), found.prepared
-        holdout = Holdout(prepared.places(codes), validation.classes, prepared.values(codes), validation.weights)
+        at, values = prepared.places.of(validation.frame, codes), prepared.places.values(codes)
+        holdout = Holdout(at, validation.classes, values, validation.weights)
         chooser = Chooser(
             [point.generalization for point in self.path_],
             train,
             validation,
-            found.teacher,
+            found.model,
             lambda i: holdout.errors(prepared.cells, found.groupings[i]),
             holdout.naive_error(prepared.cells),
             seed,
@@ -280,7 +294,7 @@ class _Search:
 
     prepared: Prepared
     groupings: list[list[Codes]]
-    teacher: RecordTrees
+    model: RecordTrees
 
 
 def _records(data: CodedData, chosen: Mask) -> Records:
@@ -300,7 +314,7 @@ def _points(
         cells = cells.joined([carried(group, own) for group, own in zip(groups, before, strict=True)])
         before = groups
         if cells.measured.fewest >= prepared.rules.min_group - TINY:
-            g = obeying(coder, prepared.partitions(groups))
+            g = obeying(coder, prepared.places.partitions(groups))
             m = cells.measured
             fewest = ceil(m.fewest - TINY)
             points.append(PathPoint(g, buckets_asked(g), m.cells, fewest, m.error, m.log_loss, 1 - m.accuracy))

@@ -78,18 +78,18 @@ class Cells:
         cls,
         places: Codes,
         sizes: Sequence[int],
-        chances: Floats,
+        labels: Floats,
         values: Codes,
         records: Floats,
         people: Floats,
         guessing: Guessing,
     ) -> "Cells":
-        """The cells of some rows: their buckets, chances of each class, personal values, records and people."""
+        """The cells of some rows: their buckets, records of each class, personal values, records and people."""
         rows, width = values.shape
         every = cls(
             places=places,
             sizes=tuple(sizes),
-            labels=chances * records[:, None],
+            labels=labels,
             people=people,
             starts=np.arange(rows + 1) * width,
             values=np.ascontiguousarray(values, dtype=np.int32).ravel(),
@@ -108,7 +108,7 @@ class Cells:
 
     def joined(self, groups: Sequence[Codes]) -> "Cells":
         """The cells when the buckets of each attribute are joined: `groups[a][bucket]` is the new bucket."""
-        places = np.column_stack([group[self.places[:, a]] for a, group in enumerate(groups)])
+        places = stacked([group[self.places[:, a]] for a, group in enumerate(groups)], len(self))
         return self._gathered(group_rows(places), places, [int(group.max()) + 1 for group in groups])
 
     def sampled(self, most: int) -> "Cells":
@@ -206,6 +206,11 @@ class Measured:
     accuracy: float
     cells: int
     fewest: float
+
+
+def stacked(columns: Sequence[Codes], n: int) -> Codes:
+    """Columns side by side; a table without columns where there are none."""
+    return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
 def changes(values: npt.NDArray[Any]) -> Codes:

@@ -54,7 +54,7 @@ class Chooser:
     ----------
     points : generalizations, each finer than the next
     train, validation : the records that learn, and those that are predicted
-    teacher : the model on raw records
+    model : the one on raw records
     errors : for a point's number the errors of classifier and adversary by the cells alone
     naive : the error of an adversary who sees nothing
     """
@@ -64,21 +64,22 @@ class Chooser:
         points: Sequence[Generalization],
         train: Records,
         validation: Records,
-        teacher: RecordTrees,
+        model: RecordTrees,
         errors: Callable[[int], tuple[float, float]],
         naive: float,
         seed: int,
     ) -> None:
         self.points, self.train, self.validation = points, train, validation
-        self.teacher, self.errors, self.seed = teacher, errors, seed
-        self.raw = Predictions(teacher.predict_proba(validation.frame), validation.classes)
-        majority = np.tile(teacher.share, (len(validation.classes), 1))
+        self.model, self.errors, self.seed = model, errors, seed
+        self.raw = Predictions(model.predict_proba(validation.frame), validation.classes)
+        majority = np.tile(model.share, (len(validation.classes), 1))
         self.majority = Predictions(majority, validation.classes)
         self.limits = Limits(self.raw.error(validation.weights), self.majority.error(validation.weights), naive)
 
     def chosen(self, keep: float | None, max_error: float | None) -> PathChoice:
         """The coarsest point within the target, or where none is given the knee."""
-        if keep is not None and self.majority.log_loss() <= self.raw.log_loss():
+        weights = self.validation.weights
+        if keep is not None and self.majority.log_loss(weights) <= self.raw.log_loss(weights):
             raise DataError(
                 "Even raw data predicts the records set aside no better than the majority guess, so there is no skill "
                 "to keep; use max_error, or give it more rows."
@@ -98,9 +99,9 @@ class Chooser:
             return self._choice(high, why, best)
         if not is_within(best := self._predicted(low)):
             raise DataError(
-                f"No point of the path {what}: the finest has an error of "
-                f"{self._error(best):.3f} and keeps {self._kept(best):.0%} of the skill (raw data: an error of "
-                f"{self.limits.raw_error:.3f}). Ask for less."
+                f"No point of the path {what}: the finest has an error of {self._error(best):.3f} and keeps "
+                f"{_share(self._kept(best))} of the skill (raw data: an error of {self.limits.raw_error:.3f}). Ask for "
+                "less."
             )
         while high - low > 1:
             middle = (low + high) // 2
@@ -111,7 +112,7 @@ class Chooser:
         return self._choice(low, why, best)
 
     def _predicted(self, i: int) -> Predictions:
-        model = RecordTrees(self.points[i], self.teacher.n_classes, self.seed)
+        model = RecordTrees(self.points[i], self.model.n_classes, self.seed)
         model.fit(self.train.frame, self.train.classes, self.train.weights)
         return Predictions(model.predict_proba(self.validation.frame), self.validation.classes)
 
@@ -133,3 +134,7 @@ class Chooser:
             majority_error=self.limits.majority_error,
             naive_adversary=float(self.limits.naive_adversary),
         )
+
+
+def _share(value: float) -> str:
+    return "none" if value != value else f"{value:.0%}"

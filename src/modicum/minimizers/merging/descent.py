@@ -14,7 +14,7 @@ everything and nothing collected. With both scaled to that, the least J at the p
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class Rules:
 
     movable: tuple[bool, ...]
     ordered: tuple[bool, ...]
-    min_group: int
+    min_group: float
     mix: float
 
 
@@ -69,14 +69,15 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     below: what comes first is least bound by the others.
     """
     unit = _unit(cells, rules)
-    if unit <= 0:  # nothing can be learned from the records, or nothing hidden
+    if unit <= 0:  # nothing can be learned from the records
         yield [nothing(cells, rules)]
         return
     part = cells.sampled(_ENOUGH)
+    scaled = replace(rules, min_group=rules.min_group * len(part) / len(cells))
     optima, top = [nothing(cells, rules)], 1.0
     least, most = _loss(part, rules), _loss(part.joined(_dense(optima[0])), rules)
     for price in RISING:
-        optima.append(descended(part, optima[-1], price * unit, rules, optima[0])[0])
+        optima.append(descended(part, optima[-1], price * unit, scaled, optima[0])[0])
         top = max(top, price)
         if stop.asked or _loss(part.joined(_dense(optima[-1])), rules) - least < _WHOLE * (most - least):
             break
@@ -110,10 +111,10 @@ def _joined_pairs(groups: Codes, within: Codes) -> Codes:
 
 
 def _unit(cells: Cells, rules: Rules) -> float:
-    """What the adversary gains per loss of the label, between everything and nothing collected; 0 where one is none."""
+    """What the adversary gains per loss of the label, between everything and nothing; 0 where no label is lost."""
     nought = cells.joined(_dense(nothing(cells, rules)))
     known, lost = cells.measured.accuracy - nought.measured.accuracy, _loss(nought, rules) - _loss(cells, rules)
-    return known / lost if known > _GAIN and lost > _GAIN else 0.0
+    return max(known, _GAIN) / lost if lost > _GAIN else 0.0
 
 
 def _between(

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from modicum.minimizers.merging.cells import Cells
+from modicum.minimizers.merging.cells import Cells, stacked
 from modicum.table.codes import Weights
 from modicum.table.groups import group_rows
 from modicum.table.values import Codes
@@ -29,7 +29,7 @@ class Holdout:
         what is most frequent in its own bucket.
         """
         known = cells.joined(groups)
-        here = np.column_stack([group[self.places[:, a]] for a, group in enumerate(groups)])
+        here = stacked([group[self.places[:, a]] for a, group in enumerate(groups)], len(self.places))
         number = group_rows(np.vstack([known.places, here]))
         of_cell = np.full(int(number.max()) + 1, -1)
         learned = known.labels.sum(axis=1) > 0  # cells of nobody but people set aside tell nothing

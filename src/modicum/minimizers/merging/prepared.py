@@ -2,7 +2,7 @@
 
 A number's or ordered category's codes stand in their order; missing, which has none, where P(y) is most like its own.
 The values of a category without order stand by P(y). Of more than 128 in a row, neighbours share a place, with about as
-many records in each.
+many records in each. What is locked is never merged: it has a place for every value that is collected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,10 @@ import numpy as np
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
 from modicum.minimizers.base import CodedData, guessed_codes
-from modicum.minimizers.merging.cells import Cells, Guessing
+from modicum.minimizers.merging.cells import Cells, Guessing, stacked
 from modicum.minimizers.merging.descent import Rules, label_places
-from modicum.table.codes import Coding, equal_starts
+from modicum.table.codes import Coding, NumberCoding, equal_starts
+from modicum.table.frames import column, numbers
 from modicum.table.roles import person_codes
 from modicum.table.values import Codes, Floats, Mask
 
@@ -25,22 +26,67 @@ _RANGES = 16  # of an attribute with an order, among which missing finds its lik
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """What may be merged.
+class Places:
+    """Where records stand.
 
     Attributes
     ----------
     codings : of all attributes
     columns : those that may be collected
     rows : for each of these the place of every code
+    exact : for a number that is locked all its values in order, which are its places; then missing, and a new value
     guessed : for each personal attribute its column and the guessed value of every code, numbered over all of them
-    cells, rules : the training records, and what is free
     """
 
     codings: Sequence[Coding]
     columns: list[int]
     rows: list[Codes]
+    exact: dict[int, Floats]
     guessed: list[tuple[int, Codes]]
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes that may be collected."""
+        return [self.codings[j].attribute.name for j in self.columns]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many places each of them has."""
+        pairs = zip(self.columns, self.rows, strict=True)
+        return [len(self.exact[j]) + 2 if j in self.exact else int(row.max()) + 1 for j, row in pairs]
+
+    def of(self, frame: Any, codes: Any) -> Codes:
+        """The places of some records, by their values and codes."""
+        pairs = zip(self.columns, self.rows, strict=True)
+        return stacked(
+            [self._exactly(frame, j) if j in self.exact else row[codes[:, j]] for j, row in pairs], len(codes)
+        )
+
+    def values(self, codes: Any) -> Codes:
+        """What is to be guessed of some records."""
+        return np.column_stack([values[codes[:, j]] for j, values in self.guessed])
+
+    def partitions(self, groups: Sequence[Codes]) -> list[AnyPartition]:
+        """The partitions that these groups of places make; those that are locked are left to the schema's word."""
+        found: dict[int, Any] = {
+            j: np.unique(group[row], return_inverse=True)[1]
+            for j, row, group in zip(self.columns, self.rows, groups, strict=True)
+            if not self.codings[j].attribute.locked
+        }
+        return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(self.codings)]
+
+    def _exactly(self, frame: Any, j: int) -> Codes:
+        attribute, known = self.codings[j].attribute, self.exact[j]
+        values = numbers(column(frame, attribute.name), attribute)
+        place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+        return np.where(np.isnan(values), len(known), np.where(known[place] == values, place, len(known) + 1))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Where records stand, the training records' cells, and what is free."""
+
+    places: Places
     cells: Cells
     rules: Rules
 
@@ -56,72 +102,53 @@ class Prepared:
         mix: float,
     ) -> "Prepared":
         """The records: which of them learn (others count in the groups alone), and the teacher's chances for them."""
-        codings, codes = data.coder.codings, data.codes
-        records = learns * (np.ones(len(codes)) if data.weights is None else data.weights.astype(np.float64))
-        columns = [j for j, coding in enumerate(codings) if not coding.attribute.forbidden]
-        labels = chances * records[:, None]
-        places = [_places(codings[j], codes[:, j].astype(np.int64), labels) for j in columns]
-        guessed, owner = _guessed(data, list(shares))
+        records = learns * (np.ones(len(learns)) if data.weights is None else data.weights.astype(np.float64))
+        places, owner = _places(data, list(shares), records, chances)
+        column_of = {j: a for a, j in enumerate(places.columns)}
         guessing = Guessing(
             owner=owner,
             share=np.array(list(shares.values())),
-            column=np.array([columns.index(j) if j in columns else -1 for j, _ in guessed]),
+            column=np.array([column_of.get(j, -1) for j, _ in places.guessed]),
             strength=strength,
         )
         cells = Cells.of(
-            _coded(codes, columns, places),
-            [int(place.max()) + 1 for place in places],
-            chances,
-            np.column_stack([values[codes[:, j]] for j, values in guessed]),
+            places.of(data.frame, data.codes),
+            places.sizes,
+            chances * records[:, None],
+            places.values(data.codes),
             records,
             _people(data),
             guessing,
         )
-        attributes = [codings[j].attribute for j in columns]
+        attributes = [data.coder.codings[j].attribute for j in places.columns]
         rules = Rules(
             movable=tuple(not attribute.locked for attribute in attributes),
             ordered=tuple(attribute.has_order for attribute in attributes),
             min_group=min_group,
             mix=mix,
         )
-        return cls(codings, columns, places, guessed, cells, rules)
-
-    @property
-    def names(self) -> list[str]:
-        """The attributes that may be collected."""
-        return [self.codings[j].attribute.name for j in self.columns]
-
-    def places(self, codes: Any) -> Codes:
-        """The places of other records with these codes."""
-        return _coded(codes, self.columns, self.rows)
-
-    def values(self, codes: Any) -> Codes:
-        """What is to be guessed of other records."""
-        return np.column_stack([values[codes[:, j]] for j, values in self.guessed])
-
-    def partitions(self, groups: Sequence[Codes]) -> list[AnyPartition]:
-        """The partitions that these groups of places make."""
-        found: dict[int, Any] = {
-            j: np.unique(group[row], return_inverse=True)[1]
-            for j, row, group in zip(self.columns, self.rows, groups, strict=True)
-        }
-        return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(self.codings)]
+        return cls(places, cells, rules)
 
 
-def _coded(codes: Any, columns: Sequence[int], rows: Sequence[Codes]) -> Codes:
-    return np.column_stack([row[codes[:, j]] for j, row in zip(columns, rows, strict=True)])
-
-
-def _guessed(data: CodedData, personal: Sequence[str]) -> tuple[list[tuple[int, Codes]], Codes]:
-    """Each personal attribute's column and guessed values, numbered one after the other; and whose each number is."""
-    found: list[tuple[int, Codes]] = []
+def _places(data: CodedData, personal: Sequence[str], records: Floats, chances: Floats) -> tuple[Places, Codes]:
+    """The places, and for every guessed value the number of its personal attribute."""
+    codings = data.coder.codings
+    columns = [j for j, coding in enumerate(codings) if not coding.attribute.forbidden]
+    exact = {}
+    for j in columns:
+        coding = codings[j]
+        if coding.attribute.locked and isinstance(coding, NumberCoding):
+            values = numbers(column(data.frame, coding.attribute.name), coding.attribute)
+            exact[j] = np.unique(values[~np.isnan(values)])
+    rows = [_row(codings[j], data.codes[:, j].astype(np.int64), records, chances) for j in columns]
+    guessed: list[tuple[int, Codes]] = []
     owner: list[int] = []
     for p, name in enumerate(personal):
         j = data.coder.names.index(name)
-        own = guessed_codes(data.coder.codings[j])
-        found.append((j, own + len(owner)))
+        own = guessed_codes(codings[j])
+        guessed.append((j, own + len(owner)))
         owner += [p] * (int(own.max()) + 1)
-    return found, np.array(owner)
+    return Places(codings, columns, rows, exact, guessed), np.array(owner)
 
 
 def _people(data: CodedData) -> Floats:
@@ -132,21 +159,22 @@ def _people(data: CodedData) -> Floats:
     return np.asarray(1.0 / np.bincount(persons)[persons])
 
 
-def _places(coding: Coding, codes: Codes, labels: Floats) -> Codes:
+def _row(coding: Coding, codes: Codes, records: Floats, chances: Floats) -> Codes:
     """The place of every code in the attribute's row."""
     size = coding.n_codes
-    counts: Floats = np.bincount(codes, weights=labels.sum(axis=1), minlength=size).astype(np.float64)
+    if coding.attribute.locked:
+        return np.arange(size)
+    labels = chances * records[:, None]
+    counts = np.bincount(codes, weights=records, minlength=size).astype(np.int64)
     if not coding.attribute.has_order:
-        sums = np.vstack(
-            [labels, np.full((size, labels.shape[1]), 1e-9)]
-        )  # a value without records stands in the middle
+        # A value without records stands in the middle.
+        sums = np.vstack([labels, np.full((size, labels.shape[1]), 1e-9)])
         order = np.argsort(label_places(np.append(codes, np.arange(size)), sums))
     else:
         order = np.arange(size)
         if coding.missing:
-            at = _like_missing(codes, counts, labels)
-            order = np.insert(order[:-1], at, size - 1)
-    starts = equal_starts(counts[order].astype(np.int64), _PLACES)
+            order = np.insert(order[:-1], _like_missing(codes, counts, labels), size - 1)
+    starts = equal_starts(counts[order], _PLACES)
     if coding.missing and coding.attribute.has_order:  # missing keeps a place of its own
         alone = int(np.flatnonzero(order == size - 1)[0])
         starts[alone : alone + 2] = True
@@ -155,9 +183,9 @@ def _places(coding: Coding, codes: Codes, labels: Floats) -> Codes:
     return found
 
 
-def _like_missing(codes: Codes, counts: Floats, labels: Floats) -> int:
+def _like_missing(codes: Codes, counts: Codes, labels: Floats) -> int:
     """After how many values missing, the last code, stands: at the end of the range with the most similar P(y)."""
-    ranges = np.append(np.cumsum(equal_starts(counts[:-1].astype(np.int64), _RANGES)) - 1, -1)
+    ranges = np.append(np.cumsum(equal_starts(counts[:-1], _RANGES)) - 1, -1)
     of_row = ranges[codes]
     last = int(ranges.max())
     sums = np.stack([np.bincount(of_row + 1, weights=column, minlength=last + 2) for column in labels.T], axis=1)
