@@ -54,12 +54,12 @@ def test_demo(tmp_path):
     assert result.returncode == 0, result.stderr
     g = md.load(tmp_path / "demo-output" / "generalization.json")
     # What the README says of it.
-    assert len(g.names) - len(g.needed) == 6
+    assert len(g.names) - len(g.needed) == 7
     assert not {"age", "race", "sex"} & set(g.needed)
     assert all(g[name].action == "coarsened" for name in g.needed)
-    assert "6 of 12 attributes not collected" in result.stdout
+    assert "7 of 12 attributes not collected" in result.stdout
     report = json.loads((tmp_path / "demo-output" / "report.json").read_text(encoding="utf-8"))
-    assert report["collected"]["needed"] == 6
+    assert report["collected"]["needed"] == 5
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     assert f"keeps {report['utility']['skill_kept']:.0%} of its skill" in readme
     assert report["decision"] in " ".join(result.stdout.split())
@@ -201,6 +201,30 @@ def test_keep_searches_for_the_most_private_within_the_target(people, tmp_path):
         assert json.loads(result.stdout)["search"]["error"] <= 0.2
 
 
+def test_a_table_too_small_to_choose_on_is_said(tmp_path):
+    (tmp_path / "tiny.csv").write_text("a,b,y\n1,x,0\n2,y,1\n3,x,0\n4,y,1\n5,x,0\n")
+    result = modicum("minimize", tmp_path / "tiny.csv", "--label", "y", "-o", tmp_path / "g.json")
+    assert result.returncode == 2
+    assert "There are no validation records to choose on" in result.stderr
+    assert not (tmp_path / "g.json").exists()
+
+
+def test_ctrl_c_while_merging_says_so_in_a_sentence(tmp_path):
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X.assign(income=y).to_csv(tmp_path / "adult.csv", index=False)
+    code = (
+        "import os, signal, sys; from modicum.minimizers.merging import descent; really = descent.descended\n"
+        "def once(*given):\n"
+        "    descent.descended = really; os.kill(os.getpid(), signal.SIGINT); return really(*given)\n"
+        "descent.descended = once\n"
+        "from modicum.cli.main import run; run()"
+    )
+    command = ["minimize", tmp_path / "adult.csv", "--label", "income", "-o", tmp_path / "g.json"]
+    result = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.strip() == "modicum: Stopped merging buckets early; the best so far is kept."
+
+
 def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
     options = ["--label", "bought", "--identifier", "id", "-o", tmp_path / "g.json"]
     for extra, complaint in [
@@ -216,7 +240,8 @@ def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
         assert not (tmp_path / "g.json").exists()
     result = modicum("minimize", table, *options, "--risk", "certificate", "--min-group", 20)
     assert result.returncode == 0, result.stderr
-    assert "the inflection point of the path; it keeps" in " ".join(result.stdout.split())
+    assert "the inflection point of the path; on these it keeps" in " ".join(result.stdout.split())
+    assert "is shared by at least 20 people" in " ".join(result.stdout.split())
     X = pd.read_csv(table)
     train = split_rows(X["bought"]).train
     assert md.load(tmp_path / "g.json").describe(X.iloc[train]).smallest_group >= 20

@@ -46,10 +46,9 @@ def merged() -> md.MergePath:
 
 def test_what_decides_is_collected_at_its_own_boundaries_and_nothing_else():
     X, y = planted(12_000)
-    knee = md.MergePath().fit(X, y)
-    assert knee.choice_.why == "the inflection point of the path"
-    assert knee.generalization_.needed == ["age"]
-    g = md.MergePath(keep=0.97).fit(X, y).generalization_
+    found = md.MergePath().fit(X, y)
+    assert found.choice_.why == "the inflection point of the path"
+    g = found.generalization_
     assert g.needed == ["age", "job"]
     age, job = (next(p for p in g.partitions if p.name == name) for name in ("age", "job"))
     assert [bucket.up_to for bucket in age.buckets][:-1] == [52.5]
@@ -291,6 +290,26 @@ def test_a_row_that_stands_for_several_counts_as_several():
     assert found.path_[0].groups == twice[0].groups
 
 
+def test_one_ruling_class_is_predicted_by_its_chances():
+    """The majority guess is nearly always right: by error nothing would be worth collecting."""
+    random = np.random.default_rng(0)
+    n = 6_000
+    X = pd.DataFrame({"age": random.integers(18, 90, n), "town": random.choice(list("abcdefgh"), n)})
+    found = md.MergePath().fit(X, random.random(n) < np.where(X["age"] > 60, 0.3, 0.01))
+    assert found.generalization_.needed == ["age"]
+    assert found.choice_.skill_kept > 0.7
+
+
+def test_the_knee_never_predicts_worse_than_nothing():
+    """An identifier tells the label of the records it was learned from, and of no others."""
+    X, _ = planted(2_000)
+    X["id"] = [f"C{i:05}" for i in range(len(X))]
+    y = np.random.default_rng(0).random(len(X)) < 0.12
+    choice = md.MergePath().fit(X[["id", "town"]], y).choice_
+    assert choice.error <= choice.majority_error
+    assert not choice.skill_kept < 0
+
+
 def test_noise_collects_nothing():
     random = np.random.default_rng(0)
     X = pd.DataFrame({f"x{i}": random.integers(0, 50, 2_000) for i in range(4)})
@@ -324,12 +343,10 @@ def test_what_cannot_be_reached_is_said(people):
     guesses = np.random.default_rng(1).integers(0, 2, 2_000)
     with pytest.raises(DataError, match="no skill to keep"):
         md.MergePath(keep=0.9).fit(planted(2_000)[0], guesses)
-    with pytest.raises(
-        DataError, match="Even with nothing collected, some group has 600 people, fewer than min_group=601"
-    ):
+    with pytest.raises(DataError, match="Even with nothing collected, the smallest group has 600 of the 601 people"):
         md.MergePath(min_group=601).fit(X, y)
     locked = [a.model_copy(update={"locked": a.name == "age"}) for a in md.Schema.infer(X).attributes]
-    with pytest.raises(DataError, match="Even with 'age' in full detail, some group has"):
+    with pytest.raises(DataError, match="Even with 'age' in full detail, the smallest group has"):
         md.MergePath(min_group=50, schema=md.Schema(attributes=tuple(locked))).fit(X, y)
 
 

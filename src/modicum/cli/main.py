@@ -1,7 +1,8 @@
 """The entry point: one sentence and exit code 2 for bad input."""
 
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -41,8 +42,16 @@ def main(
     """How little personal data does this prediction need, and what could still leak?"""
 
 
+def _said(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    """A warning as a person reads it, without the line of code it came from."""
+    sys.stderr.write(f"modicum: {printable(str(message))}\n")
+
+
 def run() -> None:
-    """Run the command line; bad input is one sentence on standard error and exit code 2."""
+    """Run the command line; bad input is one sentence on standard error and exit code 2, a warning one sentence."""
+    warnings.showwarning = _said
     try:
         app()
     except ModicumError as error:

@@ -93,9 +93,10 @@ def minimize(
     """Learn what to collect, and in what detail, to predict LABEL; write it as JSON.
 
     Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. By default buckets are
-    merged, from much detail to none, and without --keep or --max-error the point is taken after which a little more
-    utility costs much privacy. An option of the tree asks for PAT instead; with --keep or --max-error they narrow the
-    search. --min-group sets the fewest people who share a combination of answers among the rows it learns from.
+    merged, from much detail to none; of all these points --keep or --max-error take the most private one within the
+    target, otherwise it is the inflection point, after which a little more utility costs much privacy. Skill is what a
+    model on raw data gains over guessing by the classes' shares. --method pat grows the privacy-aware tree of the
+    literature instead; with --keep or --max-error the options of the tree narrow its search.
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
@@ -149,6 +150,12 @@ def minimize(
     show_description(description, out)
     if chosen is not None:
         out.print(f"\n{_told(chosen)}", markup=False)
+        if min_group is not None and larger is None:
+            out.print(
+                f"Every combination of answers among the rows it learned from is shared by at least {min_group:,} "
+                "people; other rows may have rarer ones.",
+                markup=False,
+            )
     if made is not None:
         out.print()
         show_report(made, out)
@@ -170,7 +177,8 @@ def _method(method: Method | None, risk: Risk | None, of_tree: dict[str, Any]) -
 def _told(chosen: dict[str, Any]) -> str:
     """The choice in a sentence."""
     if chosen["method"] == Method.merge.value:
-        how = f"Chosen among {chosen['considered']} points of the path on validation records: {chosen['why']}"
+        many = "the one point" if chosen["considered"] == 1 else f"{chosen['considered']} points"
+        how = f"Chosen among {many} of the path on validation records: {chosen['why']}"
     else:
         how = (
             f"Chosen among {chosen['considered']} candidates on validation records: privacy {chosen['privacy']:g}, "
@@ -178,8 +186,8 @@ def _told(chosen: dict[str, Any]) -> str:
         )
     kept = "none" if chosen["skill_kept"] is None else f"{round(chosen['skill_kept'], 2) + 0.0:.0%}"
     return (
-        f"{how}; it keeps {kept} of the skill, with an error of {chosen['error']:.1%} "
-        f"(raw data {chosen['raw_error']:.1%})."
+        f"{how}; on these it keeps {kept} of the skill, with an error of {chosen['error']:.1%} "
+        f"(raw data {chosen['raw_error']:.1%}). --report tells what it does on test records, which chose nothing."
     )
 
 

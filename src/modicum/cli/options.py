@@ -32,7 +32,8 @@ PersonOption = Annotated[str | None, typer.Option(help="A column that the rows o
 CategoryOption = Annotated[list[str] | None, typer.Option(help="Columns of numbers that are codes, not amounts.")]
 SchemaOption = Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")]
 MinGroupOption = Annotated[
-    int | None, typer.Option(help="Coarsen the result until every group of equal training records has so many.")
+    int | None,
+    typer.Option(help="The fewest people who may share a combination of answers, among training records."),
 ]
 ByOption = Annotated[
     list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
@@ -63,7 +64,9 @@ def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: P
     for path in outputs:
         if taken.count(os.path.realpath(path)) > 1:
             why = " (the report's numbers go to a .json beside it)" if report is not None else ""
-            raise ParameterError(f"The file {str(path)!r} would be written twice, or over an input{why}.")
+            raise ParameterError(
+                f"The file {str(path)!r} would be written twice, or over an input{why}; give another name."
+            )
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the file") -> list[str] | None:

@@ -95,9 +95,22 @@ def knee(points: Any, limits: Limits) -> int:
     front = np.flatnonzero(on_front(found))
     if not len(front):
         raise ParameterError("A knee needs at least one candidate.")
-    x, y = _scaled(found[front], limits).T
-    tied = np.flatnonzero(y - x >= (y - x).max() - 1e-12)
-    return int(front[tied[np.argmax(y[tied])]])
+    height = above(found[front], limits)
+    tied = front[height >= height.max() - 1e-12]
+    return int(tied[np.argmax(found[tied, 1])])
+
+
+def above(points: Any, limits: Limits) -> Points:
+    """How far each candidate lies above the line from raw data to nothing collected, both errors scaled to [0, 1].
+
+    Examples
+    --------
+    >>> from modicum.measures.front import Limits, above
+    >>> above([[0.25, 0.3]], Limits(raw_error=0.2, majority_error=0.4, naive_adversary=0.4)).tolist()
+    [0.5]
+    """
+    x, y = _scaled(_points(points), limits).T
+    return np.asarray(y - x)
 
 
 def _scaled(points: Points, limits: Limits) -> Points:

@@ -77,7 +77,8 @@ class MergePath(Minimizer):
     max_error : float from 0 to 1, optional
         Or: the coarsest whose classifier error is at most this.
     knee : bool
-        Or: the point after which a little more utility costs much privacy. It is taken where nothing else is asked.
+        Or: the inflection point, after which a little more utility (as log-loss) costs much privacy. It is taken where
+        nothing else is asked, and never predicts worse than nothing.
     risk : 'adversary' or 'certificate'
         What is lowered: the accuracy of an adversary who counts, small cells smoothed; or the certificate's own U on
         the training records, so that the path is best for what will be certified.
@@ -85,7 +86,8 @@ class MergePath(Minimizer):
         What the prediction loses: 0 counts its error, which has plateaus, 1 its log-loss. By default what the target
         asks for: 0.1 for `max_error`, 0.9 for `keep`, which is about log-loss, and 0.5 for the knee.
     min_group : int
-        The fewest people who share a combination of buckets, in every point of the path.
+        The fewest people who share a combination of buckets, in every point of the path, among all records given to
+        `fit`. A part of a person's rows counts as a part of a person.
     personal : list of str, optional
         The attributes to protect; overrides the schema; all where neither says.
     weights : dict, optional
@@ -104,7 +106,7 @@ class MergePath(Minimizer):
     ----------
     generalization_ : Generalization
     path_ : list of PathPoint
-        Nested, from the finest to nothing collected.
+        Nested, from the finest to nothing collected (or what is locked).
     choice_ : PathChoice
         Which of them was chosen, and what it does on the records it was chosen on.
 
@@ -169,7 +171,7 @@ class MergePath(Minimizer):
             raise ParameterError("Records to choose on need both: X_val and y_val.")
         data, seed = self._coded(X, y, sample_weight), self._seed()
         if X_val is not None and not len(X_val):
-            raise DataError("There are no records to choose on: X_val is empty.")
+            raise DataError("There are no validation records to choose on (X_val is empty); give it more rows.")
         aside = self._aside(data, seed) if X_val is None else np.zeros(len(data.codes), dtype=bool)
         found = self._searched(data, ~aside, seed)
         train = _records(data, ~aside)
@@ -200,8 +202,8 @@ class MergePath(Minimizer):
         self.__dict__.pop("choice_", None)
         self._searched(data, np.ones(len(data.codes), dtype=bool), self._seed())
         first, last = self.path_[0], self.path_[-1]
-        limits = Limits(first.error, last.error, last.adversary_error)
-        chosen = knee([(point.error, point.adversary_error) for point in self.path_], limits)
+        limits = Limits(first.log_loss, last.log_loss, last.adversary_error)
+        chosen = knee([(point.log_loss, point.adversary_error) for point in self.path_], limits)
         self.generalization_ = self.path_[chosen].generalization
         return self.path_
 
@@ -269,7 +271,8 @@ class MergePath(Minimizer):
             locked = [prepared.places.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
             of = f"with {quoted(locked)} in full detail" if locked else "with nothing collected"
             raise DataError(
-                f"Even {of}, some group has {ceil(least - TINY)} people, fewer than min_group={self.min_group}."
+                f"Even {of}, the smallest group has {ceil(least - TINY):,} of the {self.min_group:,} people that "
+                "min_group asks for; ask for fewer, or give it more rows."
             )
 
     def _chosen(self, found: "_Search", train: Records, validation: Records, coder: Coder, seed: int) -> PathChoice:
@@ -281,7 +284,7 @@ class MergePath(Minimizer):
             train,
             validation,
             found.model,
-            lambda i: holdout.errors(prepared.cells, found.groupings[i]),
+            lambda i: holdout.losses(prepared.cells, found.groupings[i]),
             holdout.naive_error(prepared.cells),
             seed,
         )

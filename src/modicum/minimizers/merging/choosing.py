@@ -9,10 +9,12 @@ import numpy as np
 from modicum.errors import DataError
 from modicum.generalization import Generalization
 from modicum.learners.record_trees import RecordTrees
-from modicum.measures.front import Limits, knee
+from modicum.measures.front import Limits, above
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.table.codes import Weights
 from modicum.table.values import Codes
+
+_TRIES = 5  # points near the knee, where the first predict worse than nothing
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Chooser:
     points : generalizations, each finer than the next
     train, validation : the records that learn, and those that are predicted
     model : the one on raw records
-    errors : for a point's number the errors of classifier and adversary by the cells alone
+    losses : for a point's number the classifier's log-loss and the adversary's error, by the cells alone
     naive : the error of an adversary who sees nothing
     """
 
@@ -65,12 +67,12 @@ class Chooser:
         train: Records,
         validation: Records,
         model: RecordTrees,
-        errors: Callable[[int], tuple[float, float]],
+        losses: Callable[[int], tuple[float, float]],
         naive: float,
         seed: int,
     ) -> None:
         self.points, self.train, self.validation = points, train, validation
-        self.model, self.errors, self.seed = model, errors, seed
+        self.model, self.losses, self.seed = model, losses, seed
         self.raw = Predictions(model.predict_proba(validation.frame), validation.classes)
         majority = np.tile(model.share, (len(validation.classes), 1))
         self.majority = Predictions(majority, validation.classes)
@@ -88,8 +90,19 @@ class Chooser:
             return self._coarsest(f"keeps {keep:.0%} of the skill", lambda p: self._kept(p) >= keep)
         if max_error is not None:
             return self._coarsest(f"has an error of at most {max_error:g}", lambda p: self._error(p) <= max_error)
-        found = knee([self.errors(i) for i in range(len(self.points))], self.limits)
-        return self._choice(found, "the inflection point of the path", self._predicted(found))
+        return self._knee()
+
+    def _knee(self) -> PathChoice:
+        """By log-loss, as error has plateaus where one class rules; no point that predicts worse than nothing."""
+        raw, majority = (one.log_loss(self.validation.weights) for one in (self.raw, self.majority))
+        limits = Limits(raw, majority, self.limits.naive_adversary)
+        heights = above([self.losses(i) for i in range(len(self.points))], limits)
+        last = len(self.points) - 1
+        best = [int(i) for i in np.argsort(-heights, kind="stable")[:_TRIES] if heights[i] > heights[last]]
+        for i in best:
+            if self._error(p := self._predicted(i)) <= self.limits.majority_error and self._kept(p) >= 0:
+                return self._choice(i, "the inflection point of the path", p)
+        return self._choice(last, "the inflection point of the path", self._predicted(last))
 
     def _coarsest(self, what: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
         """By halving: errors hardly fall as points become coarser, so that a few models tell."""
@@ -129,7 +142,7 @@ class Chooser:
             why=why,
             error=self._error(p),
             skill_kept=self._kept(p),
-            adversary_error=float(self.errors(i)[1]),
+            adversary_error=float(self.losses(i)[1]),
             raw_error=self.limits.raw_error,
             majority_error=self.limits.majority_error,
             naive_adversary=float(self.limits.naive_adversary),

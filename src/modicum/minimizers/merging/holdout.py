@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from modicum.measures.scores import Predictions
 from modicum.minimizers.merging.cells import Cells, stacked
 from modicum.table.codes import Weights
 from modicum.table.groups import group_rows
@@ -22,11 +23,11 @@ class Holdout:
     values: Codes
     weights: Weights | None
 
-    def errors(self, cells: Cells, groups: Sequence[Codes]) -> tuple[float, float]:
-        """The classifier's error, and the adversary's mean error, for groups of the places of `cells`.
+    def losses(self, cells: Cells, groups: Sequence[Codes]) -> tuple[float, float]:
+        """The classifier's log-loss, and the adversary's mean error, for groups of the places of `cells`.
 
-        In a cell that the training records do not have, the label is the most frequent one, and of a personal value
-        what is most frequent in its own bucket.
+        In a cell that the training records do not have, the classes have their shares among all, and of a personal
+        value what is most frequent in its own bucket is guessed.
         """
         known = cells.joined(groups)
         here = stacked([group[self.places[:, a]] for a, group in enumerate(groups)], len(self.places))
@@ -35,7 +36,9 @@ class Holdout:
         learned = known.labels.sum(axis=1) > 0  # cells of nobody but people set aside tell nothing
         of_cell[number[: len(known)]] = np.where(learned, np.arange(len(known)), -1)
         cell = of_cell[number[len(known) :]]
-        label = np.append(known.labels.argmax(axis=1), known.labels.sum(axis=0).argmax())[cell]
+        sums = np.vstack([known.labels, known.labels.sum(axis=0)])
+        chances = sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300)
+        label = Predictions(chances[cell], self.classes)
         g = known.guessing
         guesses = _most_frequent(known.starts, known.values, known.counts, g.owner, len(g.share))
         wrong = 0.0
@@ -43,7 +46,7 @@ class Holdout:
             bucket = known.told_by(p)
             guess = np.where(cell >= 0, guesses[cell, p], bucket[here[:, a] if a >= 0 else 0])
             wrong += share * self._mean(guess != self.values[:, p])
-        return self._mean(label != self.classes), wrong
+        return label.log_loss(self.weights), wrong
 
     def naive_error(self, cells: Cells) -> float:
         """The mean error of who guesses the most frequent values of the training records."""
