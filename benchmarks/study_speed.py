@@ -2,7 +2,7 @@
 
     python benchmarks/study_speed.py
 
-Four minimizers over the paper's grids, one seed, the front judged, on all cores; nothing is kept from an earlier run.
+Five minimizers over their grids, one seed, the front judged, on all cores; nothing is kept from an earlier run.
 """
 
 import statistics
