@@ -106,8 +106,8 @@ def above(points: Any, limits: Limits) -> Points:
     Examples
     --------
     >>> from modicum.measures.front import Limits, above
-    >>> above([[0.25, 0.3]], Limits(raw_error=0.2, majority_error=0.4, naive_adversary=0.4)).tolist()
-    [0.5]
+    >>> above([[0.25, 0.75]], Limits(raw_error=0.0, majority_error=0.5, naive_adversary=1.0)).tolist()
+    [0.25]
     """
     x, y = _scaled(_points(points), limits).T
     return np.asarray(y - x)
