@@ -57,7 +57,7 @@ MADE_BY = {
     "others": tuple(name for name in DEFAULT if name not in ("MergePath", "PrivacyTree")),
     **{name: (name,) for name in NEURAL},
 }
-GRID = {"MergePath": {"mix": (0.1, 0.5, 0.9)}}  # three runs; all others over the grids of a study
+GRID = {"MergePath": {"mix": (0.1, 0.5, 0.9), "points": (100,)}}  # three runs; all others as in a study
 STEPS, KEPT = (0.005, 0.01, 0.02), (0.95, 0.9, 0.8)
 UNBALANCED = 0.2  # of the majority guess's error
 CONFIDENCE = 0.99

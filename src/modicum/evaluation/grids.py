@@ -24,11 +24,11 @@ from modicum.minimizers import (
 from modicum.minimizers.merge_path import PathPoint
 
 DEFAULT = ("MergePath", "PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
-_POINTS = 100  # of a path, for each of its two errors: closer ones are alike
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "MergePath": {"mix": (0.5,), "risk": ("adversary",), "min_group": (1,)},
+    # Points are the most that are tried of a path, for each of its two errors; closer ones are alike.
+    "MergePath": {"mix": (0.5,), "risk": ("adversary",), "min_group": (1,), "points": (30,)},
     "PrivacyTree": {
         "privacy": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
         "max_leaves": SIZES[1:],
@@ -125,21 +125,26 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
 
 
 def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(fixed: dict[str, Any], X: Any, y: Any, context: Context) -> Made:
-        points = MergePath(**fixed, random_state=context.seed, progress=False, **_shared(context)).fit_path(X, y)
-        return [({**fixed, "point": i}, points[i].generalization) for i in _apart(points)]
+    def make(most: int, fixed: dict[str, Any], X: Any, y: Any, context: Context) -> Made:
+        found = MergePath(**fixed, random_state=context.seed, progress=False, **_shared(context)).fit_path(X, y)
+        return [({**fixed, "point": i}, found[i].generalization) for i in _apart(found, most)]
 
-    every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    return [Job("MergePath", f"MergePath-{_listed(list(fixed.items()))}", partial(make, fixed)) for fixed in every]
+    own = {name: values for name, values in grid.items() if name != "points"}
+    every = [dict(zip(own, values, strict=True)) for values in product(*own.values())]
+    return [
+        Job("MergePath", f"MergePath-points={most}-{_listed(list(fixed.items()))}", partial(make, most, fixed))
+        for most in grid["points"]
+        for fixed in every
+    ]
 
 
-def _apart(points: Sequence[PathPoint]) -> list[int]:
+def _apart(path: Sequence[PathPoint], most: int) -> list[int]:
     """The points of a path that differ from the one before: where detail is finest, single merges change nothing."""
-    errors = np.array([(point.error, point.adversary_error) for point in points])
+    errors = np.array([(point.error, point.adversary_error) for point in path])
     way = (np.abs(np.diff(errors, axis=0)) / np.maximum(np.ptp(errors, axis=0), 1e-12)).sum(axis=1)
-    places = np.append(0.0, np.cumsum(way)) * _POINTS
+    places = np.append(0.0, np.cumsum(way)) * most
     first = np.unique(places.astype(int), return_index=True)[1]
-    return sorted({*first.tolist(), len(points) - 1})
+    return sorted({*first.tolist(), len(path) - 1})
 
 
 def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
