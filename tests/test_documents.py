@@ -30,6 +30,9 @@ def test_the_page_on_merging_runs_and_shows_the_benchmark_s_figures(monkeypatch)
     assert beyond_pat.table(figures["datasets"]) in page
     goals = beyond_pat.summary(figures["datasets"])
     assert goals == figures["goals"]
+    told = " ".join(page.split())
+    assert f"{goals['mean_share_of_buckets']:.2f} of PAT's buckets on average" in told
+    assert f"its error is {goals['mean_error_beyond_pat']:.4f} higher" in told
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     ahead = goals["compared"] - len(goals["behind_pat"])
     assert f"ahead of PAT in {ahead} of {goals['compared']} cells" in readme

@@ -10,7 +10,6 @@ from modicum.attacks.knowledge import Step
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, Groups
-from modicum.generalization.possible import Mask
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
@@ -19,6 +18,7 @@ from modicum.table.frames import as_frame, column
 from modicum.table.groups import first_rows
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.targets import Target
+from modicum.table.values import Mask
 
 
 class Breach:

@@ -15,12 +15,12 @@ from modicum.attacks.reconstruction import Answer, check_parameters, result_of
 from modicum.attacks.result import AttackResult
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
-from modicum.generalization.possible import Mask
 from modicum.learners.inputs import chunks
 from modicum.learners.portfolio import MEMBERS, Guess, Portfolio, best_guess, joined, set_aside
 from modicum.progress import run_all
 from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.targets import BINS
+from modicum.table.values import Mask
 
 _LEAST_KNOWN = 10
 AVERAGED, JOINT = "breaches averaged", "joint refinement"

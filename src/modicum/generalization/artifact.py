@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from modicum.generalization.possible import Mask
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes
+from modicum.table.values import Codes, Mask
 
 
 @runtime_checkable

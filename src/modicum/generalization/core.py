@@ -17,12 +17,13 @@ from modicum.generalization.coded import bucket_tables, look_up
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
 from modicum.generalization.lazy import in_engine
-from modicum.generalization.possible import Mask, possible
+from modicum.generalization.possible import possible
 from modicum.generalization.representatives import representative_column
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
+from modicum.table.values import Mask
 
 Output = Literal["labels", "codes", "values"]
 

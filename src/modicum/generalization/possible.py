@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import ParameterError
 from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail, Groups, Intervals
 from modicum.table.codes import CategoryCoding, NumberCoding
 from modicum.table.targets import Target
-
-Mask = npt.NDArray[np.bool_]
+from modicum.table.values import Mask
 
 
 def possible(partition: AnyPartition, target: Target, codes: Codes | None = None) -> Mask:

@@ -8,12 +8,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from modicum.generalization.possible import Mask
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Codes, Counts, Inputs, Scores, chunks, count_table
 from modicum.learners.mlp import ARCHITECTURES, MLP
 from modicum.learners.network import Network
+from modicum.table.values import Mask
 
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
 TOGETHER, NAIVE = "all together", "naive guess"
