@@ -115,7 +115,7 @@ def test_weights_of_personal_attributes_enter_as_in_the_formula():
     assert found.gain / len(y) == pytest.approx(fall)
 
 
-def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30, weights=None):
+def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30, weights=None, max_depth=None):
     layout = _layout(data)
     source = RowCounts(_with_label(data), layout, weights, keep_bytes)
     source.batch = batch
@@ -123,6 +123,7 @@ def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30,
         source,
         _criterion(data, layout, alpha, attribute_weights(data.schema.personal, None), min_leaf),
         max_leaves=max_leaves,
+        max_depth=max_depth,
         value_counts=[all_counts(data.coder.codings[column]) for column in layout.splits],
     )
 
@@ -172,6 +173,25 @@ def test_a_row_that_counts_thrice_is_three_rows():
     assert weighted == repeated
 
 
+def reaching(tree, node, attribute):
+    """Which codes of an attribute arrive at a node, from the splits above it."""
+    made = {split.node: split for split in tree.splits}
+    arrives = np.ones(tree.layout.split_sizes[attribute], dtype=bool)
+    while node > 0:
+        above, is_left = made[(node - 1) // 2], node % 2 == 1
+        if above.attribute == attribute:
+            arrives &= above.goes_left == is_left
+        node = above.node
+    return arrives
+
+
+def test_a_depth_limit_is_kept():
+    data = coded(9, n=3000, kinds=("category", "ordered", "category"))
+    deep, shallow = (grown(data, alpha=0.0, max_leaves=None, max_depth=depth) for depth in (None, 2))
+    assert max(split.node for split in deep.splits) > 2 >= max(split.node for split in shallow.splits)
+    assert shallow.splits[0].attribute == deep.splits[0].attribute and shallow.n_leaves == 4
+
+
 def test_buckets_are_what_the_splits_part():
     """Two codes share a bucket exactly when every split that either can reach sends them the same way."""
     data = coded(9, n=3000, kinds=("category", "ordered", "category"))
@@ -181,7 +201,7 @@ def test_buckets_are_what_the_splits_part():
         paths = [[] for _ in range(size)]
         for split in tree.splits:
             if split.attribute == a:
-                reaches = tree._reaches(split.node, a)
+                reaches = reaching(tree, split.node, a)
                 for v in range(size):
                     paths[v].append(bool(split.goes_left[v]) if reaches[v] else None)
         for v in range(size):

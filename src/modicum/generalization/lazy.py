@@ -59,7 +59,7 @@ def _columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], outpu
 
 
 def _representatives(partition: Dropped | Intervals | Groups, dtype: Any) -> nw.Expr:
-    values, fitting = representatives(partition, dtype)
+    values, fitting = representatives(partition.attribute, partition.representatives, dtype)
     column = _bucketed(partition, dtype, values)
     return column if fitting is None else column.cast(fitting)
 

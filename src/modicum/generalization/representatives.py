@@ -5,26 +5,27 @@ for a text column, whichever way the same attribute is stored. A number is round
 """
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
+from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail, Scalar
 from modicum.table.frames import column
+from modicum.table.schema import Attribute
 from modicum.table.values import canonical, seconds
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def representatives(partition: AnyPartition, dtype: Any) -> tuple[list[Any], Any]:
-    """For each code a plain Python value, and the column's dtype where all of them fit it (else None).
+def representatives(attribute: Attribute, values: Sequence[Scalar], dtype: Any) -> tuple[list[Any], Any]:
+    """Values as an artifact writes them as plain Python values, and the column's dtype where all fit it (else None).
 
     `dtype` is the narwhals dtype of the column in the data; None where the data does not have it: then the attribute's
     storage says how values are written.
     """
-    attribute, values = partition.attribute, partition.representatives
     if attribute.kind == "date":
         found: list[Any] = [None if v is None else _EPOCH + dt.timedelta(seconds=seconds(v)) for v in values]
         return found, dtype if isinstance(dtype, nw.Datetime | nw.Date) else None
@@ -33,20 +34,20 @@ def representatives(partition: AnyPartition, dtype: Any) -> tuple[list[Any], Any
     else:
         is_number, is_truth = dtype.is_numeric(), dtype == nw.Boolean
     if is_number or attribute.kind == "number":
-        return _as_numbers(partition, dtype)
+        return _as_numbers(attribute, values, dtype)
     texts = [None if v is None else canonical(v) for v in values]
     if is_truth:
         return [None if v is None else v == "true" for v in texts], dtype
     return texts, None
 
 
-def _as_numbers(partition: AnyPartition, dtype: Any) -> tuple[list[Any], Any]:
+def _as_numbers(attribute: Attribute, values: Sequence[Scalar], dtype: Any) -> tuple[list[Any], Any]:
     try:
-        numbers = [None if v is None else float(v) for v in partition.representatives]
+        numbers = [None if v is None else float(v) for v in values]
     except ValueError:  # a category of numbers and other texts
-        return [None if v is None else canonical(v) for v in partition.representatives], None
+        return [None if v is None else canonical(v) for v in values], None
     whole = all(v is None or v.is_integer() for v in numbers)
-    wants_whole = partition.attribute.storage == "integer" if dtype is None else dtype.is_integer()
+    wants_whole = attribute.storage == "integer" if dtype is None else dtype.is_integer()
     if wants_whole and whole:
         return [None if v is None else int(v) for v in numbers], dtype
     return numbers, dtype if dtype is not None and dtype.is_float() else None
@@ -61,22 +62,30 @@ def representative_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> 
         codes = np.zeros(len(frame), dtype=np.int64)
     else:
         codes = partition.encode(column(frame, partition.name))
-    present = partition.name in frame.columns
-    series = frame[partition.name] if present else None
+    return typed_column(partition.attribute, partition.representatives, codes, frame)
+
+
+def typed_column(attribute: Attribute, values: Sequence[Scalar], codes: Codes, frame: nw.DataFrame[Any]) -> Any:
+    """`values[codes]` as a column of the type that the attribute has in the frame."""
+    present = attribute.name in frame.columns
+    series = frame[attribute.name] if present else None
     if isinstance(frame.to_native(), pd.DataFrame):
-        return _in_pandas(partition, codes, None if series is None else series.to_native(), frame.to_native().index)
-    values, dtype = representatives(partition, None if series is None else series.dtype)
-    lookup = nw.new_series(partition.name, values, backend=frame.implementation)
+        native = None if series is None else series.to_native()
+        return _in_pandas(attribute, values, codes, native, frame.to_native().index[: len(codes)])
+    plain, dtype = representatives(attribute, values, None if series is None else series.dtype)
+    lookup = nw.new_series(attribute.name, plain, backend=frame.implementation)
     return (lookup if dtype is None else lookup.cast(dtype))[codes].to_native()
 
 
-def _in_pandas(partition: AnyPartition, codes: Any, series: pd.Series | None, index: pd.Index) -> pd.Series:
+def _in_pandas(
+    attribute: Attribute, given: Sequence[Scalar], codes: Codes, series: pd.Series | None, index: pd.Index
+) -> pd.Series:
     native = None if series is None else series.dtype
     if isinstance(native, pd.CategoricalDtype):
-        return _in_categories(partition, codes, native, index)
+        return _in_categories(given, codes, native, index)
     known = None if series is None else nw.from_native(series.iloc[:0], series_only=True).dtype
-    values, dtype = representatives(partition, known)
-    if partition.attribute.kind == "date":
+    values, dtype = representatives(attribute, given, known)
+    if attribute.kind == "date":
         dates = pd.Series(pd.to_datetime(pd.Series(values)).astype("datetime64[us]").to_numpy()[codes], index=index)
         zone = getattr(native, "tz", None)
         return dates if zone is None else dates.dt.tz_localize("UTC").dt.tz_convert(zone)
@@ -87,10 +96,10 @@ def _in_pandas(partition: AnyPartition, codes: Any, series: pd.Series | None, in
     return chosen.astype(cast(Any, native)) if holds_missing else chosen
 
 
-def _in_categories(partition: AnyPartition, codes: Any, dtype: pd.CategoricalDtype, index: pd.Index) -> pd.Series:
+def _in_categories(values: Sequence[Scalar], codes: Codes, dtype: pd.CategoricalDtype, index: pd.Index) -> pd.Series:
     """Representatives as the categories that the column has; as text where it lacks one."""
     own = {canonical(category): i for i, category in enumerate(dtype.categories)}
-    texts = [None if v is None else canonical(v) for v in partition.representatives]
+    texts = [None if v is None else canonical(v) for v in values]
     if any(text is not None and text not in own for text in texts):
         return pd.Series(np.array(texts, dtype=object)[codes], index=index)
     position = np.array([-1 if text is None else own[text] for text in texts])

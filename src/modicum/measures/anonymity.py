@@ -1,10 +1,11 @@
-"""k-anonymity: how many records are alike in what can be observed of them (Sweeney 2002)."""
+"""How many records are alike in what can be observed of them: k-anonymity (Sweeney 2002) and disclosure risk."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame
@@ -27,6 +28,36 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
     >>> md.measures.k_anonymity(released, ["age", "job"]), md.measures.k_anonymity(released, ["job"])
     (1, 3)
     """
+    return int(_groups(frame, quasi_identifiers, person).min())
+
+
+def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) -> float:
+    """The mean chance to pick the right record of those that are alike: papers/1 equation (4).
+
+        Risk = (1/n) Σ_r 1 / freq(qi(r)),
+
+    where freq counts the records with the same quasi-identifiers as r. Each group of equal records adds 1 to the sum,
+    so that this is the number of distinct records over the number of records: 1 where every record is unique.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released, such as `g.transform(X)`.
+    quasi_identifiers : names of columns; all by default. Missing values are alike.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50", "≤ 50", "≥ 51"], "job": ["nurse", "nurse", "nurse"]})
+    >>> round(md.measures.disclosure_risk(released), 3)
+    0.667
+    """
+    sizes = _groups(frame, quasi_identifiers, None)
+    return len(sizes) / int(sizes.sum())
+
+
+def _groups(frame: Any, quasi_identifiers: Sequence[str] | None, person: str | None) -> npt.NDArray[np.int64]:
+    """The sizes of the groups of records that are alike, in persons where there is such a column."""
     table = as_frame(frame)
     if quasi_identifiers is not None and (
         isinstance(quasi_identifiers, str) or not isinstance(quasi_identifiers, Iterable)
@@ -44,6 +75,6 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
     if person is not None:
         table = table.select([*names, person]).unique()
     if not names:
-        return len(table)
+        return np.array([len(table)])
     groups = table.group_by([nw.col(name) for name in names]).agg(nw.len().alias("\0size"))
-    return int(np.min(groups["\0size"].to_numpy()))
+    return np.asarray(groups["\0size"].to_numpy(), dtype=np.int64)

@@ -120,7 +120,7 @@ class RowCounts:
         self._spare = np.empty(len(codes), dtype=np.uint32)
         self._spans: dict[int, tuple[int, int]] = {0: (0, len(codes))}
         self._kept: dict[int, Histogram] = {}
-        self._budget = keep_bytes
+        self._room = keep_bytes
         total = len(codes) if weights is None else int(weights.sum())
         self._dtype = np.int32 if total < 2**31 else np.int64
 
@@ -136,6 +136,7 @@ class RowCounts:
         middle = int(partition_rows(self._codes, self._rows, self._spare, low, high, column, split.goes_left))
         self._spans[split.left_node], self._spans[split.right_node] = (low, middle), (middle, high)
         parent = self._kept.pop(split.node, None)
+        self._room += 0 if parent is None else parent.nbytes
         left_is_small = middle - low <= high - middle
         small, large = (split.left_node, split.right_node) if left_is_small else (split.right_node, split.left_node)
         small_counts = self._count(small)
@@ -162,9 +163,9 @@ class RowCounts:
         """Keep a histogram for the subtraction to come where counting again would cost more than it."""
         low, high = self._spans[node]
         recount = (high - low) * len(self.layout.splits) * len(self.layout.targets)
-        used = sum(kept.nbytes for kept in self._kept.values())
-        if recount > histogram.size and used + histogram.nbytes <= self._budget:
+        if recount > histogram.size and histogram.nbytes <= self._room:
             self._kept[node] = histogram
+            self._room -= histogram.nbytes
         return NodeCounts(node, histogram)
 
 

@@ -18,8 +18,9 @@ def grow(
     source: CountSource,
     criterion: Criterion,
     *,
-    max_leaves: int,
     value_counts: Sequence[Ints],
+    max_leaves: int | None = None,
+    max_depth: int | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Tree:
     """Grow a tree from counts; it never sees a row.
@@ -30,19 +31,20 @@ def grow(
         Answers the histograms of nodes.
     criterion : Criterion
         What a split must lower.
-    max_leaves : int
-        Where to stop, if no split helps before.
     value_counts : sequence of arrays
         For each split attribute, how often each value occurs in all: tells where a value absent at a node goes.
+    max_leaves, max_depth : int, optional
+        Where to stop, if no split helps before.
     should_stop : callable, optional
         Asked before each split; where it says yes, the tree stays as large as it is.
     """
     tree = Tree(source.layout, criterion.has_order, criterion.missing, value_counts)
     heap: _Heap = []
     ahead: _Children = {}
-    if max_leaves > 1 and source.layout.splits:
+    deepest = None if max_depth is None else 2**max_depth - 1  # the first node that is too deep to be split
+    if max_leaves != 1 and max_depth != 0 and source.layout.splits:
         _consider(source.root(), source, criterion, heap)
-    while heap and tree.n_leaves < max_leaves and not should_stop():
+    while heap and tree.n_leaves != max_leaves and not should_stop():
         is_last = tree.n_leaves + 1 == max_leaves
         node = heap[0][1]
         if not is_last and node not in ahead:
@@ -50,7 +52,8 @@ def grow(
         _, node, found = heapq.heappop(heap)
         tree.split(node, found)
         for child in () if is_last else ahead.pop(node):
-            _consider(child, source, criterion, heap)
+            if deepest is None or child.node < deepest:
+                _consider(child, source, criterion, heap)
     return tree
 
 

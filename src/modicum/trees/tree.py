@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from modicum.generalization.walking import Walk
 from modicum.table.counts import Ints, Layout
 from modicum.trees.splitting import FoundSplit
 
@@ -39,9 +40,11 @@ class Tree:
     value_counts: Sequence[Ints]
     splits: list[Split] = field(default_factory=list)
     _classes: list[Ints] = field(default_factory=list, repr=False)
+    _reach: dict[int, dict[int, Flags]] = field(default_factory=dict, repr=False)  # leaf → attribute → codes that arrive
 
     def __post_init__(self) -> None:
         self._classes = [np.zeros(size, dtype=np.int64) for size in self.layout.split_sizes]
+        self._reach = {0: {}}
 
     @property
     def n_leaves(self) -> int:
@@ -50,12 +53,18 @@ class Tree:
     def split(self, node: int, found: FoundSplit) -> None:
         """Add a split, its absent values put where they belong."""
         a = found.attribute
-        reaches = self._reaches(node, a)
         ordered = bool(self.has_order[a])
         goes_left = _cut(found, self._classes[a], int(self.missing[a])) if ordered else found.sides == 1
         goes_left = _follow(goes_left, found, self._classes[a], self._settled(found), self.value_counts[a])
-        self.splits.append(Split(node, a, goes_left, found.gain))
-        self._classes[a] = _separated(self._classes[a], reaches, goes_left)
+        self._add(Split(node, a, goes_left, found.gain))
+
+    def _add(self, split: Split) -> None:
+        a, above = split.attribute, self._reach.pop(split.node)
+        reaches = above.get(a, np.ones(self.layout.split_sizes[a], dtype=bool))
+        self.splits.append(split)
+        self._classes[a] = _separated(self._classes[a], reaches, split.goes_left)
+        self._reach[2 * split.node + 1] = above | {a: reaches & split.goes_left}
+        self._reach[2 * split.node + 2] = above | {a: reaches & ~split.goes_left}
 
     def _settled(self, found: FoundSplit) -> Flags:
         """The values whose side is known: the present ones, and all but missing where there is an order."""
@@ -68,38 +77,32 @@ class Tree:
             settled[self.missing[a]] = present[self.missing[a]]
         return settled
 
-    def _reaches(self, node: int, attribute: int) -> Flags:
-        """Which codes of the attribute can arrive at the node."""
-        made = {split.node: split for split in self.splits}
-        reaches = np.ones(self.layout.split_sizes[attribute], dtype=bool)
-        while node > 0:
-            parent, is_left = (node - 1) // 2, node % 2 == 1
-            if made[parent].attribute == attribute:
-                reaches &= made[parent].goes_left if is_left else ~made[parent].goes_left
-            node = parent
-        return reaches
-
     def buckets(self, n_leaves: int | None = None) -> list[Ints]:
         """For each split attribute, a number per code: equal where no split that either code can reach parts them."""
         if n_leaves is None or n_leaves >= self.n_leaves:
             return [classes.copy() for classes in self._classes]
         part = Tree(self.layout, self.has_order, self.missing, self.value_counts)
         for split in self.splits[: max(0, n_leaves - 1)]:
-            a = split.attribute
-            part._classes[a] = _separated(part._classes[a], part._reaches(split.node, a), split.goes_left)
-            part.splits.append(split)
+            part._add(split)
         return part._classes
 
     def apply(self, codes: npt.NDArray[np.uint16], n_leaves: int | None = None) -> Ints:
         """Each record's leaf, numbered from 0: the i-th split sends its right side to leaf i+1."""
-        leaf = np.zeros(len(codes), dtype=np.int64)
-        number = {0: 0}
-        for i, split in enumerate(self.splits[: None if n_leaves is None else max(0, n_leaves - 1)]):
-            here = np.flatnonzero(leaf == number[split.node])
-            stays = split.goes_left[codes[here, self.layout.splits[split.attribute]]]
-            leaf[here[~stays]] = i + 1
-            number[2 * split.node + 1], number[2 * split.node + 2] = number[split.node], i + 1
-        return leaf
+        splits = self.splits[: None if n_leaves is None else max(0, n_leaves - 1)]
+        leaf_of = {0: 0}
+        for i, split in enumerate(splits):
+            leaf_of[2 * split.node + 1], leaf_of[2 * split.node + 2] = leaf_of.pop(split.node), i + 1
+        place = {split.node: i for i, split in enumerate(splits)}
+        walk = Walk.of(
+            [self.layout.splits[split.attribute] for split in splits],
+            [split.goes_left for split in splits],
+            [[place.get(child, ~leaf_of.get(child, 0)) for child in _children(split.node)] for split in splits],
+        )
+        return walk.leaves(codes)
+
+
+def _children(node: int) -> tuple[int, int]:
+    return 2 * node + 1, 2 * node + 2
 
 
 def _cut(found: FoundSplit, classes: Ints, missing: int) -> Flags:
