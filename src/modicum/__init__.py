@@ -12,6 +12,7 @@ _HOME = {
     "Attribute": "modicum.table.schema",
     "Schema": "modicum.table.schema",
     "Generalization": "modicum.generalization",
+    "CellPartition": "modicum.generalization",
     "load": "modicum.generalization",
     "PrivacyTree": "modicum.minimizers",
     "MergePath": "modicum.minimizers",
@@ -31,6 +32,7 @@ _MODULES = ("attacks", "datasets", "errors", "evaluation", "measures")
 __all__ = [
     "AdversarialTraining",
     "Attribute",
+    "CellPartition",
     "FeatureSelection",
     "Generalization",
     "Iterative",
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from modicum.evaluation import judge as judge
     from modicum.evaluation import study as study
     from modicum.evaluation import utility as utility
+    from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import load as load
     from modicum.measures import certify as certify

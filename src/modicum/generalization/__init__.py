@@ -1,6 +1,8 @@
 """The artifacts: what is collected, as data that people and programs can read."""
 
 from modicum.generalization.artifact import Artifact
-from modicum.generalization.core import Generalization, load
+from modicum.generalization.cells import CellPartition
+from modicum.generalization.core import Generalization
+from modicum.generalization.loading import load
 
-__all__ = ["Artifact", "Generalization", "load"]
+__all__ = ["Artifact", "CellPartition", "Generalization", "load"]

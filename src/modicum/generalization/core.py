@@ -107,6 +107,11 @@ class Generalization:
                 return partition
         raise ArtifactError(f"The generalization has no attribute {name!r}; it has {quoted(self.names, limit=8)}.")
 
+    def told(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
+        """An attribute's buckets, and for each code the buckets that are left possible: itself alone."""
+        partition = self[name]
+        return partition, [(code,) for code in range(len(partition.labels))]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Generalization) and self.to_dict() == other.to_dict()
 
@@ -364,21 +369,3 @@ def _eager_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Out
     if isinstance(partition, FullDetail):
         return series.to_native()
     return pd.Categorical.from_codes(codes, categories=pd.Index(partition.labels), ordered=True)
-
-
-def load(path: str | os.PathLike[str]) -> Generalization:
-    """Read any artifact that modicum has saved.
-
-    Examples
-    --------
-    >>> import os, tempfile, pandas as pd, modicum as md
-    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     g.save(os.path.join(folder, "g.json"))
-    ...     md.load(os.path.join(folder, "g.json")) == g
-    True
-    """
-    content = storage.read_json(path)
-    if content["modicum"] != "generalization":
-        raise ArtifactError(f"The file {os.fspath(path)!r} holds an unknown kind of artifact: {content['modicum']!r}.")
-    return Generalization.from_dict(content)

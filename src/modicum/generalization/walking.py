@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -47,16 +46,7 @@ class Walk:
         """The leaf of each row of codes."""
         if not len(self.columns):
             return np.zeros(len(codes), dtype=np.int64)
-        found: Codes = _walk(codes, self.columns, self.starts, self.goes_left, self.children)
+        from modicum.generalization.walk_kernel import walk  # deferred: the compiler takes a second to import
+
+        found: Codes = walk(codes, self.columns, self.starts, self.goes_left, self.children)
         return found
-
-
-@numba.njit(cache=True, nogil=True)
-def _walk(codes, columns, starts, goes_left, children):  # type: ignore[no-untyped-def]
-    leaves = np.empty(len(codes), np.int64)
-    for r in range(len(codes)):
-        at = 0
-        while at >= 0:
-            at = children[at, 0 if goes_left[starts[at] + codes[r, columns[at]]] else 1]
-        leaves[r] = ~at
-    return leaves

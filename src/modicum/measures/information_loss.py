@@ -1,0 +1,163 @@
+"""NCP, the Normalized Certainty Penalty: how much of each attribute's domain a record may still be (papers/1 §2.2).
+
+**Which width.** A number's range counts from its first to its last possible value: whole numbers and whole days where
+the attribute is stored as such (20–63 is 43 wide), the edges themselves otherwise. **Which domain.** The one that the
+schema declares, else from the lowest to the highest value in the records that are measured; open ends are clipped to
+it. **Which records.** All of them: a bucket counts as often as records fall into it. An attribute that is not collected
+counts 1, once for each record; one in full detail counts 0.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import Generalization
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.cells import CellPartition
+from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.roles import attribute_weights
+from modicum.table.schema import Attribute
+
+Domain = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class InformationLoss:
+    """NCP of each attribute, mean over the records, and their weighted mean: the Global Certainty Penalty.
+
+    0 is full detail, 1 is nothing.
+    """
+
+    gcp: float
+    by_attribute: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {"gcp": self.gcp, "by_attribute": dict(self.by_attribute)}
+
+
+def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, float] | None = None) -> InformationLoss:
+    """How much detail an artifact takes from these records (papers/1 equations 1 and 2).
+
+    For a number NCP(G) = (max G − min G) / (max D − min D). For a category NCP(G) = |G| / |D|, and 0 for a single
+    value; a missing value counts as one more category where the records have one. A value that the artifact has never
+    seen may be any, which counts 1.
+
+    Parameters
+    ----------
+    g : Generalization or CellPartition
+    X : frame
+        Records with their full values.
+    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> X = pd.DataFrame({"age": [20, 40, 60], "job": ["nurse", "clerk", "nurse"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
+    >>> g.buckets["age"]
+    ('≤ 30', '≥ 31', '(missing)')
+    >>> found = md.measures.ncp(g, X)  # 10 of 40 years for one record, 29 of 40 for two; nothing of the job
+    >>> {name: round(loss, 3) for name, loss in found.by_attribute.items()}, round(found.gcp, 3)
+    ({'age': 0.567, 'job': 1.0}, 0.783)
+    """
+    if not isinstance(g, Generalization | CellPartition):
+        raise ParameterError(f"NCP is measured of a generalization or of cells. Got {type(g).__name__} instead.")
+    frame = as_frame(X, g.names)
+    if not len(frame):
+        raise DataError("The data has no rows, so that nothing can be measured.")
+    unknown = [name for name in weights or {} if name not in g.names]
+    if unknown:
+        raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which the artifact does not have.")
+    shares = attribute_weights(g.names, weights)
+    codes = g.codes(frame)
+    found = {name: _mean_loss(g, name, codes[:, j], frame) for j, name in enumerate(g.names)}
+    return InformationLoss(float(sum(shares[name] * loss for name, loss in found.items())), found)
+
+
+def _mean_loss(g: Generalization | CellPartition, name: str, codes: npt.NDArray[np.int64], frame: Any) -> float:
+    partition, told = g.told(name)
+    if isinstance(partition, Dropped | FullDetail):
+        return float(isinstance(partition, Dropped))
+    series = column(frame, name)
+    if isinstance(partition, Groups):
+        losses = _category_losses(partition, told, bool((texts(series)[0] < 0).any()))
+    else:
+        losses = _number_losses(partition, told, domain_of(partition.attribute, numbers(series, partition.attribute)))
+    return float(losses[codes].mean())
+
+
+def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> npt.NDArray[np.float64]:
+    sizes = np.zeros(len(partition.labels))
+    sizes[: len(partition.buckets)] = [len(bucket.values) for bucket in partition.buckets]
+    if has_missing and partition.missing_code >= 0:
+        sizes[partition.missing_code] += 1
+    domain = int(sizes.sum())
+    losses = np.array([share_of_values(int(sizes[list(codes)].sum()), domain) for codes in told])
+    unseen = partition.unseen_code
+    if unseen >= len(partition.buckets):
+        losses[[tuple(codes) == (unseen,) for codes in told]] = 1.0
+    return losses
+
+
+def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: Domain) -> npt.NDArray[np.float64]:
+    ends = [-math.inf, *partition.edges.tolist(), math.inf]
+    found = []
+    for codes in told:
+        own = [code for code in codes if code < partition.n_buckets]
+        found.append(share_of_width(ends[min(own)], ends[max(own) + 1], partition.attribute, domain) if own else 0.0)
+    return np.array(found)
+
+
+def domain_of(attribute: Attribute, values: npt.NDArray[np.float64]) -> Domain:
+    """The declared domain of a number or date, else the lowest and highest of these values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import Attribute
+    >>> from modicum.measures.information_loss import domain_of
+    >>> domain_of(Attribute(name="age", kind="number"), np.array([17.0, np.nan, 90.0]))
+    (17.0, 90.0)
+    """
+    if attribute.domain is not None:
+        return attribute.bounds
+    present = values[np.isfinite(values)]
+    return (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
+
+
+def share_of_width(low: float, high: float, attribute: Attribute, domain: Domain) -> float:
+    """Equation (1) for the range low < x <= high, clipped to the domain.
+
+    Examples
+    --------
+    >>> import math
+    >>> from modicum import Attribute
+    >>> from modicum.measures.information_loss import share_of_width
+    >>> age = Attribute(name="age", kind="number", storage="integer")
+    >>> share_of_width(19.5, 59.5, age, (0, 100)), share_of_width(59.5, math.inf, age, (0, 100))
+    (0.39, 0.4)
+    """
+    unit = {"integer": 1, "date": 86_400}.get(attribute.storage, 0)
+    if unit:
+        low = (math.floor(low / unit) + 1) * unit if math.isfinite(low) else low
+        high = math.floor(high / unit) * unit if math.isfinite(high) else high
+    whole = domain[1] - domain[0]
+    return max(0.0, min(high, domain[1]) - max(low, domain[0])) / whole if whole > 0 else 0.0
+
+
+def share_of_values(values: int, domain: int) -> float:
+    """Equation (2): the share of a category's values that are left, 0 where it is one alone.
+
+    Examples
+    --------
+    >>> from modicum.measures.information_loss import share_of_values
+    >>> share_of_values(1, 8), share_of_values(2, 8)
+    (0.0, 0.25)
+    """
+    return values / domain if values > 1 else 0.0
