@@ -16,6 +16,7 @@ _HOME = {
     "load": "modicum.generalization",
     "PrivacyTree": "modicum.minimizers",
     "MergePath": "modicum.minimizers",
+    "ModelGuided": "modicum.minimizers",
     "Uniform": "modicum.minimizers",
     "FeatureSelection": "modicum.minimizers",
     "Iterative": "modicum.minimizers",
@@ -37,6 +38,7 @@ __all__ = [
     "Generalization",
     "Iterative",
     "MergePath",
+    "ModelGuided",
     "MutualInformation",
     "PrivacyTree",
     "Schema",
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from modicum.minimizers import FeatureSelection as FeatureSelection
     from modicum.minimizers import Iterative as Iterative
     from modicum.minimizers import MergePath as MergePath
+    from modicum.minimizers import ModelGuided as ModelGuided
     from modicum.minimizers import MutualInformation as MutualInformation
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform

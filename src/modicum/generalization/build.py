@@ -1,6 +1,6 @@
 """Partitions made: from edges, from groups of values, or from what a minimizer found among codes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -79,9 +79,9 @@ def groups(
     return Groups(attribute=attribute, buckets=tuple(buckets), value=usual)
 
 
-def drop(coding: Coding) -> Dropped:
-    """The attribute is not collected."""
-    return Dropped(attribute=coding.attribute, value=_usual(coding))
+def drop(coding: Coding, stands: int | None = None) -> Dropped:
+    """The attribute is not collected; the code `stands` represents it, else the usual one."""
+    return Dropped(attribute=coding.attribute, value=_usual(coding) if stands is None else value_of(coding, stands))
 
 
 def keep(coding: Coding) -> AnyPartition:
@@ -91,41 +91,41 @@ def keep(coding: Coding) -> AnyPartition:
     return groups(ordered_attribute(coding), [[value] for value in coding.values], usual=_usual(coding))
 
 
-def partition(coding: Coding, bucket_of: npt.ArrayLike) -> AnyPartition:
+def partition(coding: Coding, bucket_of: npt.ArrayLike, stands: Mapping[int, int] | None = None) -> AnyPartition:
     """The partition in which codes with the same number share a bucket; where all do, it is dropped.
 
     `bucket_of` has one entry per value, and one more for missing where missing occurred at fit. The buckets of an
-    attribute with an order must be runs of neighbours.
+    attribute with an order must be runs of neighbours. `stands` says which code represents a bucket; by default its
+    median, or its most frequent category.
     """
     own = np.asarray(bucket_of)[: coding.n_values]
     missing = int(np.asarray(bucket_of)[coding.n_values]) if coding.missing else None
     kinds = {*own.tolist(), *([] if missing is None else [missing])}
     if len(kinds) == 1:
-        return drop(coding)
+        return drop(coding, None if stands is None else stands[kinds.pop()])
     order = list(dict.fromkeys(own.tolist()))
     joins = order.index(missing) if missing in order else None
     members = [np.flatnonzero(own == bucket) for bucket in order]
+    chosen = [middle_code(coding, group) for group in members] if stands is None else [stands[b] for b in order]
+    values = [value_of(coding, code) for code in chosen]
     if isinstance(coding, NumberCoding):
-        return _number_partition(coding, members, joins)
-    return groups(
-        ordered_attribute(coding),
-        [[coding.values[i] for i in group] for group in members],
-        values=[coding.values[int(group[np.argmax(coding.counts[group])])] for group in members],
-        usual=_usual(coding),
-        missing_in=joins,
-    )
+        edges = coding.edges[[int(group[-1]) for group in members[:-1]]].tolist()
+        return intervals(coding.attribute, edges, values=values, usual=_usual(coding), missing_in=joins)
+    named = [[coding.values[i] for i in group] for group in members]
+    return groups(ordered_attribute(coding), named, values=values, usual=_usual(coding), missing_in=joins)
 
 
-def _number_partition(coding: NumberCoding, members: Sequence[npt.NDArray[np.intp]], joins: int | None) -> Intervals:
-    last = [int(group[-1]) for group in members[:-1]]
-    middle = [int(group[weighted_median(coding.counts[group])]) for group in members]
-    return intervals(
-        coding.attribute,
-        coding.edges[last].tolist(),
-        values=[plain(coding.typical[i], coding.attribute) for i in middle],
-        usual=_usual(coding),
-        missing_in=joins,
-    )
+def middle_code(coding: Coding, codes: npt.NDArray[np.intp]) -> int:
+    """The code that represents some of an attribute's values best: their median, or the most frequent category."""
+    counts = coding.counts[codes]
+    return int(codes[weighted_median(counts) if isinstance(coding, NumberCoding) else np.argmax(counts)])
+
+
+def value_of(coding: Coding, code: int) -> Scalar:
+    """The value that stands for a code, as an artifact writes it; None for missing."""
+    if code >= coding.n_values:
+        return None
+    return coding.values[code] if isinstance(coding, CategoryCoding) else plain(coding.typical[code], coding.attribute)
 
 
 def ordered_attribute(coding: CategoryCoding) -> Attribute:
@@ -137,9 +137,7 @@ def ordered_attribute(coding: CategoryCoding) -> Attribute:
 
 
 def _usual(coding: Coding) -> Scalar:
-    if isinstance(coding, CategoryCoding):
-        return coding.values[usual_code(coding)]
-    return plain(coding.typical[usual_code(coding)], coding.attribute)
+    return value_of(coding, usual_code(coding))
 
 
 def plain(value: float, attribute: Attribute) -> Scalar:

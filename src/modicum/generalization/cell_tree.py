@@ -169,7 +169,9 @@ def code_of(partition: AnyPartition, value: Scalar) -> int:
             return partition.missing_code
         return int(np.searchsorted(partition.edges, partition.as_number(value), side="left"))
     if isinstance(partition, Groups):
-        return partition.missing_code if value is None else partition.code_of.get(canonical(value), partition.unseen_code)
+        return (
+            partition.missing_code if value is None else partition.code_of.get(canonical(value), partition.unseen_code)
+        )
     if value is not None and not partition.attribute.is_category:
         partition.as_number(value)
     return 0

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -62,7 +62,7 @@ class CellPartition:
         entries: Iterable[Entry],
         *,
         kept: Iterable[AnyPartition] = (),
-        representatives: Literal["synthetic", "record"] = "synthetic",
+        representatives: str = "synthetic",
     ) -> None:
         self._detail = detail
         self._kept = {partition.name: partition for partition in kept}
@@ -72,7 +72,9 @@ class CellPartition:
             raise ArtifactError(f"The cells keep {strange[0]!r}, which the artifact does not have.")
         for partition in self._kept.values():
             if partition.action != "kept":
-                raise ArtifactError(f"The attribute {partition.name!r} is said to be kept, but it is not in full detail.")
+                raise ArtifactError(
+                    f"The attribute {partition.name!r} is said to be kept, but it is not in full detail."
+                )
         if representatives not in ("synthetic", "record"):
             raise ArtifactError("The artifact's field 'representatives' must be 'synthetic' or 'record'.")
         self._tree = CellTree.of(entries, detail)

@@ -71,7 +71,8 @@ def typed_column(attribute: Attribute, values: Sequence[Scalar], codes: Codes, f
     series = frame[attribute.name] if present else None
     if isinstance(frame.to_native(), pd.DataFrame):
         native = None if series is None else series.to_native()
-        return _in_pandas(attribute, values, codes, native, frame.to_native().index[: len(codes)])
+        index = frame.to_native().index if len(codes) == len(frame) else pd.RangeIndex(len(codes))
+        return _in_pandas(attribute, values, codes, native, index)
     plain, dtype = representatives(attribute, values, None if series is None else series.dtype)
     lookup = nw.new_series(attribute.name, plain, backend=frame.implementation)
     return (lookup if dtype is None else lookup.cast(dtype))[codes].to_native()

@@ -4,6 +4,7 @@ from modicum.minimizers.adversarial import AdversarialTraining
 from modicum.minimizers.feature_selection import FeatureSelection
 from modicum.minimizers.iterative import Iterative
 from modicum.minimizers.merge_path import MergePath
+from modicum.minimizers.model_guided import ModelGuided
 from modicum.minimizers.mutual_information import MutualInformation
 from modicum.minimizers.privacy_tree import PrivacyTree
 from modicum.minimizers.uniform import Uniform
@@ -13,6 +14,7 @@ __all__ = [
     "FeatureSelection",
     "Iterative",
     "MergePath",
+    "ModelGuided",
     "MutualInformation",
     "PrivacyTree",
     "Uniform",

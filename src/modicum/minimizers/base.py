@@ -99,14 +99,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
 
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
-        if is_array(X):
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
-            named = None if self.schema is None else self.schema.features
-            frame = as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
-        else:
-            frame = as_frame(X)
-            validate_data(self, X, skip_check_array=True)
-        self._columns = list(frame.columns)
+        frame = self._frame(X)
         schema = self._resolved_schema(frame)
         weights = _record_counts(sample_weight, len(frame))
         values = self._label_values(y, len(frame))
@@ -117,6 +110,18 @@ class Minimizer(TransformerMixin, BaseEstimator):
         label = None if values is None else self._label_codes(values, label_name(y), weights)
         coder = Coder.fit(frame, schema, weights)
         return CodedData(coder, coder.encode(frame), label, weights, frame)
+
+    def _frame(self, X: Any) -> nw.DataFrame[Any]:
+        """X as a frame, an array under the schema's names; its columns are remembered."""
+        if is_array(X):
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
+            named = None if self.schema is None else self.schema.features
+            frame = as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
+        else:
+            frame = as_frame(X)
+            validate_data(self, X, skip_check_array=True)
+        self._columns = list(frame.columns)
+        return frame
 
     def _resolved_schema(self, frame: Any) -> Schema:
         schema = Schema.infer(frame) if self.schema is None else self.schema

@@ -9,6 +9,7 @@ is put where the attribute is cut already, else in the middle.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,9 @@ class Tree:
     value_counts: Sequence[Ints]
     splits: list[Split] = field(default_factory=list)
     _classes: list[Ints] = field(default_factory=list, repr=False)
-    _reach: dict[int, dict[int, Flags]] = field(default_factory=dict, repr=False)  # leaf → attribute → codes that arrive
+    _reach: dict[int, dict[int, Flags]] = field(
+        default_factory=dict, repr=False
+    )  # leaf → attribute → codes that arrive
 
     def __post_init__(self) -> None:
         self._classes = [np.zeros(size, dtype=np.int64) for size in self.layout.split_sizes]
@@ -81,17 +84,31 @@ class Tree:
         """For each split attribute, a number per code: equal where no split that either code can reach parts them."""
         if n_leaves is None or n_leaves >= self.n_leaves:
             return [classes.copy() for classes in self._classes]
-        part = Tree(self.layout, self.has_order, self.missing, self.value_counts)
-        for split in self.splits[: max(0, n_leaves - 1)]:
-            part._add(split)
-        return part._classes
+        return self.pruned([i < n_leaves - 1 for i in range(len(self.splits))])._classes
 
-    def apply(self, codes: npt.NDArray[np.uint16], n_leaves: int | None = None) -> Ints:
-        """Each record's leaf, numbered from 0: the i-th split sends its right side to leaf i+1."""
-        splits = self.splits[: None if n_leaves is None else max(0, n_leaves - 1)]
+    def pruned(self, stays: Sequence[bool]) -> "Tree":
+        """The tree of some of the splits, each of which stays only where the one above it does."""
+        part = Tree(self.layout, self.has_order, self.missing, self.value_counts)
+        for split, kept in zip(self.splits, stays, strict=True):
+            if kept:
+                part._add(split)
+        return part
+
+    def leaf_numbers(self, n_leaves: int | None = None) -> dict[int, int]:
+        """Each leaf's node and number: the i-th split keeps its own number on the left, its right side is leaf i+1."""
         leaf_of = {0: 0}
-        for i, split in enumerate(splits):
+        for i, split in enumerate(self.splits[: None if n_leaves is None else max(0, n_leaves - 1)]):
             leaf_of[2 * split.node + 1], leaf_of[2 * split.node + 2] = leaf_of.pop(split.node), i + 1
+        return leaf_of
+
+    def reaching(self, leaf: int) -> dict[int, Flags]:
+        """The codes that arrive at a leaf, for each split attribute that is asked for on the way."""
+        return self._reach[leaf]
+
+    def apply(self, codes: npt.NDArray[Any], n_leaves: int | None = None) -> Ints:
+        """Each record's leaf, by the number that `leaf_numbers` gives it."""
+        leaf_of = self.leaf_numbers(n_leaves)
+        splits = self.splits[: len(leaf_of) - 1]
         place = {split.node: i for i, split in enumerate(splits)}
         walk = Walk.of(
             [self.layout.splits[split.attribute] for split in splits],

@@ -1,0 +1,105 @@
+"""The best generalization for a target: refine what the tree made where it is too coarse, then merge what can be."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from modicum.minimizers.guiding.descent import NEAR, State, Step, budget_of, chosen, descend, tried
+from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly
+from modicum.minimizers.guiding.setting import Setting
+
+_FAILURES = 4  # steps that did not fit, before the search ends
+
+
+@dataclass(frozen=True)
+class Found:
+    """The buckets on the way from full detail to nothing, each with its agreement; and which of them were chosen."""
+
+    path: list[tuple[Groupings, float, float]]  # buckets, agreement on the records to choose on, information loss
+    chosen: int
+
+
+def best(setting: Setting) -> Iterator[Found]:
+    """Search; each state found on the way is given as the last of a path, so that progress shows."""
+    path: list[tuple[Groupings, float, float]] = []
+
+    def noted(state: State) -> Found:
+        path.append((state.groupings, state.agreement_of(setting.n_sample), setting.hidden(state.groupings)))
+        return Found(path, len(path) - 1)
+
+    yield noted(State.of(setting.untouched(), setting.tried))
+    state = State.of(setting.of_tree(setting.tree), setting.tried)
+    for state in refined(state, setting):
+        pass
+    yield noted(state)
+    for state in constrained(state, setting):
+        yield noted(state)
+    at = len(path) - 1
+    for state in descend(state, setting.tried, setting.n_sample, setting.losses, setting.free, setting.stop):
+        yield Found(noted(state).path, at)
+    yield Found(path, at)
+
+
+def refined(state: State, setting: Setting) -> Iterator[State]:
+    """States with more and more detail, until the target is reached (or everything is as it was).
+
+    Always the attribute whose detail saves most predictions for each unit of information loss given up: to all its
+    codes apart, or where that is not enough to its exact values. `ILAG` (papers/1 equation 3) is the inverse of that;
+    but it prefers, by its second case, attributes that save nothing at all.
+    """
+    while state.missed(setting.n_sample) > setting.allowed and not setting.stop.asked:
+        options = [(a, g) for a in setting.free for g in _finer(state.groupings[a], a, setting)]
+        if not options:
+            return
+        state = max((_tried_finer(state, a, g, setting) for a, g in options), key=lambda found: found[0])[1]
+        yield state
+
+
+def _finer(grouping: Grouping, a: int, setting: Setting) -> list[Grouping]:
+    if grouping.exact:
+        return []
+    finest = setting.finest(a)
+    return [exactly(setting.coder.codings[a]), *([finest] if grouping.n_buckets < finest.n_buckets else [])]
+
+
+def _tried_finer(state: State, a: int, grouping: Grouping, setting: Setting) -> tuple[float, State]:
+    groupings = list(state.groupings)
+    groupings[a] = grouping
+    found = state.changed(groupings, setting.tried)
+    saved = float(state.misses.sum() - found.misses.sum())
+    lost = setting.losses.mean(a, state.groupings[a].members)
+    lost -= 0.0 if grouping.exact else setting.losses.mean(a, grouping.members)
+    return (saved + 1e-6) / max(lost, 1e-6), found
+
+
+def constrained(state: State, setting: Setting) -> Iterator[State]:
+    """Steps to less detail as long as the target is kept on the records to choose on."""
+    refused: set[tuple[int, tuple[int, ...]]] = set()
+    failures = 0
+    while failures < _FAILURES and not setting.stop.asked:
+        steps = tried(state, setting.tried, setting.n_sample, setting.losses, setting.free)
+        room = setting.allowed - state.missed(setting.n_sample)
+        if room < 0:
+            return
+        most = room * setting.n_sample / max(1, setting.n_choose)
+        steps = [step for step in steps if (step.attribute, step.touched) not in refused and step.cost <= most]
+        if not steps:
+            return
+        after = _kept(state, chosen(steps, min(budget_of(state, setting.n_sample, NEAR), most)), setting)
+        if after is None:
+            refused.add((steps[0].attribute, steps[0].touched))
+            failures += 1
+            continue
+        if any(after.groupings[a].n_buckets != state.groupings[a].n_buckets for a, _ in refused):
+            refused.clear()  # buckets are numbered anew
+        state = after
+        yield state
+
+
+def _kept(state: State, steps: Sequence[Step], setting: Setting) -> State | None:
+    """The state after as many of the steps as keep the target; None where the first alone does not."""
+    while steps:
+        after = state.after(steps, setting.tried)
+        if after.missed(setting.n_sample) <= setting.allowed:
+            return after
+        steps = steps[: len(steps) // 2]
+    return None

@@ -1,0 +1,149 @@
+"""The better search that papers/1 §5.3 asks for: merge the buckets whose loss the model feels least, down to nothing.
+
+Every step to less detail is tried on a sample of the records *with the model itself*: how many predictions does it
+change, and how much does it hide? The steps that hide most for each changed prediction are taken together, as many as
+a small budget of changed predictions allows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from modicum.minimizers.guiding.grouping import Grouping, Groupings, coarser, numbers_of
+from modicum.minimizers.guiding.losses import Losses
+from modicum.minimizers.guiding.records import Matrix, Records
+from modicum.progress import Stop
+from modicum.table.values import Floats
+
+LEAST_STEP = 0.002  # of the predictions, that one round may change
+NEAR, FAR = 0.2, 0.4  # or this share of those that are changed already: on the way to the target, and beyond it
+_DOUBT = 0.3  # changed predictions that a step on few records may hide
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Step:
+    """An attribute in less detail: which buckets it touches, how many predictions it changes, what it hides."""
+
+    attribute: int
+    grouping: Grouping
+    touched: tuple[int, ...]
+    gain: float
+    cost: float
+
+    @property
+    def price(self) -> float:
+        return (max(self.cost, 0.0) + _DOUBT) / max(self.gain, _TINY)
+
+
+@dataclass
+class State:
+    """Where a search is: the buckets, the records as numbers, and each one's miss."""
+
+    groupings: Groupings
+    matrix: Matrix
+    misses: Floats
+
+    @classmethod
+    def of(cls, groupings: Groupings, records: Records) -> "State":
+        matrix = numbers_of(groupings, records)
+        if all(grouping.exact for grouping in groupings):
+            return cls(groupings, matrix, np.zeros(len(records)))
+        return cls(groupings, matrix, records.misses(matrix, np.arange(len(records))))
+
+    def missed(self, start: int = 0) -> float:
+        """How much is missed by the records from `start` on."""
+        return float(self.misses[start:].sum())
+
+    def agreement_of(self, start: int = 0) -> float:
+        """The agreement on the records from `start` on."""
+        return 1.0 - float(self.misses[start:].mean())
+
+    def after(self, steps: Sequence[Step], records: Records) -> "State":
+        """The state once these steps are made, which touch different buckets."""
+        groupings = list(self.groupings)
+        for step in steps:
+            groupings[step.attribute] = _joined(groupings[step.attribute], self.groupings[step.attribute], step)
+        return self.changed(groupings, records)
+
+    def changed(self, groupings: Groupings, records: Records) -> "State":
+        """The state with other buckets; only what changes is asked again."""
+        matrix = numbers_of(groupings, records)
+        misses = self.misses.copy()
+        changed = np.flatnonzero((matrix != self.matrix).any(axis=1))
+        misses[changed] = records.misses(matrix[changed], changed)
+        return State(groupings, matrix, misses)
+
+
+def _joined(now: Grouping, before: Grouping, step: Step) -> Grouping:
+    """A merge made before other merges of the same attribute, made after them."""
+    if now is before or len(step.touched) != 2:
+        return step.grouping
+    one, other = (int(now.bucket_of[before.members[bucket][0]]) for bucket in step.touched)
+    stand = int(step.grouping.stand_of[before.members[step.touched[0]][0]])
+    return now.merged(one, other, stand)
+
+
+def descend(
+    start: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int], stop: Stop
+) -> Iterator[State]:
+    """The states of a path from `start` to nothing collected of the free attributes, each coarser than the last.
+
+    Steps are tried on the first `n_sample` records; what they do together is measured on all.
+    """
+    state = start
+    while not stop.asked:
+        steps = tried(state, records, n_sample, losses, free)
+        if not steps:
+            return
+        budget = budget_of(state, n_sample, FAR)
+        state = state.after(chosen(steps, budget), records)
+        yield state
+
+
+def budget_of(state: State, n_sample: int, rate: float) -> float:
+    """How many predictions one round may change."""
+    return max(LEAST_STEP * n_sample, rate * float(state.misses[:n_sample].sum()))
+
+
+def tried(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[Step]:
+    """Every step to less detail, with what it costs on the first records and what it hides; the cheapest first."""
+    found: list[tuple[int, Grouping, tuple[int, ...], float]] = []
+    which, numbers, attributes = [], [], []
+    for a in free:
+        grouping, codes = state.groupings[a], records.codes[:n_sample, a]
+        before = 0.0 if grouping.exact else losses.mean(a, grouping.members)
+        for new, touched in coarser(losses.coder.codings[a], grouping, losses.counts[a]):
+            column = new.stand_of[codes]
+            rows = np.flatnonzero(column != state.matrix[:n_sample, a])
+            found.append((a, new, touched, losses.mean(a, new.members) - before))
+            which.append(rows)
+            numbers.append(column[rows])
+            attributes.append(np.full(len(rows), a))
+    if not found:
+        return []
+    rows = np.concatenate(which)
+    matrix = state.matrix[rows]
+    matrix[np.arange(len(rows)), np.concatenate(attributes)] = np.concatenate(numbers)
+    rise = records.misses(matrix, rows) - state.misses[rows]
+    owner = np.repeat(np.arange(len(found)), [len(w) for w in which])
+    costs = np.bincount(owner, weights=rise, minlength=len(found)).tolist()
+    return sorted((Step(*own, cost) for own, cost in zip(found, costs, strict=True)), key=lambda step: step.price)
+
+
+def chosen(steps: Sequence[Step], budget: float) -> list[Step]:
+    """The cheapest steps that fit the budget and touch different buckets; the cheapest alone where none fits."""
+    taken: list[Step] = []
+    used: set[tuple[int, int]] = set()
+    left, most = budget, max(1, len(steps) // 3)
+    for step in steps:
+        cost = max(step.cost, 0.0)
+        own = {(step.attribute, bucket) for bucket in step.touched}
+        if cost <= left and not own & used:
+            taken.append(step)
+            used |= own
+            left -= cost
+        if len(taken) >= most:
+            break
+    return taken or [steps[0]]

@@ -1,0 +1,135 @@
+"""One attribute's codes in buckets, each with a code that stands for it; or the attribute as it is."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from modicum.generalization.bins import AnyPartition
+from modicum.generalization.build import keep, middle_code, partition
+from modicum.minimizers.guiding.records import Matrix, Records
+from modicum.table.codes import Coding, usual_code
+from modicum.table.values import Codes
+
+_PARTNERS = 8  # buckets that another one of a category may join, the largest
+_WHOLES = 3  # buckets that may stand for the whole attribute
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """`bucket_of` says each code's bucket, from 0 without gaps, and `stands` the code that stands for each bucket.
+
+    Where it is `exact` the model is given the value as it is, and the buckets say nothing.
+    """
+
+    bucket_of: Codes
+    stands: Codes
+    exact: bool = False
+
+    @property
+    def n_buckets(self) -> int:
+        return len(self.stands)
+
+    @cached_property
+    def members(self) -> list[Codes]:
+        """The codes of each bucket."""
+        return [np.flatnonzero(self.bucket_of == bucket) for bucket in range(self.n_buckets)]
+
+    @cached_property
+    def stand_of(self) -> Codes:
+        """For each code, the code that stands for its bucket."""
+        return self.stands[self.bucket_of]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is collected."""
+        return self.n_buckets == 1 and not self.exact
+
+    def merged(self, one: int, other: int, stand: int) -> "Grouping":
+        """Two buckets made one."""
+        low, high = min(one, other), max(one, other)
+        bucket_of = np.where(self.bucket_of == high, low, self.bucket_of)
+        bucket_of = bucket_of - (bucket_of > high)
+        stands = np.delete(self.stands, high)
+        stands[low] = stand
+        return Grouping(bucket_of, stands)
+
+
+Groupings = list[Grouping]
+
+
+def whole(coding: Coding, stand: int | None = None) -> Grouping:
+    """Nothing of the attribute."""
+    return Grouping(
+        np.zeros(coding.n_codes, dtype=np.int64), np.array([usual_code(coding) if stand is None else stand])
+    )
+
+
+def exactly(coding: Coding) -> Grouping:
+    """The attribute as it is."""
+    codes = np.arange(coding.n_codes)
+    return Grouping(codes, codes, exact=True)
+
+
+def grouped(coding: Coding, bucket_of: Codes) -> Grouping:
+    """Codes with the same number share a bucket, which its median or most frequent category stands for."""
+    _, numbers = np.unique(bucket_of, return_inverse=True)
+    stands = []
+    for bucket in range(int(numbers.max()) + 1):
+        codes = np.flatnonzero(numbers == bucket)
+        values = codes[codes < coding.n_values]
+        stands.append(middle_code(coding, values) if len(values) else coding.n_values)
+    return Grouping(numbers.astype(np.int64), np.array(stands, dtype=np.int64))
+
+
+def numbers_of(groupings: Sequence[Grouping], records: Records) -> Matrix:
+    """The records as numbers: what stands for each value, or the value itself."""
+    columns = [
+        records.exact[:, j] if grouping.exact else grouping.stand_of[records.codes[:, j]]
+        for j, grouping in enumerate(groupings)
+    ]
+    return np.column_stack(columns)
+
+
+def partition_of(coding: Coding, grouping: Grouping) -> AnyPartition:
+    """The partition of an artifact that does the same."""
+    if grouping.exact:
+        return keep(coding)
+    return partition(coding, grouping.bucket_of, dict(enumerate(grouping.stands.tolist())))
+
+
+def coarser(coding: Coding, grouping: Grouping, counts: Codes) -> Iterator[tuple[Grouping, tuple[int, ...]]]:
+    """Every next step of an attribute to less detail, with the buckets that it touches.
+
+    Neighbours of an attribute with an order merge, the larger one's stand kept; a category's buckets join one of the
+    largest; a bucket of missing values alone joins any of those; and all may become one at once.
+    """
+    if grouping.exact:
+        finest = grouped(coding, np.arange(coding.n_codes))
+        yield finest, (-1,)
+        yield whole(coding), (-1,)
+        return
+    k = grouping.n_buckets
+    if k < 2:
+        return
+    every = tuple(range(k))
+    sizes = np.array([int(counts[codes].sum()) for codes in grouping.members])
+    largest = np.argsort(-sizes, kind="stable")
+    absent = [b for b in every if grouping.stands[b] >= coding.n_values]
+    own = [b for b in every if b not in absent]
+    if coding.attribute.has_order:
+        own.sort(key=lambda b: int(grouping.stands[b]))
+        for one, other in zip(own, own[1:], strict=False):
+            larger = one if sizes[one] >= sizes[other] else other
+            yield grouping.merged(one, other, int(grouping.stands[larger])), (one, other)
+    else:
+        absent = list(every)
+    values = [b for b in largest.tolist() if grouping.stands[b] < coding.n_values][:_PARTNERS]
+    for one in absent:
+        for other in values:
+            if one != other:
+                yield grouping.merged(one, other, int(grouping.stands[other])), (one, other)
+    if k > 2:
+        for stand in values[: _WHOLES if k <= _PARTNERS else 1]:
+            yield whole(coding, int(grouping.stands[stand])), every

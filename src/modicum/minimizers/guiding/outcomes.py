@@ -1,0 +1,114 @@
+"""What it means to keep a prediction: the same class, a number close by, or little squared error in all."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataError, ParameterError
+from modicum.minimizers.guiding.asking import Predictions
+from modicum.table.values import Codes, Floats
+
+STEPS = 16  # thresholds by which a tree learns a number
+_FEW_NUMBERS = 32  # different ones: then they are taken for classes
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """How predictions on less detail are compared with those on full records.
+
+    `kind` is "same" (each record's class stays), "r2" (one minus squared differences over the variance) or "tolerance"
+    (no further off than that). A record's *miss* is 0 or 1, or for "r2" its part of the squared error; agreement is one
+    minus the mean miss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.minimizers.guiding.outcomes import Outcomes
+    >>> outcomes = Outcomes.of(np.array(["no", "yes", "no"]), "auto", None)
+    >>> outcomes.kind, outcomes.misses(np.array(["no", "no", "no"]), np.arange(3)).tolist()
+    ('same', [0.0, 1.0, 0.0])
+    """
+
+    kind: str
+    tolerance: float
+    original: Predictions  # of every record, in the form that is compared
+    classes: Predictions | None
+    scale: float
+
+    @classmethod
+    def of(cls, predictions: Predictions, agreement: Any, model: Any) -> "Outcomes":
+        """From the model's predictions on full records; `agreement` is the parameter of ModelGuided."""
+        kind, tolerance = _kind(predictions, agreement, model)
+        if kind == "same":
+            classes, codes = np.unique(predictions, return_inverse=True)
+            _check_many(len(classes), predictions)
+            return cls(kind, 0.0, codes.astype(np.int64), classes, 1.0)
+        if predictions.dtype.kind not in "iufb":
+            raise DataError(f"Agreement as {agreement!r} needs a model that predicts numbers.")
+        numbers = predictions.astype(np.float64)
+        _check_many(len(np.unique(numbers)), predictions)
+        return cls(kind, tolerance, numbers, None, float(numbers.var()))
+
+    def misses(self, predictions: Predictions, rows: Codes) -> Floats:
+        """How far each prediction is from that on the full record in this row."""
+        if self.classes is not None:
+            place = np.minimum(np.searchsorted(self.classes, predictions), len(self.classes) - 1)
+            same = (place == self.original[rows]) & (self.classes[place] == predictions)
+            return 1.0 - same
+        off = np.abs(predictions.astype(np.float64) - self.original[rows])
+        return off**2 / self.scale if self.kind == "r2" else (off > self.tolerance).astype(np.float64)
+
+    @cached_property
+    def guide(self) -> npt.NDArray[Any]:
+        """What a node's records have in common: their class, their number ("r2"), or which range of numbers it is in."""
+        return self.targets().sum(axis=1).astype(np.int64) if self.kind == "tolerance" else self.original
+
+    def targets(self) -> npt.NDArray[np.uint16]:
+        """What a tree learns, one column per target: the class, or for a number whether it exceeds each threshold."""
+        if self.classes is not None:
+            return self.original[:, None].astype(np.uint16)
+        return (self.original[:, None] > self._thresholds()).astype(np.uint16)
+
+    def _thresholds(self) -> Floats:
+        low, high = float(self.original.min()), float(self.original.max())
+        if self.kind == "tolerance" and self.tolerance > 0:
+            even = np.arange(low + self.tolerance, high, 2 * self.tolerance)
+            if len(even) <= STEPS:
+                return even if len(even) else np.array([(low + high) / 2])
+        steps = np.unique(np.quantile(self.original, np.arange(1, STEPS) / STEPS))
+        return steps[steps < high] if (steps < high).any() else np.array([(low + high) / 2])
+
+    def plain(self, prediction: Any) -> Any:
+        """A prediction as plain data."""
+        value = prediction.item() if isinstance(prediction, np.generic) else prediction
+        return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _check_many(different: int, predictions: Predictions) -> None:
+    if different < 2:
+        raise DataError(
+            f"The model predicts the same for all {len(predictions):,} records, so that it needs nothing of them; "
+            "give it other records or another model."
+        )
+
+
+def _kind(predictions: Predictions, agreement: Any, model: Any) -> tuple[str, float]:
+    if isinstance(agreement, Real) and not isinstance(agreement, bool) and 0 <= float(agreement) < np.inf:
+        return "tolerance", float(agreement)
+    if agreement in ("same", "r2"):
+        return str(agreement), 0.0
+    if agreement != "auto":
+        raise ParameterError(
+            "The 'agreement' parameter of ModelGuided must be 'auto', 'same', 'r2' or a tolerance ≥ 0. "
+            f"Got {agreement!r} instead."
+        )
+    from sklearn.base import is_classifier, is_regressor
+
+    if hasattr(model, "predict") and is_classifier(model):
+        return "same", 0.0
+    numbers = predictions.dtype.kind == "f" and len(np.unique(predictions)) > _FEW_NUMBERS
+    return ("r2", 0.0) if numbers or (hasattr(model, "predict") and is_regressor(model)) else ("same", 0.0)

@@ -1,0 +1,80 @@
+"""What every search is given: the records to learn from, to try steps on and to choose on, and the tree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly, grouped, whole
+from modicum.minimizers.guiding.losses import Losses
+from modicum.minimizers.guiding.pruning import Nodes
+from modicum.minimizers.guiding.records import Records
+from modicum.minimizers.guiding.stand_ins import Members
+from modicum.progress import Stop
+from modicum.table.codes import Coder
+from modicum.table.values import Codes
+from modicum.trees import Tree
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A search's data.
+
+    Attributes
+    ----------
+    coder, losses : of the records to learn from
+    members : the records to learn from, as the tree has them
+    tried : records that steps are tried on, some of those to learn from and then all to choose on
+    n_sample : how many of them are to learn from
+    tree : homogeneous in what the model says of `members`
+    free : the attributes that may be minimized; the others are kept, or never collected where the schema forbids it
+    target : the agreement to reach on the records to choose on
+    """
+
+    coder: Coder
+    losses: Losses
+    members: Members
+    tried: Records
+    n_sample: int
+    tree: Tree
+    free: Sequence[int]
+    target: float
+    stop: Stop
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        return Nodes(self.tree, self.losses)
+
+    @cached_property
+    def leaves(self) -> Codes:
+        """The leaf of each record to learn from."""
+        return self.tree.apply(self.members.codes)
+
+    @property
+    def n_choose(self) -> int:
+        return len(self.tried) - self.n_sample
+
+    @property
+    def allowed(self) -> float:
+        """How much the records to choose on may miss in all."""
+        return self.n_choose * (1 - self.target) + 1e-9
+
+    def untouched(self) -> Groupings:
+        """Everything as it is, but what is forbidden."""
+        return [whole(c) if c.attribute.forbidden else exactly(c) for c in self.coder.codings]
+
+    def of_tree(self, tree: Tree) -> Groupings:
+        """The buckets that a tree's questions make of the free attributes (papers/1 §3.1)."""
+        found = self.untouched()
+        for j, buckets in zip(tree.layout.splits, tree.buckets(), strict=True):
+            found[j] = grouped(self.coder.codings[j], buckets)
+        return found
+
+    def hidden(self, groupings: Sequence[Grouping]) -> float:
+        """The information loss of all records, as the losses count it."""
+        return sum(self.losses.mean(a, g.members) for a, g in enumerate(groupings) if not g.exact)
+
+    def finest(self, attribute: int) -> Grouping:
+        coding = self.coder.codings[attribute]
+        return grouped(coding, np.arange(coding.n_codes))

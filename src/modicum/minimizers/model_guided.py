@@ -1,0 +1,455 @@
+"""Model-guided minimization: the least that a model which exists already needs (papers/1)."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from modicum.errors import DataError, ParameterError, PrivacyWarning
+from modicum.generalization import CellPartition, Generalization
+from modicum.generalization.distinct import DistinctColumns
+from modicum.measures.information_loss import InformationLoss, ncp
+from modicum.measures.intervals import Interval, Resampling, mean_interval
+from modicum.minimizers.base import Minimizer, check_number, obeying
+from modicum.minimizers.guiding.asking import Model
+from modicum.minimizers.guiding.best import Found, best
+from modicum.minimizers.guiding.cell_search import artifact, searched
+from modicum.minimizers.guiding.clusters import groups_of
+from modicum.minimizers.guiding.grouping import Groupings, exactly, partition_of
+from modicum.minimizers.guiding.homogeneous import homogeneous_tree
+from modicum.minimizers.guiding.losses import Losses
+from modicum.minimizers.guiding.outcomes import Outcomes
+from modicum.minimizers.guiding.paper import paper
+from modicum.minimizers.guiding.records import Records
+from modicum.minimizers.guiding.setting import Setting
+from modicum.minimizers.guiding.stand_ins import Members
+from modicum.minimizers.guiding.views import View
+from modicum.progress import Stop, stoppable, watched
+from modicum.table.codes import Coder
+from modicum.table.frames import as_frame
+from modicum.table.groups import group_rows
+from modicum.table.roles import as_names, attribute_weights, person_codes
+from modicum.table.schema import Schema
+from modicum.table.splits import Split, split_rows
+from modicum.table.values import Codes, Floats
+
+CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
+_SAMPLE, _MOST_CHOOSE = 2_000, 20_000  # records that steps are tried on, and chosen on, at most
+_FEWEST = 8
+
+
+@dataclass(frozen=True)
+class GuidedPoint:
+    """One generalization of a path.
+
+    Attributes
+    ----------
+    agreement : how many predictions stay, on the records that the choice was made on
+    loss : what it hides of the records that made it, by the loss that was asked for (NCP by default)
+    generalization : what is collected
+    """
+
+    agreement: float
+    loss: float
+    groupings: Groupings = field(repr=False)
+    coder: Coder = field(repr=False)
+
+    @cached_property
+    def generalization(self) -> Generalization:
+        found = [partition_of(c, g) for c, g in zip(self.coder.codings, self.groupings, strict=True)]
+        return obeying(self.coder, found)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What an artifact does on records that nothing was learned from or chosen on.
+
+    Attributes
+    ----------
+    agreement, interval : the share of predictions that stay (R² for a number), and its 95% interval
+    loss : NCP of each attribute and their mean, GCP
+    distinct, raw_distinct, records : how many different records are told, and there are, among how many
+    disclosure_risk, raw_disclosure_risk : papers/1 equation (4), all attributes taken for quasi-identifiers
+    """
+
+    agreement: float
+    interval: Interval
+    loss: InformationLoss
+    distinct: int
+    raw_distinct: int
+    records: int
+
+    @property
+    def disclosure_risk(self) -> float:
+        return self.distinct / self.records
+
+    @property
+    def raw_disclosure_risk(self) -> float:
+        return self.raw_distinct / self.records
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            **{name: getattr(self, name) for name in ("agreement", "distinct", "raw_distinct", "records")},
+            "interval": list(self.interval),
+            "loss": self.loss.to_dict(),
+            "disclosure_risk": self.disclosure_risk,
+            "raw_disclosure_risk": self.raw_disclosure_risk,
+        }
+
+
+class ModelGuided(Minimizer):
+    """Collect what a fitted model needs to say the same as it says of full records (papers/1 §3).
+
+    The model is only ever asked for predictions: it is neither trained again nor looked into, and no labels are needed.
+    A tree learns what it says, until each leaf holds one prediction alone; the buckets that its questions make of each
+    attribute are where the search begins.
+
+    With ``search="best"`` every merge of two buckets is tried with the model itself on a sample of the records, and
+    those that hide most for each changed prediction are made, as long as the target holds on records set aside for the
+    choice. Where the tree's own buckets miss the target, attributes are first refined, those before others that save
+    most predictions for what they tell: both directions that papers/1 §5.3 names. ``search="paper"`` is the paper's own:
+    level after level of the tree is pruned, or attributes leave the generalization in the order of ILAG.
+
+    Of the records given to `fit` half are learned from, a quarter is chosen on, and the last quarter is for the figures
+    that are reported; whole persons, where the schema names a person column.
+
+    Parameters
+    ----------
+    model : fitted estimator, or function of a frame
+        Gets frames like X (arrays where X is one) and says one thing of each record. Its preprocessing belongs inside.
+    target_agreement : float from 0 to 1
+        The share of predictions to keep (for a number: R², or see `agreement`).
+    search : 'best' or 'paper'
+    minimize : list of str, optional
+        Only these attributes; the others are collected as they are.
+    agreement : 'auto', 'same', 'r2' or a number
+        What it means to keep a prediction: the same class, R² between predictions, or no further off than a number.
+        By default the same class, and R² for a model that predicts numbers.
+    representatives : 'synthetic' or 'record'
+        What stands for a cell of `cells_`: a made-up record, or the paper's choice, the record of an actual person.
+    generalizer : 'tree', 'clusters' or function
+        What the tree learns: the model's predictions, or clusters of records within each; a function of records and
+        predictions gives each record's group.
+    loss : 'ncp', 'entropy' or function
+        What is raised: see `modicum.measures.ncp`; or the entropy that is left of each value; or a function of an
+        attribute's coding and the codes left possible, from 0 to 1.
+    weights : dict, optional
+        How much each attribute counts in the loss, 1 by default: the sensitive ones more.
+    feature_slices : dict or list of lists, optional
+        One-hot columns that are one category: name → columns. People are asked for the category.
+    scaler : fitted transformer, optional
+        What scaled the numbers of X; people are asked for them in their own units.
+    max_depth : int, optional
+        The tree's depth limit.
+    personal : list of str, optional
+        Recorded in the artifact's schema.
+    schema : Schema, optional
+        Kinds and roles; inferred where it is not given. What it locks is kept in full detail, what it forbids is never
+        collected.
+    random_state : int, RandomState or None
+        Draws the parts.
+    progress : bool
+        Whether a bar is shown on a terminal.
+
+    Attributes
+    ----------
+    generalization_ : Generalization
+        Global recoding: `transform(X, output="values")` is what the model is given.
+    cells_ : CellPartition
+        Local recoding, which hides more but takes code where data is collected (papers/1 §3.2).
+    held_out_, cells_held_out_ : HeldOut
+        What each does on records held out: agreement with its interval, NCP, disclosure risk.
+    path_ : list of GuidedPoint
+        From full detail to nothing.
+    tree_ : Tree
+        Homogeneous in the model's predictions, on codes of `coder_`.
+    coder_ : Coder
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "hours-per-week", "relationship", "capital-gain"]].astype(
+    ...     {"education": "category", "relationship": "category"}
+    ... )
+    >>> model = HistGradientBoostingClassifier(categorical_features="from_dtype").fit(X[:8000], y[:8000])
+    >>> guided = md.ModelGuided(model, target_agreement=0.95).fit(X[8000:16000])
+    >>> guided.held_out_.agreement > 0.93, guided.held_out_.loss.gcp > 0.3
+    (True, True)
+    >>> least = guided.generalization_.transform(X[16000:], output="values")
+    >>> bool((model.predict(least) == model.predict(X[16000:])).mean() > 0.93)
+    True
+    """
+
+    _needs_label = False
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        target_agreement: float = 0.98,
+        search: str = "best",
+        minimize: Iterable[str] | None = None,
+        agreement: str | float = "auto",
+        representatives: str = "synthetic",
+        generalizer: Any = "tree",
+        loss: Any = "ncp",
+        weights: Mapping[str, float] | None = None,
+        feature_slices: Any = None,
+        scaler: Any = None,
+        max_depth: int | None = None,
+        personal: Iterable[str] | None = None,
+        schema: Schema | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        progress: bool = True,
+    ) -> None:
+        self.model = model
+        self.target_agreement = target_agreement
+        self.search = search
+        self.minimize = minimize
+        self.agreement = agreement
+        self.representatives = representatives
+        self.generalizer = generalizer
+        self.loss = loss
+        self.weights = weights
+        self.feature_slices = feature_slices
+        self.scaler = scaler
+        self.max_depth = max_depth
+        self.personal = personal
+        self.schema = schema
+        self.random_state = random_state
+        self.progress = progress
+
+    def __sklearn_clone__(self) -> "ModelGuided":
+        """A new estimator with the same, fitted model and scaler; a clone of the model would know nothing."""
+        params = self.get_params(deep=False)
+        copied = {
+            name: value if name in ("model", "scaler") else clone(value, safe=False) for name, value in params.items()
+        }
+        return type(self)(**copied)
+
+    def fit(self, X: Any, y: Any = None) -> "ModelGuided":
+        """Find the least that the model needs.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            Records as the model takes them; a column that the schema calls label, person or identifier is left out.
+        y : ignored
+        """
+        self._check_parameters()
+        frame, attributes, schema = self._read(X)
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31))
+        model = Model(self.model)
+        outcomes = Outcomes.of(
+            model(self._view.fed(attributes)) if self._view.is_plain else model(X), self.agreement, self.model
+        )
+        parts = split_rows(
+            outcomes.guide, persons=person_codes(schema, frame), validation=CHOOSE, test=REPORT, random_state=seed
+        )
+        with stoppable("minimizing") as stop:
+            setting = self._setting(model, outcomes, attributes, schema, parts, seed, stop)
+            self.coder_, self.tree_ = setting.coder, setting.tree
+            found = self._searched(setting)
+        self._check_reached(found, setting)
+        reported = attributes[parts.test.tolist()]
+        units = person_codes(schema, frame[parts.test.tolist()])
+        self.held_out_ = self._measured(self.generalization_, model, outcomes, reported, parts.test, units)
+        self.cells_held_out_ = self._measured(self.cells_, model, outcomes, reported, parts.test, units)
+        return self
+
+    def feed(self, X: Any) -> Any:
+        """X as the model is given it: only what `generalization_` tells, in the model's own columns.
+
+        Parameters
+        ----------
+        X : frame or array
+            Like the one that was fitted, with one-hot columns and scaled numbers where it had them.
+        """
+        check_is_fitted(self)
+        attributes = as_frame(self._view.attributes(as_frame(X, self._columns).to_native()))
+        return self._view.fed(self.generalization_.transform(attributes.to_native(), output="values"))
+
+    def transform(self, X: Any) -> Any:
+        """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
+        check_is_fitted(self)
+        return super().transform(X if self._view.is_plain else self._view.attributes(X))
+
+    def retrain(self, X: Any, y: Any) -> Any:
+        """A new model of the same kind, trained on records that tell no more than `generalization_` collects.
+
+        Give it to who collects less from now on: `model.predict(guided.feed(X))`.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> X = X[["age", "hours-per-week", "capital-gain"]]
+        >>> model = DecisionTreeClassifier(max_leaf_nodes=30, random_state=0).fit(X[:5000], y[:5000])
+        >>> guided = md.ModelGuided(model, target_agreement=0.9).fit(X[5000:9000])
+        >>> retrained = guided.retrain(X[:5000], y[:5000])
+        >>> bool((retrained.predict(guided.feed(X[9000:])) == y[9000:]).mean() > 0.75)
+        True
+        """
+        check_is_fitted(self)
+        if not hasattr(self.model, "fit"):
+            raise ParameterError("This model is a function, which cannot be trained again.")
+        return clone(self.model).fit(self.feed(X), y)
+
+    def _check_parameters(self) -> None:
+        check_number(self, "target_agreement", 0, 1, whole=False)
+        if self.max_depth is not None:
+            check_number(self, "max_depth", 1)
+        for name, known in (("search", ("best", "paper")), ("representatives", ("synthetic", "record"))):
+            if getattr(self, name) not in known:
+                raise ParameterError(
+                    f"The {name!r} parameter of ModelGuided must be {known[0]!r} or {known[1]!r}. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+        if self.representatives == "record":
+            warnings.warn(
+                "With representatives='record' the cells hold the records of actual people; they cannot be saved.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+
+    def _read(self, X: Any) -> tuple[nw.DataFrame[Any], nw.DataFrame[Any], Schema]:
+        """X as a frame, as attributes, and their schema; the view between the model's columns and attributes."""
+        frame = self._frame(X)
+        if len(frame) < _FEWEST:
+            raise DataError(
+                f"ModelGuided needs at least {_FEWEST} records to learn, choose and report on; n_samples = {len(frame)}."
+            )
+        named = None if self.schema is None else self.schema
+        roles = {a.name for a in named or () if not a.collectable}
+        columns = [name for name in frame.columns if name not in roles]
+        self._view = View.of(X, columns, self.feature_slices, self.scaler)
+        attributes = as_frame(self._view.attributes(frame.to_native() if not self._view.array else X), columns)
+        schema = self._resolved_schema(attributes)
+        wanted = as_names(self.minimize)
+        if wanted is not None:
+            schema = self._locked(schema, wanted)
+        return frame, attributes, schema
+
+    def _locked(self, schema: Schema, wanted: Any) -> Schema:
+        if not isinstance(wanted, list):
+            raise ParameterError(f"The 'minimize' parameter must be a list of names. Got {wanted!r} instead.")
+        unknown = [name for name in wanted if name not in schema.features]
+        if unknown:
+            raise DataError(f"The 'minimize' parameter names {unknown[0]!r}, which is not in the data.")
+        for name in schema.features:
+            if name not in wanted and not schema[name].forbidden:
+                schema = schema.replace(name, locked=True)
+        return schema
+
+    def _setting(
+        self,
+        model: Model,
+        outcomes: Outcomes,
+        attributes: nw.DataFrame[Any],
+        schema: Schema,
+        parts: Split,
+        seed: int,
+        stop: Stop,
+    ) -> Setting:
+        learned = attributes[parts.train.tolist()]
+        coder = Coder.fit(learned, schema)
+        members = Members(coder, coder.encode(learned), parts.train, outcomes)
+        free = [j for j, c in enumerate(coder.codings) if not c.attribute.locked and not c.attribute.forbidden]
+        shares = attribute_weights(coder.names, self._known_weights(coder.names))
+        losses = Losses(coder, [shares[name] for name in coder.names], self.loss)
+        targets = outcomes.targets()[parts.train]
+        if not (isinstance(self.generalizer, str) and self.generalizer == "tree"):
+            said = np.unique(outcomes.guide[parts.train], return_inverse=True)[1]
+            groups = groups_of(self.generalizer, learned.to_native(), said, coder, members.codes, seed)
+            targets = np.column_stack([targets, groups])
+        tree = homogeneous_tree(coder, members.codes, targets, free, self.max_depth, stop)
+        random = np.random.default_rng(seed)
+        sample = random.permutation(parts.train)[:_SAMPLE]
+        choose = parts.validation if len(parts.validation) else parts.train
+        choose = np.sort(random.permutation(choose)[:_MOST_CHOOSE])
+        tried = Records(model, self._view, coder, outcomes, attributes, np.concatenate([sample, choose]))
+        return Setting(coder, losses, members, tried, len(sample), tree, free, float(self.target_agreement), stop)
+
+    def _known_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
+        if isinstance(self.weights, Mapping):
+            unknown = [name for name in self.weights if name not in names]
+            if unknown:
+                raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not in the data.")
+        return self.weights
+
+    def _searched(self, setting: Setting) -> float:
+        """Fill in the artifacts and the path; the agreement reached on the records to choose on."""
+        if self.search == "paper":
+            return self._searched_as_paper(setting)
+        found: Found | None = None
+        for found in watched(best(setting), "Merging buckets", progress=self.progress):
+            pass
+        assert found is not None
+        self.path_ = [GuidedPoint(agreement, loss, g, setting.coder) for g, agreement, loss in found.path]
+        self.generalization_ = self.path_[found.chosen].generalization
+        stands, kept = searched(setting, self.representatives)
+        self.cells_ = artifact(stands, kept, setting, self.representatives)
+        return self.path_[found.chosen].agreement
+
+    def _searched_as_paper(self, setting: Setting) -> float:
+        steps = paper(setting, self.representatives)
+        self.path_ = []
+        for step in steps:
+            groupings = setting.of_tree(step.stands.tree)
+            for a in step.kept:
+                groupings[a] = exactly(setting.coder.codings[a])
+            self.path_.append(GuidedPoint(step.agreement, step.hidden, groupings, setting.coder))
+        self.generalization_ = self.path_[-1].generalization
+        self.cells_ = artifact(steps[-1].stands, steps[-1].kept, setting, self.representatives)
+        return steps[-1].agreement
+
+    def _check_reached(self, reached: float, setting: Setting) -> None:
+        if reached < self.target_agreement - 1e-9 and not setting.stop.asked:
+            raise DataError(
+                f"No generalization of these attributes keeps {self.target_agreement:.1%} of the predictions; the best "
+                f"keeps {reached:.1%}. Allow the attributes that the schema forbids, or ask for less."
+            )
+
+    def _measured(
+        self,
+        g: Generalization | CellPartition,
+        model: Model,
+        outcomes: Outcomes,
+        attributes: nw.DataFrame[Any],
+        rows: Codes,
+        units: Codes | None,
+    ) -> HeldOut:
+        """What the artifact does on records held out, through its own `transform`."""
+        native = attributes.to_native()
+        misses = outcomes.misses(model(self._view.fed(g.transform(native, output="values"))), rows)
+        distinct = int(group_rows(g.codes(native)).max()) + 1
+        raw = int(group_rows(np.column_stack(DistinctColumns.of(native, g.schema).places)).max()) + 1
+        return HeldOut(
+            agreement=1.0 - float(misses.mean()),
+            interval=_interval(misses, units),
+            loss=ncp(g, native, weights=self.weights),
+            distinct=distinct,
+            raw_distinct=raw,
+            records=len(rows),
+        )
+
+
+def _interval(misses: Floats, units: Codes | None) -> Interval:
+    """Where the agreement lies: exact for shares, by resampling where a miss may exceed 1."""
+    if misses.max(initial=0.0) <= 1:
+        low, high = mean_interval(misses, units)
+    else:
+        low, high = Resampling(len(misses), units).interval(lambda draws: float(np.average(misses, weights=draws)))
+    return 1 - high, 1 - low
