@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, check_places, names, out
+from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, check_places, loaded, names, out
 from modicum.errors import DataError
-from modicum.generalization import Generalization, load
+from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped
 from modicum.generalization.lazy import in_engine
 from modicum.table.files import connected, file_format, reading_typed, scan_table, write_table
@@ -28,7 +28,7 @@ def apply(
     missing: MissingOption = None,
 ) -> None:
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
-    g = load(artifact)
+    g = loaded(artifact)
     file_format(output)
     check_places([artifact], output)
     with connected() as connection, replacing(output) as temporary:

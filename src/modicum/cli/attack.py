@@ -16,6 +16,7 @@ from modicum.cli.options import (
     SeedOption,
     WeightOption,
     check_places,
+    loaded,
     names,
     numbers,
     out,
@@ -64,13 +65,12 @@ def attack(
     from modicum.cli.attacking import known_and_breached, show_attacks
     from modicum.cli.judging import write_report
     from modicum.errors import ParameterError
-    from modicum.generalization import load
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 
     check_places([artifact, file, *([known] if known else []), *(also or [])], report=report)
-    g = load(artifact)
-    others = [load(path) for path in also or []]
+    g = loaded(artifact)
+    others = [loaded(path) for path in also or []]
     learned, breached = known_and_breached(g, file, known, missing, seed)
     if (link_a is None) != (link_b is None):
         raise ParameterError("Linking needs both halves: --link-a and --link-b.")

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from modicum.cli.options import ArtifactArgument, JsonOption, MissingOption, out
-from modicum.cli.tables import show_description
-from modicum.generalization import load
+from modicum.cli.tables import printable, show_description
+from modicum.generalization import CellPartition, load
 from modicum.table.files import read_table
 
 
@@ -20,7 +20,16 @@ def describe(
 ) -> None:
     """Say in words what a generalization collects; with a FILE, also the share of each bucket."""
     g = load(artifact)
-    description = g.describe(None if file is None else read_table(file, missing=missing or (), schema=g.schema))
+    X = None if file is None else read_table(file, missing=missing or (), schema=g.schema)
+    if isinstance(g, CellPartition):
+        cells = g.describe(X)
+        if as_json:
+            typer.echo(json.dumps(cells.to_dict()))
+        else:
+            for line in cells.lines:
+                out.print(printable(line))
+        return
+    description = g.describe(X)
     if as_json:
         from modicum.reporting.disclosure import described  # deferred: it brings the judges, and scikit-learn with them
 

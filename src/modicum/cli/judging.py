@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.cli.options import names, notes, read_judged
+from modicum.cli.options import loaded, names, notes, read_judged
 from modicum.cli.tables import printable
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Judgement, judge
-from modicum.generalization import Generalization, load
+from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
 from modicum.reporting import Report
 from modicum.reporting.disclosure import at_least
@@ -46,7 +46,7 @@ def judged_file(
     seed: int,
 ) -> Judgement:
     """A saved artifact, judged on a file of full records."""
-    g = load(artifact)
+    g = loaded(artifact)
     X, y = read_judged(file, g, label, missing)
     groups = groups_by(by, X, y)
     parts = split_for(X, y, g.schema.person, seed)

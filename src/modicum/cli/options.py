@@ -9,8 +9,8 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from modicum.errors import DataError, ParameterError, quoted
-from modicum.generalization import Generalization
+from modicum.errors import ArtifactError, DataError, ParameterError, quoted
+from modicum.generalization import Generalization, load
 from modicum.table.files import read_table
 from modicum.table.schema import Schema
 
@@ -48,6 +48,17 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 
 out = Console(soft_wrap=False, highlight=False)
 notes = Console(stderr=True, highlight=False)
+
+
+def loaded(artifact: Path) -> Generalization:
+    """A saved generalization; cells, which are another kind of artifact, are refused."""
+    found = load(artifact)
+    if not isinstance(found, Generalization):
+        raise ArtifactError(
+            f"The file {os.fspath(artifact)!r} holds cells, which this command does not take; `modicum describe` does, "
+            "and in Python `md.load(path).transform(X)`."
+        )
+    return found
 
 
 def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: Path | None = None) -> None:

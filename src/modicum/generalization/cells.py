@@ -12,6 +12,7 @@ import pandas as pd
 from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization import storage
 from modicum.generalization.bins import MISSING, OTHER, AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.cell_description import CellsDescription, describe_cells
 from modicum.generalization.cell_tree import CellTree, Entry, parse_entries, told_sets
 from modicum.generalization.core import Generalization, Output
 from modicum.generalization.labels import group_label, interval_label, unique
@@ -40,7 +41,8 @@ class CellPartition:
     entries : iterable of Ask and Cell
         The tree in preorder: a question, then its left side, then its right.
     kept : iterable of partitions
-        Attributes that are told in full besides, because the model needs their exact values.
+        Attributes that are told besides, the same in every cell, because the model needs them: in full detail, or in
+        buckets where no question is about them.
     representatives : 'synthetic' or 'record'
         Whether a cell's values were made up or are an actual person's. Those of a person are never saved.
 
@@ -70,14 +72,15 @@ class CellPartition:
         strange = [name for name in self._kept if name not in detail.names]
         if strange:
             raise ArtifactError(f"The cells keep {strange[0]!r}, which the artifact does not have.")
-        for partition in self._kept.values():
-            if partition.action != "kept":
-                raise ArtifactError(
-                    f"The attribute {partition.name!r} is said to be kept, but it is not in full detail."
-                )
         if representatives not in ("synthetic", "record"):
             raise ArtifactError("The artifact's field 'representatives' must be 'synthetic' or 'record'.")
         self._tree = CellTree.of(entries, detail)
+        asked = {self.names[j] for j in self._tree.asked}
+        for partition in self._kept.values():
+            if partition.action == "dropped" or (partition.action == "coarsened" and partition.name in asked):
+                raise ArtifactError(
+                    f"The attribute {partition.name!r} is told besides, so that it must be in full detail."
+                )
 
     @property
     def schema(self) -> Schema:
@@ -97,7 +100,7 @@ class CellPartition:
 
     @property
     def kept(self) -> list[str]:
-        """The attributes that are told in full."""
+        """The attributes that are told the same way in every cell."""
         return [name for name in self.names if name in self._kept]
 
     @property
@@ -109,6 +112,11 @@ class CellPartition:
     def tree(self) -> CellTree:
         """The questions and the cells."""
         return self._tree
+
+    @property
+    def representatives(self) -> str:
+        """Whether the cells' values were made up ('synthetic') or are an actual person's ('record')."""
+        return self._representatives
 
     @property
     def n_cells(self) -> int:
@@ -221,19 +229,9 @@ class CellPartition:
 
     # Looking at it
 
-    def describe(self, X: Any = None) -> str:
+    def describe(self, X: Any = None) -> CellsDescription:
         """The cells in words, one line each; with records, each cell's share, the largest first."""
-        shares = None if X is None else np.bincount(self.cells(X), minlength=self.n_cells) / max(1, len(X))
-        order = np.arange(self.n_cells) if shares is None else np.argsort(-shares, kind="stable")
-        lines = []
-        for cell in order.tolist():
-            told = " and ".join(f"{name}: {label}" for name, label in self.cell_labels(cell).items())
-            share = "" if shares is None else f"{shares[cell]:6.1%}  "
-            prediction = self._tree.cells[cell].prediction
-            lines.append(f"{share}{told or 'anything'}" + ("" if self._kept else f" → {prediction}"))
-        besides = f"; {', '.join(self.kept)} in full detail" if self._kept else ""
-        total = f"{self.n_cells} cells over {len(self.needed)} of {len(self.names)} attributes{besides}."
-        return "\n".join([*lines, "", total])
+        return describe_cells(self, X)
 
     # Keeping it
 
@@ -264,8 +262,8 @@ class CellPartition:
         unknown = set(content) - {"modicum", "version", "schema", "attributes", "kept", "cells"}
         if unknown:
             raise ArtifactError(f"The artifact has an unknown field {sorted(unknown)[0]!r}.")
-        own = {key: content[key] for key in ("version", "schema", "attributes") if key in content}
-        detail = Generalization.from_dict({"modicum": "generalization", **own})
+        own = {key: value for key, value in content.items() if key in ("version", "schema", "attributes")}
+        detail = Generalization.from_dict({**own, "modicum": "generalization"})
         kept = content.get("kept", [])
         if not isinstance(kept, list):
             raise ArtifactError("The artifact's field 'kept' must be a list.")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.bins import Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import attribute_weights

@@ -19,12 +19,13 @@ from modicum.measures.information_loss import InformationLoss, ncp
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.minimizers.base import Minimizer, check_number, obeying
 from modicum.minimizers.guiding.asking import Model
-from modicum.minimizers.guiding.best import Found, best
+from modicum.minimizers.guiding.best import best
 from modicum.minimizers.guiding.cell_search import artifact, searched
 from modicum.minimizers.guiding.clusters import groups_of
 from modicum.minimizers.guiding.grouping import Groupings, exactly, partition_of
 from modicum.minimizers.guiding.homogeneous import homogeneous_tree
 from modicum.minimizers.guiding.losses import Losses
+from modicum.minimizers.guiding.making_cells import one_cell
 from modicum.minimizers.guiding.outcomes import Outcomes
 from modicum.minimizers.guiding.paper import paper
 from modicum.minimizers.guiding.records import Records
@@ -113,10 +114,11 @@ class ModelGuided(Minimizer):
     attribute are where the search begins.
 
     With ``search="best"`` every merge of two buckets is tried with the model itself on a sample of the records, and
-    those that hide most for each changed prediction are made, as long as the target holds on records set aside for the
-    choice. Where the tree's own buckets miss the target, attributes are first refined, those before others that save
-    most predictions for what they tell: both directions that papers/1 §5.3 names. ``search="paper"`` is the paper's own:
-    level after level of the tree is pruned, or attributes leave the generalization in the order of ILAG.
+    those that hide most for each changed prediction are made, as long as the target holds (with a standard error to
+    spare) on records set aside for the choice. Where the tree's own buckets miss the target, attributes are first
+    refined, those before others that save most predictions for what they tell: both directions that papers/1 §5.3
+    names. The tree of `cells_` is pruned by its weakest links. ``search="paper"`` is the paper's own: level after
+    level of the tree is pruned, or attributes leave the generalization in the order of ILAG.
 
     Of the records given to `fit` half are learned from, a quarter is chosen on, and the last quarter is for the figures
     that are reported; whole persons, where the schema names a person column.
@@ -237,7 +239,7 @@ class ModelGuided(Minimizer):
         }
         return type(self)(**copied)
 
-    def fit(self, X: Any, y: Any = None) -> "ModelGuided":
+    def fit(self, X: Any, y: Any = None) -> "ModelGuided":  # type: ignore[override]
         """Find the least that the model needs.
 
         Parameters
@@ -328,11 +330,8 @@ class ModelGuided(Minimizer):
         """X as a frame, as attributes, and their schema; the view between the model's columns and attributes."""
         frame = self._frame(X)
         if len(frame) < _FEWEST:
-            raise DataError(
-                f"ModelGuided needs at least {_FEWEST} records to learn, choose and report on; n_samples = {len(frame)}."
-            )
-        named = None if self.schema is None else self.schema
-        roles = {a.name for a in named or () if not a.collectable}
+            raise DataError(f"ModelGuided needs at least {_FEWEST} records to work with; n_samples = {len(frame)}.")
+        roles = {a.name for a in self.schema or () if not a.collectable}
         columns = [name for name in frame.columns if name not in roles]
         self._view = View.of(X, columns, self.feature_slices, self.scaler)
         attributes = as_frame(self._view.attributes(frame.to_native() if not self._view.array else X), columns)
@@ -393,15 +392,18 @@ class ModelGuided(Minimizer):
         """Fill in the artifacts and the path; the agreement reached on the records to choose on."""
         if self.search == "paper":
             return self._searched_as_paper(setting)
-        found: Found | None = None
-        for found in watched(best(setting), "Merging buckets", progress=self.progress):
-            pass
-        assert found is not None
+        found = list(watched(best(setting), "Merging buckets", progress=self.progress))[-1]
         self.path_ = [GuidedPoint(agreement, loss, g, setting.coder) for g, agreement, loss in found.path]
         self.generalization_ = self.path_[found.chosen].generalization
         stands, kept = searched(setting, self.representatives)
-        self.cells_ = artifact(stands, kept, setting, self.representatives)
+        self.cells_ = self._hiding_more(artifact(stands, kept, setting, self.representatives), setting)
         return self.path_[found.chosen].agreement
+
+    def _hiding_more(self, cells: CellPartition, setting: Setting) -> CellPartition:
+        """The cells; or one alone with the buckets of `generalization_`, where they hide more by themselves."""
+        records = setting.tried.everyone[setting.tried.rows[setting.n_sample :].tolist()].to_native()
+        losses = [ncp(g, records, weights=self.weights).gcp for g in (cells, self.generalization_)]
+        return cells if losses[0] >= losses[1] else one_cell(self.generalization_, cells.representatives)
 
     def _searched_as_paper(self, setting: Setting) -> float:
         steps = paper(setting, self.representatives)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from modicum.minimizers.guiding.descent import NEAR, State, Step, budget_of, chosen, descend, tried
 from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly
 from modicum.minimizers.guiding.setting import Setting
@@ -27,48 +29,59 @@ def best(setting: Setting) -> Iterator[Found]:
         return Found(path, len(path) - 1)
 
     yield noted(State.of(setting.untouched(), setting.tried))
-    state = State.of(setting.of_tree(setting.tree), setting.tried)
-    for state in refined(state, setting):
-        pass
+    state = refined(State.of(setting.of_tree(setting.tree), setting.tried), setting)
     yield noted(state)
-    for state in constrained(state, setting):
+    for closer in constrained(state, setting):
+        state = closer
         yield noted(state)
     at = len(path) - 1
-    for state in descend(state, setting.tried, setting.n_sample, setting.losses, setting.free, setting.stop):
-        yield Found(noted(state).path, at)
+    for beyond in descend(state, setting.tried, setting.n_sample, setting.losses, setting.free, setting.stop):
+        yield Found(noted(beyond).path, at)
     yield Found(path, at)
 
 
-def refined(state: State, setting: Setting) -> Iterator[State]:
-    """States with more and more detail, until the target is reached (or everything is as it was).
+def refined(state: State, setting: Setting) -> State:
+    """The state with more detail, until the target is reached (or everything is as it was).
 
     Always the attribute whose detail saves most predictions for each unit of information loss given up: to all its
     codes apart, or where that is not enough to its exact values. `ILAG` (papers/1 equation 3) is the inverse of that;
-    but it prefers, by its second case, attributes that save nothing at all.
+    but it prefers, by its second case, attributes that save nothing at all. What is saved is looked up among the
+    records that are missed so far.
     """
     while state.missed(setting.n_sample) > setting.allowed and not setting.stop.asked:
         options = [(a, g) for a in setting.free for g in _finer(state.groupings[a], a, setting)]
         if not options:
-            return
-        state = max((_tried_finer(state, a, g, setting) for a, g in options), key=lambda found: found[0])[1]
-        yield state
+            return state
+        a, grouping = options[int(np.argmax(_worth(state, options, setting)))]
+        groupings = list(state.groupings)
+        groupings[a] = grouping
+        state = state.changed(groupings, setting.tried)
+    return state
 
 
 def _finer(grouping: Grouping, a: int, setting: Setting) -> list[Grouping]:
     if grouping.exact:
         return []
     finest = setting.finest(a)
-    return [exactly(setting.coder.codings[a]), *([finest] if grouping.n_buckets < finest.n_buckets else [])]
+    return [*([finest] if grouping.n_buckets < finest.n_buckets else []), exactly(setting.coder.codings[a])]
 
 
-def _tried_finer(state: State, a: int, grouping: Grouping, setting: Setting) -> tuple[float, State]:
-    groupings = list(state.groupings)
-    groupings[a] = grouping
-    found = state.changed(groupings, setting.tried)
-    saved = float(state.misses.sum() - found.misses.sum())
-    lost = setting.losses.mean(a, state.groupings[a].members)
-    lost -= 0.0 if grouping.exact else setting.losses.mean(a, grouping.members)
-    return (saved + 1e-6) / max(lost, 1e-6), found
+def _worth(state: State, options: Sequence[tuple[int, Grouping]], setting: Setting) -> list[float]:
+    """Predictions saved by each option for the information loss that it gives up."""
+    missed = np.flatnonzero(state.misses)
+    matrices = []
+    for a, grouping in options:
+        matrix = state.matrix[missed]
+        exact, codes = setting.tried.exact[missed, a], setting.tried.codes[missed, a]
+        matrix[:, a] = exact if grouping.exact else grouping.stand_of[codes]
+        matrices.append(matrix)
+    left = setting.tried.misses(np.concatenate(matrices), np.tile(missed, len(options))).reshape(len(options), -1)
+    saved = state.misses.sum() - left.sum(axis=1)
+    lost = []
+    for a, grouping in options:
+        after = 0.0 if grouping.exact else setting.losses.mean(a, grouping.members)
+        lost.append(setting.losses.mean(a, state.groupings[a].members) - after)
+    return [float((s + 1e-6) / max(loss, 1e-6)) for s, loss in zip(saved, lost, strict=True)]
 
 
 def constrained(state: State, setting: Setting) -> Iterator[State]:

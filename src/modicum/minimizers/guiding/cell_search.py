@@ -7,7 +7,6 @@ import numpy as np
 
 from modicum.generalization import CellPartition
 from modicum.minimizers.guiding.making_cells import made_cells
-from modicum.minimizers.guiding.pruning import Pruned, weakest_links
 from modicum.minimizers.guiding.records import Matrix, Records
 from modicum.minimizers.guiding.setting import Setting
 from modicum.minimizers.guiding.stand_ins import nearest_records, synthetic
@@ -48,7 +47,7 @@ class Stands:
 def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]:
     """The tree and its records, and the attributes that are kept besides."""
     kept = [a for a, c in enumerate(setting.coder.codings) if a not in setting.free and not c.attribute.forbidden]
-    way = pruned(setting)
+    way = setting.pruned
     estimated = way.costs
     surplus = 0.0
     stands = None
@@ -63,44 +62,6 @@ def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]
         surplus += max(missed - setting.allowed, 1.0)
     stands = Stands.of(setting.tree, setting, representatives)
     return stands, released(stands, setting, kept)
-
-
-def pruned(setting: Setting) -> Pruned:
-    """The way from the whole tree to its root."""
-    nodes, tree = setting.nodes, setting.tree
-    outcomes, start = setting.tried.outcomes, setting.n_sample
-    other = tree.apply(setting.tried.codes[start:])
-    own_said = outcomes.guide[setting.members.rows]
-    other_said = outcomes.guide[setting.tried.rows[start:]]
-    sizes = nodes.summed(np.bincount(setting.leaves, minlength=tree.n_leaves).astype(np.float64))
-    if outcomes.kind == "r2":
-        costs, other_costs = _squares(setting, own_said, other, other_said, sizes)
-    else:
-        k = int(outcomes.guide.max()) + 1
-        own = nodes.summed(_table(setting.leaves, own_said, tree.n_leaves, k))
-        others = nodes.summed(_table(other, other_said, tree.n_leaves, k))
-        usual = own.argmax(axis=1)
-        at = np.arange(len(usual))
-        costs, other_costs = own.sum(axis=1) - own[at, usual], others.sum(axis=1) - others[at, usual]
-    return weakest_links(nodes, sizes, costs, other_costs)
-
-
-def _table(leaves: Codes, said: Codes, n_leaves: int, k: int) -> Floats:
-    return np.bincount(leaves * k + said.astype(np.int64), minlength=n_leaves * k).reshape(n_leaves, k).astype(float)
-
-
-def _squares(setting: Setting, said: Floats, other: Codes, other_said: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """Squared differences from each node's mean, as shares of the variance."""
-    n, nodes, scale = setting.tree.n_leaves, setting.nodes, setting.tried.outcomes.scale
-    total = nodes.summed(np.bincount(setting.leaves, weights=said, minlength=n))
-    square = nodes.summed(np.bincount(setting.leaves, weights=said**2, minlength=n))
-    mean = total / np.maximum(sizes, 1)
-    count = nodes.summed(np.bincount(other, minlength=n).astype(np.float64))
-    other_total = nodes.summed(np.bincount(other, weights=other_said, minlength=n))
-    other_square = nodes.summed(np.bincount(other, weights=other_said**2, minlength=n))
-    own = square - 2 * mean * total + sizes * mean**2
-    others = other_square - 2 * mean * other_total + count * mean**2
-    return own / scale, others / scale
 
 
 def released(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]:

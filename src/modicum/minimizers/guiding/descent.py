@@ -113,11 +113,11 @@ def tried(state: State, records: Records, n_sample: int, losses: Losses, free: S
     which, numbers, attributes = [], [], []
     for a in free:
         grouping, codes = state.groupings[a], records.codes[:n_sample, a]
-        before = 0.0 if grouping.exact else losses.mean(a, grouping.members)
+        parts = [] if grouping.exact else [losses.part(a, members) for members in grouping.members]
         for new, touched in coarser(losses.coder.codings[a], grouping, losses.counts[a]):
             column = new.stand_of[codes]
             rows = np.flatnonzero(column != state.matrix[:n_sample, a])
-            found.append((a, new, touched, losses.mean(a, new.members) - before))
+            found.append((a, new, touched, _gain(losses, a, grouping, parts, new, touched)))
             which.append(rows)
             numbers.append(column[rows])
             attributes.append(np.full(len(rows), a))
@@ -130,6 +130,16 @@ def tried(state: State, records: Records, n_sample: int, losses: Losses, free: S
     owner = np.repeat(np.arange(len(found)), [len(w) for w in which])
     costs = np.bincount(owner, weights=rise, minlength=len(found)).tolist()
     return sorted((Step(*own, cost) for own, cost in zip(found, costs, strict=True)), key=lambda step: step.price)
+
+
+def _gain(
+    losses: Losses, a: int, old: Grouping, parts: Sequence[float], new: Grouping, touched: Sequence[int]
+) -> float:
+    """What a step hides, from the buckets that it touches."""
+    if len(touched) != 2:
+        return losses.mean(a, new.members) - sum(parts)
+    both = np.sort(np.concatenate([old.members[bucket] for bucket in touched]))
+    return losses.part(a, both) - sum(parts[bucket] for bucket in touched)
 
 
 def chosen(steps: Sequence[Step], budget: float) -> list[Step]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -120,7 +121,7 @@ def coarser(coding: Coding, grouping: Grouping, counts: Codes) -> Iterator[tuple
     own = [b for b in every if b not in absent]
     if coding.attribute.has_order:
         own.sort(key=lambda b: int(grouping.stands[b]))
-        for one, other in zip(own, own[1:], strict=False):
+        for one, other in pairwise(own):
             larger = one if sizes[one] >= sizes[other] else other
             yield grouping.merged(one, other, int(grouping.stands[larger])), (one, other)
     else:

@@ -42,11 +42,14 @@ class Losses:
             known[key] = self._own[attribute](codes)
         return known[key]
 
+    def part(self, attribute: int, codes: Codes) -> float:
+        """What one bucket adds to the weighted mean over all records."""
+        records = int(self.counts[attribute][codes].sum())
+        return float(self.shares[attribute] * records * self.of(attribute, codes) / self.total)
+
     def mean(self, attribute: int, buckets: Sequence[Codes]) -> float:
         """The attribute's part in the weighted mean over all records."""
-        counts = self.counts[attribute]
-        lost = sum(int(counts[codes].sum()) * self.of(attribute, codes) for codes in buckets)
-        return float(self.shares[attribute] * lost / self.total)
+        return sum(self.part(attribute, codes) for codes in buckets)
 
 
 def _loss(loss: Any, coding: Coding) -> Callable[[Codes], float]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from modicum.generalization import CellPartition, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, Groups, Scalar
@@ -44,6 +45,14 @@ def made_cells(
     return CellPartition(detail, entries, kept=[keep(coder.codings[j]) for j in kept], representatives=representatives)
 
 
+def one_cell(g: Generalization, representatives: str) -> CellPartition:
+    """A generalization as a single cell, of which each attribute's bucket is told."""
+    nothing = Generalization(g.schema, [Dropped(attribute=p.attribute, value=p.value) for p in g.partitions])
+    kept = [p for p in g.partitions if not isinstance(p, Dropped)]
+    values = tuple(p.value for p in g.partitions)
+    return CellPartition(nothing, [Cell(values=values)], kept=kept, representatives=representatives)
+
+
 def _entries(
     tree: Tree,
     detail: Generalization,
@@ -78,7 +87,7 @@ def _entries(
     return found
 
 
-def _never_seen(part: AnyPartition, table: Codes) -> set[int]:
+def _never_seen(part: AnyPartition, table: npt.NDArray[Any]) -> set[int]:
     """The codes of unseen and missing values that no record had: they go with the larger side."""
     if isinstance(part, Dropped):
         return set()

@@ -64,7 +64,7 @@ class Outcomes:
 
     @cached_property
     def guide(self) -> npt.NDArray[Any]:
-        """What a node's records have in common: their class, their number ("r2"), or which range of numbers it is in."""
+        """What a node's records share: their class, their number ("r2"), or the range of numbers it is in."""
         return self.targets().sum(axis=1).astype(np.int64) if self.kind == "tolerance" else self.original
 
     def targets(self) -> npt.NDArray[np.uint16]:

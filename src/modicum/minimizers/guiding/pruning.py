@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from modicum.minimizers.guiding.losses import Losses
-from modicum.table.values import Codes, Floats
+from modicum.table.values import Codes, Floats, Mask
 from modicum.trees import Tree
 
 _TINY = 1e-12
@@ -81,7 +81,7 @@ class Nodes:
                 boxes[child] = box | {a: own}
         return found
 
-    def cut(self, ends: Sequence[bool] | Codes) -> Tree:
+    def cut(self, ends: Mask) -> Tree:
         """The tree that ends at the marked nodes."""
         stays: list[bool] = []
         for i, parent in enumerate(self.parents[: len(self.children)]):

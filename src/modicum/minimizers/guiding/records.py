@@ -147,10 +147,12 @@ class _Memory:
 
 def _marks(matrix: Matrix) -> npt.NDArray[np.uint64]:
     """A mark per row: its numbers times odd random ones, summed and stirred."""
-    keys = np.random.default_rng(0).integers(1, 2**63, matrix.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    keys: Any = np.random.default_rng(0).integers(1, 2**63, matrix.shape[1], dtype=np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
     mark = np.zeros(len(matrix), dtype=np.uint64)
-    for j, key in enumerate(keys):
-        mark = (mark ^ (matrix[:, j].astype(np.uint64) + np.uint64(1))) * key
+    for j in range(matrix.shape[1]):
+        mark = (mark ^ (matrix[:, j].astype(np.uint64) + np.uint64(1))) * keys[j]
         mark ^= mark >> np.uint64(29)
     return mark
 

@@ -1,5 +1,6 @@
 """What every search is given: the records to learn from, to try steps on and to choose on, and the tree."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +9,8 @@ import numpy as np
 
 from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly, grouped, whole
 from modicum.minimizers.guiding.losses import Losses
-from modicum.minimizers.guiding.pruning import Nodes
+from modicum.minimizers.guiding.node_costs import node_costs
+from modicum.minimizers.guiding.pruning import Nodes, Pruned, weakest_links
 from modicum.minimizers.guiding.records import Records
 from modicum.minimizers.guiding.stand_ins import Members
 from modicum.progress import Stop
@@ -51,14 +53,27 @@ class Setting:
         """The leaf of each record to learn from."""
         return self.tree.apply(self.members.codes)
 
+    @cached_property
+    def pruned(self) -> Pruned:
+        """The way from the whole tree to its root, by its weakest links."""
+        start, outcomes = self.n_sample, self.tried.outcomes
+        at = self.tree.apply(self.tried.codes[start:])
+        costs = node_costs(self.nodes, outcomes, self.members.rows, self.leaves, self.tried.rows[start:], at)
+        return weakest_links(self.nodes, *costs)
+
     @property
     def n_choose(self) -> int:
         return len(self.tried) - self.n_sample
 
     @property
     def allowed(self) -> float:
-        """How much the records to choose on may miss in all."""
-        return self.n_choose * (1 - self.target) + 1e-9
+        """How much the records to choose on may miss in all: a standard error less than the target allows.
+
+        Many steps are judged by the same records, so that the last ones that fit owe it to chance; other records are to
+        keep the target too.
+        """
+        n, target = self.n_choose, self.target
+        return max(0.0, n * (1 - target) - math.sqrt(n * target * (1 - target))) + 1e-9
 
     def untouched(self) -> Groupings:
         """Everything as it is, but what is forbidden."""

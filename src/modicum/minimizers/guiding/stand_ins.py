@@ -61,9 +61,8 @@ def synthetic(members: Members, leaves: Codes, n_leaves: int, asked: Records) ->
     for leaf, mixtures in zip(wrong.tolist(), tries, strict=True):
         own = _off(members.outcomes, said[start : start + len(mixtures)], usual[leaf])
         start += len(mixtures)
-        best = int(np.argmin(own))  # the first, which takes fewest values of a record
-        if len(own) and own[best] < off[leaf]:
-            found[leaf] = mixtures[best]
+        if len(own) and own.min() < off[leaf]:
+            found[leaf] = mixtures[int(np.argmin(own))]  # the first, which takes fewest values of a record
     return found
 
 

@@ -1,6 +1,5 @@
-"""What the model is fed and what people are asked: one-hot columns as one category, scaled numbers in their own units."""
+"""What the model is fed and what people are asked: one-hot columns as a category, scaled numbers in their own units."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -173,7 +172,9 @@ def _values(members: Sequence[str]) -> list[str]:
 
 def _beginning(members: Sequence[str]) -> str:
     """What all names begin with, up to a mark such as an underscore."""
-    shared = os.path.commonprefix(list(members))
+    first, last = min(members), max(members)  # what these two share, all share
+    same = [one == other for one, other in zip(first, last, strict=False)]
+    shared = first[: same.index(False) if False in same else len(same)]
     return shared[: max(shared.rfind(mark) for mark in _MARKS) + 1]
 
 
