@@ -189,7 +189,8 @@ def test_a_depth_limit_is_kept():
     data = coded(9, n=3000, kinds=("category", "ordered", "category"))
     deep, shallow = (grown(data, alpha=0.0, max_leaves=None, max_depth=depth) for depth in (None, 2))
     assert max(split.node for split in deep.splits) > 2 >= max(split.node for split in shallow.splits)
-    assert shallow.splits[0].attribute == deep.splits[0].attribute and shallow.n_leaves == 4
+    assert shallow.splits[0].attribute == deep.splits[0].attribute
+    assert shallow.n_leaves == 4
 
 
 def test_buckets_are_what_the_splits_part():
