@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import ParameterError, quoted
+from modicum.evaluation.guided import apt, guided_path
 from modicum.evaluation.search import SIZES
 from modicum.generalization import Generalization
 from modicum.minimizers import (
@@ -21,9 +22,9 @@ from modicum.minimizers import (
     PrivacyTree,
     Uniform,
 )
-from modicum.minimizers.merge_path import PathPoint
 
 DEFAULT = ("MergePath", "PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
+GUIDED = ("ModelGuided", "Apt")
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -38,6 +39,9 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Iterative": {"share": (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8), "buckets": (4,)},
     "FeatureSelection": {"keep": (2, 4, 8, 10, 20, "all"), "score": ("anova",)},
     "Uniform": {"buckets": (1, 2, 3, 4, 5)},
+    # Guided by boosted trees on raw records; Apt is papers/1's own search, its depth limited as in papers/0 §6.
+    "ModelGuided": {"points": (30,), "max_depth": (10,)},
+    "Apt": {"target": (0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 1.0), "max_depth": (10,)},
     "AdversarialTraining": {"privacy": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9), "buckets": (5,)},
     # The bound on the information is a sum over all attributes: most of the way is gone at small values.
     "MutualInformation": {"privacy": (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 0.9), "buckets": (5,)},
@@ -82,7 +86,7 @@ def jobs(minimizers: str | Iterable[str], grids: Mapping[str, Mapping[str, Seque
 
 def _names(minimizers: str | Iterable[str]) -> list[str]:
     if isinstance(minimizers, str):
-        known = {"default": DEFAULT, "all": (*DEFAULT, *NEURAL)} | {name: (name,) for name in GRIDS}
+        known = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)} | {name: (name,) for name in GRIDS}
         if minimizers in known:
             return list(known[minimizers])
         names: list[str] = [minimizers]
@@ -127,7 +131,8 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
 def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(most: int, fixed: dict[str, Any], X: Any, y: Any, context: Context) -> Made:
         found = MergePath(**fixed, random_state=context.seed, progress=False, **_shared(context)).fit_path(X, y)
-        return [({**fixed, "point": i}, found[i].generalization) for i in _apart(found, most)]
+        errors = [(point.error, point.adversary_error) for point in found]
+        return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, most)]
 
     own = {name: values for name, values in grid.items() if name != "points"}
     every = [dict(zip(own, values, strict=True)) for values in product(*own.values())]
@@ -138,9 +143,9 @@ def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     ]
 
 
-def _apart(path: Sequence[PathPoint], most: int) -> list[int]:
+def _apart(path: Sequence[tuple[float, float]], most: int) -> list[int]:
     """The points of a path that differ from the one before: where detail is finest, single merges change nothing."""
-    errors = np.array([(point.error, point.adversary_error) for point in path])
+    errors = np.array(path)
     way = (np.abs(np.diff(errors, axis=0)) / np.maximum(np.ptp(errors, axis=0), 1e-12)).sum(axis=1)
     places = np.append(0.0, np.cumsum(way)) * most
     first = np.unique(places.astype(int), return_index=True)[1]
@@ -198,6 +203,28 @@ def _uniform(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     return [Job("Uniform", f"Uniform-buckets={k}", partial(make, k)) for k in grid["buckets"]]
 
 
+def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    def make(depth: int, most: int, X: Any, y: Any, context: Context) -> Made:
+        found = guided_path(X, y, context.schema, context.weights, context.label_bins, depth, context.seed)
+        errors = [(1 - point.agreement, point.loss) for point in found]
+        fixed = {"max_depth": depth}
+        return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, most)]
+
+    return [
+        Job("ModelGuided", f"ModelGuided-max_depth={d}-points={most}", partial(make, d, most))
+        for d, most in product(grid["max_depth"], grid["points"])
+    ]
+
+
+def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    def make(depth: int, X: Any, y: Any, context: Context) -> Made:
+        found = apt(X, y, context.schema, context.weights, context.label_bins, depth, grid["target"], context.seed)
+        return [({"max_depth": depth, "target": t}, g) for t, g in zip(grid["target"], found, strict=True)]
+
+    name = _listed(grid["target"])
+    return [Job("Apt", f"Apt-max_depth={d}-target={name}", partial(make, d)) for d in grid["max_depth"]]
+
+
 def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     name = method.__name__
 
@@ -225,6 +252,8 @@ _BUILDERS: dict[str, Callable[[Mapping[str, Sequence[Any]]], list[Job]]] = {
     "Iterative": _iterative,
     "FeatureSelection": _feature_selection,
     "Uniform": _uniform,
+    "ModelGuided": _model_guided,
+    "Apt": _apt,
     "AdversarialTraining": partial(_neural, AdversarialTraining),
     "MutualInformation": partial(_neural, MutualInformation),
 }

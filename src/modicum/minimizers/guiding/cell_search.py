@@ -37,11 +37,22 @@ class Stands:
         asked = setting.tried.beside(people, setting.n_sample)
         return cls(tree, sizes, asked, len(people), asked.exact[: len(people)])
 
+    def matrix(self, kept: Sequence[int], which: Codes | slice = slice(None)) -> Matrix:
+        """Some of the records to choose on, where each one's cell stands for it but for the attributes kept."""
+        codes, exact = self.asked.codes[self.start :][which], self.asked.exact[self.start :][which]
+        matrix = self.numbers[self.tree.apply(codes)]
+        matrix[:, list(kept)] = exact[:, list(kept)]
+        return matrix
+
     def misses(self, kept: Sequence[int]) -> Floats:
-        """Of the records to choose on, where each one's cell stands for it but for the attributes that are kept."""
-        matrix = self.numbers[self.tree.apply(self.asked.codes[self.start :])]
-        matrix[:, list(kept)] = self.asked.exact[self.start :][:, list(kept)]
-        return self.asked.misses(matrix, np.arange(self.start, len(self.asked)))
+        """How far the model's word on those is from its word on the full records."""
+        return self.asked.misses(self.matrix(kept), np.arange(self.start, len(self.asked)))
+
+    def left(self, kept: Sequence[int], others: Sequence[int], missed: Codes) -> Floats:
+        """What the missed ones still miss as one more attribute is kept, each of the others in turn."""
+        matrices = [self.matrix([*kept, a], missed) for a in others]
+        found = self.asked.misses(np.concatenate(matrices), np.tile(self.start + missed, len(others)))
+        return found.reshape(len(others), -1).sum(axis=1)
 
 
 def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]:
@@ -65,17 +76,18 @@ def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]
 
 
 def released(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]:
-    """More attributes told in full until the target is reached: always the one that saves most for what it tells."""
-    kept = list(kept)
-    missed = float(stands.misses(kept).sum())
-    while missed > setting.allowed and not setting.stop.asked:
-        left = [a for a in setting.free if a not in kept]
-        if not left:
+    """More attributes told in full until the target is reached: always the one that saves most for what it tells.
+
+    What is saved is looked up among the records that are missed so far.
+    """
+    kept, misses = list(kept), stands.misses(kept)
+    while misses.sum() > setting.allowed and not setting.stop.asked:
+        others = [a for a in setting.free if a not in kept]
+        if not others:
             break
-        found = {a: float(stands.misses([*kept, a]).sum()) for a in left}
-        best = max(left, key=lambda a: (missed - found[a]) / max(1e-6, float(setting.losses.shares[a])))
-        kept.append(best)
-        missed = found[best]
+        saved = misses.sum() - stands.left(kept, others, np.flatnonzero(misses))
+        kept.append(others[int(np.argmax(saved / np.maximum(setting.losses.shares[others], 1e-6)))])
+        misses = stands.misses(kept)
     return sorted(kept)
 
 

@@ -1,0 +1,241 @@
+"""The minimizer of ai-privacy-toolkit 0.2.1 (Goldsteen et al. 2021) on Adult, in an environment of its own.
+
+    OMP_NUM_THREADS=1 python benchmarks/against_ai_privacy_toolkit.py
+
+A random forest is fitted to 10,000 records; each minimizer learns from n others and may change one prediction in
+twenty; 10,000 more are held out. Both see the same records and the same forest, fitted twice from the same seed; how
+often the two copies agree is in the figures. NCP is modicum's measure, from the ranges of each.
+
+The toolkit prunes level by level and so keeps more than it was asked for. modicum runs twice: with the same target, and
+asked to keep as much as the toolkit kept, so that NCP is compared at equal agreement.
+
+The toolkit needs numpy 1 and scikit-learn 1.3, so a second Python runs it (`benchmarks/peer/minimize.py`). Of what it
+imports, PyTorch is a stub: the minimizer never calls it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+from common import ROOT, seconds, write
+from sklearn.ensemble import RandomForestClassifier
+
+import modicum as md
+from modicum.datasets import load_adult
+from modicum.generalization.bins import AnyPartition, FullDetail, Intervals
+from modicum.generalization.build import intervals
+
+PEER = ROOT / "build" / "peer"
+SCRIPT = Path(__file__).parent / "peer" / "minimize.py"
+# Installed without their dependencies, which would bring PyTorch and more: this is all that the minimizer imports.
+PINS = (
+    "ai-privacy-toolkit==0.2.1",
+    "adversarial-robustness-toolbox==1.18.2",
+    "numpy==1.26.4",
+    "pandas==2.2.3",
+    "scikit-learn==1.3.2",
+    "scipy==1.11.4",
+    "joblib==1.3.2",
+    "threadpoolctl==3.5.0",
+    "python-dateutil==2.9.0.post0",
+    "pytz==2024.2",
+    "packaging==24.1",
+    "six==1.16.0",
+    "tqdm==4.66.5",
+)
+TORCH = '''"""Stands in for PyTorch, of which these names alone are looked up while ai-privacy-toolkit is imported."""
+
+
+class Tensor:
+    pass
+
+
+class nn:
+    class Module:
+        pass
+'''
+SIZES = (5_000, 10_000, 20_000)
+TARGET = 0.95
+ROWS = 10_000  # to fit the forest, and as many held out
+
+
+def peer_python() -> Path:
+    """The Python that has the toolkit; its environment is made once."""
+    python, made = PEER / "bin" / "python", PEER / "made.txt"
+    wanted = "\n".join([*PINS, TORCH])
+    if not made.exists() or made.read_text() != wanted:
+        print(f"making {PEER} with {', '.join(PINS)} and a stub for torch", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", PEER], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", *PINS], check=True)
+        site = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+        packages = Path(subprocess.run(site, capture_output=True, text=True, check=True).stdout.strip())
+        (packages / "torch.py").write_text(TORCH)
+        made.write_text(wanted)
+    return python
+
+
+def adult_ordinals(n_fit: int, seed: int) -> dict[str, np.ndarray]:
+    """Adult as numbers, in three disjoint parts: for the forest, for the minimizer, and held out.
+
+    Parameters
+    ----------
+    n_fit : int
+        Records for the minimizer, at most 28,842.
+    seed : int
+        Of the split and of the forest.
+
+    Returns
+    -------
+    dict
+        `model_X`, `model_y`, `fit_X`, `held_X`, `names` and `seed`.
+    """
+    data = load_adult()
+    X, y = ordinals(data.X, list(data.schema["education"].domain)), (data.y == ">50K").to_numpy(int)
+    if n_fit > len(X) - 2 * ROWS:
+        raise ValueError(f"n_fit must be at most {len(X) - 2 * ROWS}. Got {n_fit} instead.")
+    order = np.random.default_rng(seed).permutation(len(X))
+    model, fit, held, _ = np.split(order, np.cumsum([ROWS, n_fit, ROWS]))
+    values = X.to_numpy(float)
+    return {
+        "model_X": values[model],
+        "model_y": y[model],
+        "fit_X": values[fit],
+        "held_X": values[held],
+        "names": np.array(X.columns, dtype=str),
+        "seed": np.array(seed),
+    }
+
+
+def ordinals(X: pd.DataFrame, education: list[str]) -> pd.DataFrame:
+    """Numbers as they are, education from 1 to 16, other categories by sorted name with missing last."""
+    coded = {}
+    for name, values in X.items():
+        if name == "education":
+            coded["education-num"] = pd.Categorical(values, categories=education).codes + 1
+        else:
+            coded[name] = values if pd.api.types.is_numeric_dtype(values) else sorted_codes(values)
+    return pd.DataFrame(coded)
+
+
+def sorted_codes(values: pd.Series) -> np.ndarray:
+    known = sorted(values.dropna().unique())
+    codes = pd.Categorical(values, categories=known).codes
+    return np.where(codes < 0, len(known), codes)
+
+
+def run_peer(arrays: dict[str, np.ndarray]) -> dict:
+    """What `benchmarks/peer/minimize.py` finds, with what the toolkit printed under `log`.
+
+    Parameters
+    ----------
+    arrays : dict
+        As `adult_ordinals` gives them, and `target`: the share of predictions to keep.
+    """
+    with TemporaryDirectory() as folder:
+        source, destination = Path(folder) / "arrays.npz", Path(folder) / "found.json"
+        np.savez(source, **arrays)
+        command = [peer_python(), SCRIPT, source, destination]
+        quiet = os.environ | {"PYTHONWARNINGS": "ignore"}
+        log = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=quiet, check=True).stdout
+        return json.loads(destination.read_text()) | {"log": log.splitlines()}
+
+
+def ours(arrays: dict[str, np.ndarray], target: float) -> dict:
+    """What ModelGuided finds for the same forest and the same records, timed after one run that compiles."""
+    forest = RandomForestClassifier(n_estimators=50, max_leaf_nodes=64, random_state=int(arrays["seed"]))
+    forest.fit(arrays["model_X"], arrays["model_y"])
+    found: list[md.ModelGuided] = []
+
+    def fit() -> None:
+        found.append(md.ModelGuided(forest, target_agreement=target, progress=False).fit(arrays["fit_X"]))
+
+    taken, guided, held = seconds(fit, repeat=5), found[-1], arrays["held_X"]
+    predictions = forest.predict(held)
+    transformed = seconds(lambda: guided.feed(held), repeat=3)
+    in_cells = forest.predict(guided.cells_.transform(held, output="values"))
+    ranges = dict(zip(arrays["names"], (edges(p) for p in guided.generalization_.partitions), strict=True))
+    return {
+        "target": target,
+        "seconds": taken,
+        "transform_seconds": transformed,
+        "agreement": float((forest.predict(guided.feed(held)) == predictions).mean()),
+        "ncp": ncp_of(ranges, arrays),
+        "cells": guided.cells_.n_cells,
+        "cells_agreement": float((in_cells == predictions).mean()),
+        "cells_ncp": md.measures.ncp(guided.cells_, held).gcp,
+        "predictions": predictions.tolist(),
+    }
+
+
+def edges(partition: AnyPartition) -> list[float] | None:
+    """Where a partition splits; None where it does not generalize at all."""
+    if isinstance(partition, FullDetail):
+        return None
+    return partition.edges.tolist() if isinstance(partition, Intervals) else []
+
+
+def ncp_of(ranges: dict[str, list[float] | None], arrays: dict[str, np.ndarray]) -> float:
+    """modicum's NCP of ranges given by their split points, on the held-out records; None is full detail."""
+    whole = [md.Attribute(name=str(name), kind="number", storage="integer") for name in arrays["names"]]
+    schema = md.Schema(attributes=whole)
+    parts = [
+        FullDetail(attribute=a) if ranges[a.name] is None else intervals(a, sorted(set(ranges[a.name]))) for a in whole
+    ]
+    return md.measures.ncp(md.Generalization(schema, parts), pd.DataFrame(arrays["held_X"], columns=schema.names)).gcp
+
+
+def peer_ranges(found: dict, names: np.ndarray) -> dict[str, list[float] | None]:
+    """The toolkit's ranges: split points of each feature, the untouched ones as they are."""
+    ranges, untouched = found["generalizations"]["ranges"], found["generalizations"]["untouched"]
+    return {str(name): None if name in untouched else ranges.get(str(name), []) for name in names}
+
+
+def compared(n: int) -> dict:
+    """Both on n records."""
+    arrays = adult_ordinals(n, seed=0) | {"target": np.array(TARGET)}
+    peer = run_peer(arrays)
+    peer["ncp"] = ncp_of(peer_ranges(peer, arrays["names"]), arrays)
+    same, matched = ours(arrays, TARGET), ours(arrays, peer["agreement"])
+    forests = float((np.array(same.pop("predictions")) == np.array(peer["predictions"])).mean())
+    del matched["predictions"]
+    return {
+        "rows": n,
+        "toolkit": {k: peer[k] for k in ("seconds", "transform_seconds", "agreement", "ncp", "cells")},
+        "same_target": same,
+        "as_much_kept": matched,
+        "times_faster": peer["seconds"] / max(same["seconds"], matched["seconds"]),
+        "forests_agree": forests,
+        "versions": peer["versions"],
+    }
+
+
+def main() -> None:
+    figures = []
+    print("     n                      fit, seconds  agreement    NCP")
+    for n in SIZES:
+        found = compared(n)
+        figures.append(found)
+        toolkit, matched = found["toolkit"], found["as_much_kept"]
+        for name in ("toolkit", "same_target", "as_much_kept"):
+            own = found[name]
+            print(f"{n:6,}  {name:18}  {own['seconds']:12.2f}  {own['agreement']:9.4f}  {own['ncp']:5.3f}", flush=True)
+        better = matched["agreement"] >= toolkit["agreement"] and matched["ncp"] > toolkit["ncp"]
+        print(
+            f"{'':8}{found['times_faster']:.0f} times faster (target 50: {verdict(found['times_faster'] >= 50)}); ",
+            end="",
+        )
+        print(f"no less agreement and more NCP: {verdict(better)}", flush=True)
+    write("against_ai_privacy_toolkit", {"target": TARGET, "runs": figures})
+
+
+def verdict(reached: bool) -> str:
+    return "ok" if reached else "MISSED"
+
+
+if __name__ == "__main__":
+    main()
