@@ -18,19 +18,34 @@ from modicum.table.roles import unit_codes
 
 FOLDER = ROOT / "build" / "studies"
 SEEDS = 5
+ONLY = [name for argument in sys.argv if argument.startswith("--only=") for name in argument[7:].split(",")]
 
 
 def run_sections(name: str, sections: Mapping[str, Callable[[], dict]]) -> None:
-    """The sections named on the command line, or all; each is written as it is finished, with its commit."""
+    """The sections named on the command line, or all; each is written as it is finished, with its commit.
+
+    With --only=NAME,NAME those minimizers alone are run, and their rows join what was found before of the others.
+    """
     path = RESULTS / f"{name}.json"
     asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    found = json.loads(path.read_text())["figures"] if asked and path.exists() else {}
+    found = json.loads(path.read_text())["figures"] if (asked or ONLY) and path.exists() else {}
     for section in asked or sections:
         here = machine()
         where = {key: here[key] for key in ("commit", "cpu", "cores")}
         # Seconds of a resumed section are those of its last run alone.
-        found[section] = sections[section]() | {"machine": where, "resumed": "--resume" in sys.argv}
+        new = sections[section]() | {"machine": where, "resumed": "--resume" in sys.argv}
+        found[section] = _joined(found[section], new) if ONLY else new
         write(name, found)
+
+
+def _joined(old: dict, new: dict) -> dict:
+    """A section with the rows of some minimizers measured again, or for the first time, at another commit."""
+    if old["limits"] != new["limits"]:
+        raise SystemExit("The splits are not those of before, so that rows cannot stand side by side.")
+    for figures in new["minimizers"].values():
+        figures["machine"] = new["machine"]
+    minimizers = {**old["minimizers"], **new["minimizers"]}
+    return {**old, "minimizers": minimizers, "pat": _word_on_pat(minimizers)}
 
 
 def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study:
@@ -54,8 +69,10 @@ def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, 
     start = time.perf_counter()
     of = len(data.X)
     data = data if rows is None else _some(data, rows)
-    every = study_of(name, data, minimizers=minimizers or "all", seeds=1, fronts_of="each")
-    whole = study_of(name, data, minimizers=minimizers or "default", seeds=seeds, fronts_of="each", again=True)
+    every = study_of(name, data, minimizers=ONLY or minimizers or "all", seeds=1, fronts_of="each")
+    whole = every
+    if not ONLY:
+        whole = study_of(name, data, minimizers=minimizers or "default", seeds=seeds, fronts_of="each", again=True)
     found = {
         "rows": len(data.X),
         "of_rows": of,
@@ -67,7 +84,7 @@ def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, 
         "seconds": time.perf_counter() - start,
         "skipped": every.skipped,
     }
-    found["pat"] = _word_on_pat(found["minimizers"])
+    found["pat"] = "" if ONLY else _word_on_pat(found["minimizers"])
     _show(name, found)
     return found
 

@@ -1,21 +1,25 @@
-"""Takes the pictures: the report that `modicum demo` writes, the front of a study of the same data, a path's buckets.
+"""Takes the pictures: the report of `modicum demo`, the front of a study, a path's buckets, benchmarks' curves.
 
-python docs/picture.py [report|study|merge]
+python docs/picture.py [report|study|merge|guided|speed]
 """
 
+import json
 import math
 import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import modicum as md
 from modicum.cli import demo
 from modicum.reporting.study_charts import colour, front_chart
-from modicum.reporting.svg import DARK, NAMES, RIGHT, ROW, SOFT, WIDTH, bar, line, row_name, svg, text
+from modicum.reporting.svg import DARK, NAMES, RIGHT, ROW, SOFT, WIDTH, bar, circle, line, row_name, svg, text
 
 HERE = Path(__file__).parent
+RESULTS = HERE.parent / "benchmarks" / "results"
 PAGE = """<!DOCTYPE html><meta charset="utf-8"><style>
 body {{ margin: 12px 16px; font: 15px system-ui, "DejaVu Sans", sans-serif; color: #1f2933; width: 880px; }}
 svg {{ font: 13px system-ui, "DejaVu Sans", sans-serif; width: 880px; }}
@@ -86,6 +90,71 @@ def merge(folder: Path) -> None:
     shot(page, "merge-path", f"920,{bottom + 110}")
 
 
+def guided(folder: Path) -> None:
+    """Agreement against NCP for every dataset and model of benchmarks/reproduce_apt.py (papers/1 Figures 2 and 3)."""
+    figures = json.loads((RESULTS / "reproduce_apt.json").read_text())["figures"]
+    titles = {"adult": "Adult", "nursery": "Nursery", "gss": "GSS", "loan": "Loan"}
+    models = list(figures["adult"]["models"])
+    parts: list[Any] = []
+    for i, model in enumerate(models):
+        parts += [line(60 + i * 170, 16, 90 + i * 170, 16, colour(i), 3), text(98 + i * 170, 21, model)]
+    parts += [text(60 + 3 * 170, 21, "● chosen for 0.98"), text(60 + 4 * 170, 21, "○ the paper's search")]
+    for k, (name, title) in enumerate(titles.items()):
+        parts += _panel(figures[name], title, 60 + (k % 2) * 430, 60 + (k // 2) * 300)
+    page = folder / "guided.html"
+    drawn = svg(parts, 660, "Agreement with the model against information loss, for four datasets and three models")
+    page.write_text(PAGE.format(legend="", chart=drawn), encoding="utf-8")
+    shot(page, "model-guided", "920,720")
+
+
+def _panel(figures: dict, title: str, left: float, top: float) -> list[Any]:
+    width, height, lowest = 370, 220, min(own["null_agreement"] for own in figures["models"].values())
+    floor = math.floor(lowest * 10) / 10
+
+    def at(ncp: float, agreement: float) -> tuple[float, float]:
+        return left + ncp * width, top + (1 - (agreement - floor) / (1 - floor)) * height
+
+    parts: list[Any] = [text(left, top - 12, title)]
+    for step in range(5):
+        x, y = left + step * width / 4, top + step * height / 4
+        parts += [line(x, top, x, top + height, "#e5e9ee", 1), line(left, y, left + width, y, "#e5e9ee", 1)]
+        parts.append(text(x, top + height + 18, f"{step / 4:g}", SOFT, "middle"))
+        parts.append(text(left - 6, y + 4, f"{1 - step * (1 - floor) / 4:.0%}", SOFT, "end"))
+    parts.append(text(left + width / 2, top + height + 36, "NCP", SOFT, "middle"))
+    for i, own in enumerate(figures["models"].values()):
+        points = [at(ncp, agreement) for ncp, agreement in own["curve"]]
+        parts += [line(*a, *b, colour(i), 2) for a, b in pairwise(points)]
+        best, paper = (own["0.98"][search]["global"] for search in ("best", "paper"))
+        parts.append(circle(*at(best["ncp"], best["agreement"]), 6, colour(i)))
+        there = at(paper["ncp"], paper["agreement"])
+        parts += [circle(*there, 6, colour(i)), circle(*there, 4, "#ffffff")]
+    return parts
+
+
+def speed(folder: Path) -> None:
+    """Time against rows of benchmarks/guided_speed.py, both by their logarithms."""
+    runs = json.loads((RESULTS / "guided_speed.json").read_text())["figures"]["runs"]
+    left, top, width, height = 90, 30, 700, 260
+
+    def at(rows: float, seconds: float) -> tuple[float, float]:
+        return left + math.log10(rows / 5_000) / math.log10(200) * width, top + (1 - math.log10(seconds) / 2) * height
+
+    parts: list[Any] = []
+    for seconds in (1, 10, 100):
+        y = at(5_000, seconds)[1]
+        parts += [line(left, y, left + width, y, "#e5e9ee", 1), text(left - 8, y + 4, f"{seconds} s", SOFT, "end")]
+    for i, key in enumerate(("seconds", "model_seconds")):
+        points = [at(int(rows), run[key]) for rows, run in runs.items()]
+        parts += [line(*a, *b, colour(i), 2) for a, b in pairwise(points)]
+        parts += [circle(*point, 5, colour(i)) for point in points]
+        parts.append(text(points[-1][0] + 10, points[-1][1] + 4, ("fit", "the model")[i], colour(i)))
+    for rows in runs:
+        parts.append(text(at(int(rows), 1)[0], top + height + 20, f"{int(rows):,}", SOFT, "middle"))
+    page = folder / "speed.html"
+    page.write_text(PAGE.format(legend="", chart=svg(parts, top + height + 34, "Seconds by rows")), encoding="utf-8")
+    shot(page, "model-guided-speed", "920,400")
+
+
 def _shade(left: int) -> str:
     """White where nothing is collected, darker the more buckets are left."""
     if left <= 1:
@@ -102,5 +171,6 @@ def _key(x: float) -> list:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        for name in sys.argv[1:] or ["report", "study", "merge"]:
-            {"report": report, "study": study, "merge": merge}[name](Path(temporary))
+        pictures = {"report": report, "study": study, "merge": merge, "guided": guided, "speed": speed}
+        for name in sys.argv[1:] or pictures:
+            pictures[name](Path(temporary))

@@ -13,6 +13,7 @@ _HOME = {
     "Schema": "modicum.table.schema",
     "Generalization": "modicum.generalization",
     "CellPartition": "modicum.generalization",
+    "Questionnaire": "modicum.generalization",
     "load": "modicum.generalization",
     "PrivacyTree": "modicum.minimizers",
     "MergePath": "modicum.minimizers",
@@ -41,6 +42,7 @@ __all__ = [
     "ModelGuided",
     "MutualInformation",
     "PrivacyTree",
+    "Questionnaire",
     "Schema",
     "Uniform",
     "attacks",
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from modicum.evaluation import utility as utility
     from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization
+    from modicum.generalization import Questionnaire as Questionnaire
     from modicum.generalization import load as load
     from modicum.measures import certify as certify
     from modicum.minimizers import AdversarialTraining as AdversarialTraining

@@ -145,6 +145,8 @@ def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 
 def _apart(path: Sequence[tuple[float, float]], most: int) -> list[int]:
     """The points of a path that differ from the one before: where detail is finest, single merges change nothing."""
+    if not path:
+        return []
     errors = np.array(path)
     way = (np.abs(np.diff(errors, axis=0)) / np.maximum(np.ptp(errors, axis=0), 1e-12)).sum(axis=1)
     places = np.append(0.0, np.cumsum(way)) * most
@@ -207,8 +209,7 @@ def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(depth: int, most: int, X: Any, y: Any, context: Context) -> Made:
         found = guided_path(X, y, context.schema, context.weights, context.label_bins, depth, context.seed)
         errors = [(1 - point.agreement, point.loss) for point in found]
-        fixed = {"max_depth": depth}
-        return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, most)]
+        return [({"max_depth": depth, "point": i}, found[i].generalization) for i in _apart(errors, most)]
 
     return [
         Job("ModelGuided", f"ModelGuided-max_depth={d}-points={most}", partial(make, d, most))
@@ -219,7 +220,7 @@ def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(depth: int, X: Any, y: Any, context: Context) -> Made:
         found = apt(X, y, context.schema, context.weights, context.label_bins, depth, grid["target"], context.seed)
-        return [({"max_depth": depth, "target": t}, g) for t, g in zip(grid["target"], found, strict=True)]
+        return [({"max_depth": depth, "target": t}, g) for t, g in found.items()]
 
     name = _listed(grid["target"])
     return [Job("Apt", f"Apt-max_depth={d}-target={name}", partial(make, d)) for d in grid["max_depth"]]

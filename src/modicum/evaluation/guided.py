@@ -14,6 +14,8 @@ from modicum.minimizers.model_guided import GuidedPoint
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
 
+_FINEST = 0.99  # where the path begins to be searched; above it there is little between a tree and full detail
+
 
 class _Trees:
     """Boosted trees as a function of frames: the class that they hold most likely."""
@@ -39,7 +41,7 @@ def guided_path(
     max_depth: int,
     seed: int,
 ) -> list[GuidedPoint]:
-    """The whole path of the better search, from full detail to nothing; one point where the model knows one answer."""
+    """The whole path of the better search, from full detail to nothing; none where the model knows one answer alone."""
     model = _Trees(X, y, schema, label_bins, seed)
     if len(np.unique(model(X))) < 2:
         return []
@@ -64,12 +66,12 @@ def apt(
     max_depth: int,
     targets: Sequence[float],
     seed: int,
-) -> list[Generalization]:
-    """The paper's search, once for each target."""
+) -> dict[float, Generalization]:
+    """The paper's search, once for each target; none where the model knows one answer alone."""
     model = _Trees(X, y, schema, label_bins, seed)
     if len(np.unique(model(X))) < 2:
-        return []
-    found = []
+        return {}
+    found = {}
     for target in targets:
         guided = ModelGuided(
             model,
@@ -81,5 +83,5 @@ def apt(
             random_state=seed,
             progress=False,
         )
-        found.append(guided.fit(X).generalization_)
+        found[target] = guided.fit(X).generalization_
     return found

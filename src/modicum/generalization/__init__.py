@@ -4,5 +4,6 @@ from modicum.generalization.artifact import Artifact
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.loading import load
+from modicum.generalization.questionnaire import Questionnaire
 
-__all__ = ["Artifact", "CellPartition", "Generalization", "load"]
+__all__ = ["Artifact", "CellPartition", "Generalization", "Questionnaire", "load"]

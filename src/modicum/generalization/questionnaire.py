@@ -1,0 +1,311 @@
+"""Questions in any order, each no finer than it must be after the answers before it (papers/1 §3.2, third option).
+
+Two codes of an attribute are *equivalent* when every way to complete the answers leads to the same result with either
+of them. A question's choices are the classes of equivalent codes; an attribute with one class only is not asked.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from modicum.errors import ParameterError
+from modicum.generalization.bins import MISSING, AnyPartition, Groups, Scalar
+from modicum.generalization.cells import CellPartition, told_label
+from modicum.generalization.equivalence import Equivalence
+from modicum.generalization.labels import unique
+from modicum.table.frames import numbers
+from modicum.table.values import Codes, Mask, iso
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer to a question: its words, and the codes (buckets of `cells.detail`) that it stands for."""
+
+    label: str
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """An attribute that is still asked; without choices where its exact value is asked for."""
+
+    name: str
+    choices: tuple[Choice, ...] | None
+
+
+@dataclass(frozen=True)
+class QuestionnaireState:
+    """Where a questionnaire stands.
+
+    Attributes
+    ----------
+    questions : what may still be asked, in the artifact's order; nothing once it is decided
+    decided : whether all is told that the prediction needs
+    prediction : what the model says; None before it is decided, and where the model must see exact values
+    values : where the model must see exact values and all is told: the record to give it
+    told : attribute → what was answered, in words
+    cells : the cells that are still possible
+    """
+
+    questions: tuple[Question, ...]
+    decided: bool
+    prediction: bool | int | float | str | None
+    values: dict[str, Scalar] | None
+    told: dict[str, str]
+    cells: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+class Questionnaire:
+    """A form that asks for less with every answer, and stops when the prediction is fixed (papers/1 §3.2).
+
+    A person answers in any order, so that what they would rather not say becomes coarser or is never asked. There is
+    no hidden state: `state` is a function of the answers alone, whatever their order. After choices that were offered,
+    what is still asked depends on the record only, not on how the answers were ordered.
+
+    Equivalence is exact, whichever way the tree puts its questions. It is decided by fingerprints (see `Equivalence`),
+    which take two codes for equivalent that are not with a chance below 1 in 10¹⁵.
+
+    Attributes that the cells keep besides (`cells.kept`) are always asked: for their exact values, or for their buckets
+    where they are kept in some.
+
+    Parameters
+    ----------
+    cells : CellPartition
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "hours-per-week", "capital-gain"]][:3000]
+    >>> rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
+    >>> form = md.Questionnaire(md.ModelGuided(rule, random_state=0).fit(X).cells_)
+    >>> [question.name for question in form.state().questions]
+    ['age', 'hours-per-week', 'capital-gain']
+    >>> much = form.state().questions[2].choices[-1]
+    >>> form.state({"capital-gain": much}).prediction
+    True
+    """
+
+    def __init__(self, cells: CellPartition) -> None:
+        if not isinstance(cells, CellPartition):
+            raise ParameterError(f"A questionnaire is made of cells. Got {type(cells).__name__} instead.")
+        self.cells = cells
+        if cells.kept or any(cell.prediction is None for cell in cells.tree.cells):
+            cells.to_dict()  # refuses where a cell's values, which a state would show, are an actual person's
+
+    @cached_property
+    def equivalence(self) -> Equivalence:
+        """Which codes lead to the same; attributes by their place in `cells.names`."""
+        tree, sizes = self.cells.tree, self.cells.detail.sizes
+        boxes = {a: np.ones((len(tree.cells), sizes[a]), dtype=bool) for a in tree.asked}
+        for i, box in enumerate(tree.boxes):
+            for a, mask in box.items():
+                boxes[a][i] = mask
+        known: dict[Any, int] = {}
+        results = [known.setdefault(self._result(i), len(known)) for i in range(len(tree.cells))]
+        return Equivalence.of(boxes, np.array(results, dtype=np.int64))
+
+    def _result(self, cell: int) -> tuple[Any, ...]:
+        """What a cell gives: its prediction; itself where the model must see values, which differ between cells."""
+        prediction = self.cells.tree.cells[cell].prediction
+        return (cell,) if prediction is None or self.cells.kept else (type(prediction), prediction)
+
+    def state(self, answers: Mapping[str, Any] | None = None) -> QuestionnaireState:
+        """What is still asked after some answers, and the prediction once it is fixed.
+
+        Parameters
+        ----------
+        answers : attribute → answer
+            A `Choice` or its codes; for a kept attribute its value. Any other non-empty set of codes is taken at its
+            word: after one that is coarser than the choices the attribute is asked again, in what it leaves open.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X = md.datasets.load_adult().X[["age", "capital-gain"]][:3000]
+        >>> cells = md.ModelGuided(lambda X: X["capital-gain"] < 5000, random_state=0).fit(X).cells_
+        >>> state = md.Questionnaire(cells).state()
+        >>> [(question.name, len(question.choices)) for question in state.questions]
+        [('capital-gain', 2)]
+        """
+        given = {} if answers is None else answers
+        self._check_names(given)
+        open_ = {a: np.ones(self.cells.detail.sizes[a], dtype=bool) for a in self.cells.tree.asked}
+        told: dict[str, str] = {}
+        exact: dict[str, Scalar] = {}
+        for a, name in enumerate(self.cells.names):
+            if name not in given:
+                continue
+            if name in self.cells.kept:
+                exact[name], told[name], answer = self._kept(name, given[name])
+            else:
+                answer = self._answer(name, given[name])
+                told[name] = choice_label(self.cells.detail[name], sorted(answer))
+            if a in open_:
+                open_[a][:] = np.isin(np.arange(len(open_[a])), list(answer))
+        return self._state(open_, told, exact)
+
+    def _state(self, open_: dict[int, Mask], told: dict[str, str], exact: dict[str, Scalar]) -> QuestionnaireState:
+        boxes = {a: box & open_[a] for a, box in self.equivalence.boxes.items()}
+        reached = np.ones(self.cells.n_cells, dtype=bool)
+        for box in boxes.values():
+            reached &= box.any(axis=1)
+        classes = self.equivalence.classes(boxes)
+        questions = []
+        for a, name in enumerate(self.cells.names):
+            if name in self.cells.kept:
+                questions += [] if name in exact else [Question(name, self._kept_choices(name))]
+            elif a in boxes:
+                choices = self._choices(name, classes[a][0], np.flatnonzero(open_[a]))
+                questions += [Question(name, choices)] if len(choices) > 1 else []
+        cells = tuple(np.flatnonzero(reached).tolist())
+        if questions:
+            return QuestionnaireState(tuple(questions), False, None, None, told, cells)
+        one = self.cells.tree.cells[cells[0]]
+        prediction = None if self.cells.kept else one.prediction
+        values = dict(zip(self.cells.names, one.values, strict=True)) | exact if prediction is None else None
+        return QuestionnaireState((), True, prediction, values, told, cells)
+
+    def _choices(self, name: str, classes: Codes, codes: Codes) -> tuple[Choice, ...]:
+        found = [tuple(codes[classes[codes] == first].tolist()) for first in np.unique(classes[codes])]
+        labels = unique([choice_label(self.cells.detail[name], each) for each in found])
+        return tuple(Choice(label, each) for label, each in zip(labels, found, strict=True))
+
+    # Answers
+
+    def answer_of(self, state: QuestionnaireState, name: str, record: Any) -> Any:
+        """What a record answers to one of the questions: the choice that holds it, or the value of a kept attribute.
+
+        The record maps attributes to values, or is a row of codes as `cells.detail.codes` gives them.
+        """
+        question = next((question for question in state.questions if question.name == name), None)
+        if question is None:
+            raise ParameterError(f"There is no question about {name!r} any more.")
+        if isinstance(record, Mapping):
+            if name not in record:
+                raise ParameterError(f"The record says nothing about {name!r}.")
+            if question.choices is None:
+                return record[name]
+            code = int(self._asked(name).encode(_series(name, record[name]))[0])
+        elif name in self.cells.kept:
+            raise ParameterError(f"The attribute {name!r} is asked for its own value, which a row of codes lacks.")
+        else:
+            code = int(record[self.cells.names.index(name)])
+        found = [choice for choice in question.choices or () if code in choice.codes]
+        if not found:
+            raise ParameterError(f"The record contradicts what has been answered about {name!r}.")
+        return found[0]
+
+    def answers_of(self, record: Any, order: Sequence[str] | None = None) -> dict[str, Any]:
+        """All that a record answers when questions come in an order (the artifact's by default) until it is decided.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X = md.datasets.load_adult().X[["age", "capital-gain"]][:3000]
+        >>> cells = md.ModelGuided(lambda X: X["capital-gain"] < 5000, random_state=0).fit(X).cells_
+        >>> form = md.Questionnaire(cells)
+        >>> answers = form.answers_of({"age": 30, "capital-gain": 7000})
+        >>> list(answers), form.state(answers).prediction
+        (['capital-gain'], False)
+        """
+        first = [name for name in order or () if name in self.cells.names]
+        answers: dict[str, Any] = {}
+        state = self.state(answers)
+        for name in dict.fromkeys([*first, *self.cells.names]):
+            if any(question.name == name for question in state.questions):
+                answer = self.answer_of(state, name, record)
+                answers[name] = answer.codes if isinstance(answer, Choice) else answer
+                state = self.state(answers)
+        return answers
+
+    def _check_names(self, answers: Mapping[str, Any]) -> None:
+        if not isinstance(answers, Mapping):
+            raise ParameterError(f"Answers must be given by attribute. Got {type(answers).__name__} instead.")
+        for name in answers:
+            if name not in self.cells.names:
+                raise ParameterError(f"There is an answer about {name!r}, which the cells do not have.")
+            if name not in self.cells.needed:
+                raise ParameterError(f"Nothing is asked about {name!r}, so that no answer about it is taken.")
+
+    def _answer(self, name: str, answer: Any) -> set[int]:
+        codes = answer.codes if isinstance(answer, Choice) else answer
+        found = codes.tolist() if isinstance(codes, np.ndarray) else codes
+        size = len(self._asked(name).labels)
+        listed = isinstance(found, list | tuple | set | frozenset) and len(found) > 0
+        if not listed or any(
+            isinstance(code, bool) or not isinstance(code, int | np.integer) or not 0 <= code < size for code in found
+        ):
+            raise ParameterError(
+                f"The answer about {name!r} must be one of its choices, or a list of at least one of its codes, whole "
+                f"numbers from 0 to {size - 1}."
+            )
+        return {int(code) for code in found}
+
+    def _asked(self, name: str) -> AnyPartition:
+        """The buckets that choices of an attribute are made of."""
+        return self.cells.told(name)[0]
+
+    def _kept_choices(self, name: str) -> tuple[Choice, ...] | None:
+        """A kept attribute's buckets; None where it is kept in full detail, for its exact value."""
+        partition = self._asked(name)
+        if partition.action == "kept":
+            return None
+        return tuple(Choice(label, (code,)) for code, label in enumerate(partition.labels))
+
+    def _kept(self, name: str, value: Any) -> tuple[Scalar, str, set[int]]:
+        """A kept attribute's value as the model is given it, in words, and its bucket in the tree."""
+        partition = self._asked(name)
+        if self._kept_choices(name) is not None:
+            codes = self._answer(name, value)
+            if len(codes) > 1:
+                raise ParameterError(f"The answer about {name!r} must be one of its choices alone.")
+            own = codes.pop()
+            return partition.representatives[own], partition.labels[own], {0}
+        if isinstance(value, Choice) or not pd.api.types.is_scalar(value):
+            raise ParameterError(f"The answer about {name!r} must be its value, one alone.")
+        series = _series(name, value)
+        own = int(partition.encode(series)[0])  # refuses what it must
+        code = {int(self.cells.detail[name].encode(series)[0])}
+        if isinstance(partition, Groups):
+            return partition.representatives[own], partition.labels[own], code
+        number = float(numbers(series, partition.attribute)[0])
+        if math.isnan(number):
+            return None, MISSING, code
+        plain = iso(number) if partition.attribute.kind == "date" else int(number) if number.is_integer() else number
+        return plain, str(plain), code
+
+
+def choice_label(partition: AnyPartition, codes: Sequence[int]) -> str:
+    """The name of several codes together, ranges that are no neighbours joined by `or`.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.questionnaire import choice_label
+    >>> g = md.Uniform(buckets=4).fit(pd.DataFrame({"age": [20, 40, 60, 80]})).generalization_
+    >>> choice_label(g["age"], [0, 1]), choice_label(g["age"], [0, 2, 3])
+    ('≤ 50', '≤ 30 or ≥ 51')
+    """
+    if len(codes) == 1:
+        return partition.labels[codes[0]]
+    if not partition.attribute.has_order or len(codes) == len(partition.labels):
+        return told_label(partition, codes)
+    own = np.array([code for code in codes if code < partition.n_buckets], dtype=np.int64)
+    runs = [run.tolist() for run in np.split(own, np.flatnonzero(np.diff(own) > 1) + 1) if len(run)]
+    words = [partition.labels[run[0]] if len(run) == 1 else told_label(partition, run) for run in runs]
+    return " or ".join([*words, *(partition.labels[code] for code in codes if code >= partition.n_buckets)])
+
+
+def _series(name: str, value: Any) -> nw.Series[Any]:
+    """One value as a column, whatever its type."""
+    return nw.from_native(pd.Series([value], dtype=object, name=name), series_only=True)
