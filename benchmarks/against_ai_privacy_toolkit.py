@@ -7,7 +7,7 @@ twenty; 10,000 more are held out. Both see the same records and the same forest,
 often the two copies agree is in the figures. NCP is modicum's measure, from the ranges of each.
 
 The toolkit prunes level by level and so keeps more than it was asked for. modicum runs twice: with the same target, and
-asked to keep as much as the toolkit kept, so that NCP is compared at equal agreement.
+asked to keep what the toolkit kept and half a percentage point more, so that NCP is compared at no less agreement.
 
 The toolkit needs numpy 1 and scikit-learn 1.3, so a second Python runs it (`benchmarks/peer/minimize.py`). Of what it
 imports, PyTorch is a stub: the minimizer never calls it.
@@ -60,7 +60,7 @@ class nn:
         pass
 '''
 SIZES = (5_000, 10_000, 20_000)
-TARGET = 0.95
+TARGET, MORE = 0.95, 0.005
 ROWS = 10_000  # to fit the forest, and as many held out
 
 
@@ -200,7 +200,7 @@ def compared(n: int) -> dict:
     arrays = adult_ordinals(n, seed=0) | {"target": np.array(TARGET)}
     peer = run_peer(arrays)
     peer["ncp"] = ncp_of(peer_ranges(peer, arrays["names"]), arrays)
-    same, matched = ours(arrays, TARGET), ours(arrays, peer["agreement"])
+    same, matched = ours(arrays, TARGET), ours(arrays, peer["agreement"] + MORE)
     forests = float((np.array(same.pop("predictions")) == np.array(peer["predictions"])).mean())
     del matched["predictions"]
     return {

@@ -197,8 +197,7 @@ def table_2() -> dict:
 def table(figures: dict[str, dict]) -> str:
     """What each search finds, as Markdown, for docs/model-guided.md."""
     lines = [
-        "| data | model (accuracy) | target | buckets: NCP (agreement) | cells: NCP (agreement) | the paper's search: NCP "
-        "(agreement) | seconds |",
+        "| data | model (accuracy) | target | buckets: NCP (agreement) | cells | paper's search, buckets | seconds |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in LOADERS:
