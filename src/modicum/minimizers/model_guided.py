@@ -20,7 +20,7 @@ from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.minimizers.base import Minimizer, check_number, obeying
 from modicum.minimizers.guiding.asking import Model
 from modicum.minimizers.guiding.best import best
-from modicum.minimizers.guiding.cell_search import artifact, searched
+from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
 from modicum.minimizers.guiding.clusters import groups_of
 from modicum.minimizers.guiding.grouping import Groupings, exactly, partition_of
 from modicum.minimizers.guiding.homogeneous import homogeneous_tree
@@ -42,7 +42,7 @@ from modicum.table.splits import Split, split_rows
 from modicum.table.values import Codes, Floats
 
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
-_SAMPLE, _MOST_CHOOSE = 2_000, 20_000  # records that steps are tried on, and chosen on, at most
+_SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on, and chosen on, at most
 _FEWEST = 8
 
 
@@ -266,8 +266,10 @@ class ModelGuided(Minimizer):
         self._check_reached(found, setting)
         reported = attributes[parts.test.tolist()]
         units = person_codes(schema, frame[parts.test.tolist()])
-        self.held_out_ = self._measured(self.generalization_, model, outcomes, reported, parts.test, units)
-        self.cells_held_out_ = self._measured(self.cells_, model, outcomes, reported, parts.test, units)
+        raw = int(group_rows(np.column_stack(DistinctColumns.of(reported, setting.coder.schema).places)).max()) + 1
+        figures = (model, outcomes, reported, parts.test, units, raw)
+        self.held_out_ = self._measured(self.generalization_, *figures)
+        self.cells_held_out_ = self._measured(self.cells_, *figures)
         return self
 
     def feed(self, X: Any) -> Any:
@@ -394,16 +396,14 @@ class ModelGuided(Minimizer):
             return self._searched_as_paper(setting)
         found = list(watched(best(setting), "Merging buckets", progress=self.progress))[-1]
         self.path_ = [GuidedPoint(agreement, loss, g, setting.coder) for g, agreement, loss in found.path]
-        self.generalization_ = self.path_[found.chosen].generalization
+        chosen = self.path_[found.chosen]
+        self.generalization_ = chosen.generalization
         stands, kept = searched(setting, self.representatives)
-        self.cells_ = self._hiding_more(artifact(stands, kept, setting, self.representatives), setting)
-        return self.path_[found.chosen].agreement
-
-    def _hiding_more(self, cells: CellPartition, setting: Setting) -> CellPartition:
-        """The cells; or one alone with the buckets of `generalization_`, where they hide more by themselves."""
-        records = setting.tried.everyone[setting.tried.rows[setting.n_sample :].tolist()].to_native()
-        losses = [ncp(g, records, weights=self.weights).gcp for g in (cells, self.generalization_)]
-        return cells if losses[0] >= losses[1] else one_cell(self.generalization_, cells.representatives)
+        if hidden(stands, kept, setting) >= chosen.loss:
+            self.cells_ = artifact(stands, kept, setting, self.representatives)
+        else:
+            self.cells_ = one_cell(self.generalization_, self.representatives)
+        return chosen.agreement
 
     def _searched_as_paper(self, setting: Setting) -> float:
         steps = paper(setting, self.representatives)
@@ -432,18 +432,18 @@ class ModelGuided(Minimizer):
         attributes: nw.DataFrame[Any],
         rows: Codes,
         units: Codes | None,
+        raw_distinct: int,
     ) -> HeldOut:
         """What the artifact does on records held out, through its own `transform`."""
         native = attributes.to_native()
         misses = outcomes.misses(model(self._view.fed(g.transform(native, output="values"))), rows)
         distinct = int(group_rows(g.codes(native)).max()) + 1
-        raw = int(group_rows(np.column_stack(DistinctColumns.of(native, g.schema).places)).max()) + 1
         return HeldOut(
             agreement=1.0 - float(misses.mean()),
             interval=_interval(misses, units),
             loss=ncp(g, native, weights=self.weights),
             distinct=distinct,
-            raw_distinct=raw,
+            raw_distinct=raw_distinct,
             records=len(rows),
         )
 

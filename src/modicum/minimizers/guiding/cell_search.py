@@ -91,6 +91,19 @@ def released(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]
     return sorted(kept)
 
 
+def hidden(stands: Stands, kept: Sequence[int], setting: Setting) -> float:
+    """The information loss of all records in these cells, as the losses count it."""
+    losses, tree = setting.losses, stands.tree
+    found = 0.0
+    for node, leaf in tree.leaf_numbers().items():
+        reached = {tree.layout.splits[a]: np.flatnonzero(codes) for a, codes in tree.reaching(node).items()}
+        told = [
+            0.0 if a in kept else losses.of(a, reached[a]) if a in reached else 1.0 for a in range(len(losses.shares))
+        ]
+        found += float(stands.sizes[leaf] * (losses.shares @ told))
+    return found / float(stands.sizes.sum())
+
+
 def artifact(stands: Stands, kept: Sequence[int], setting: Setting, representatives: str) -> CellPartition:
     """The cells, with what the model says of each."""
     asked, outcomes = stands.asked, stands.asked.outcomes

@@ -17,7 +17,7 @@ from modicum.progress import Stop
 from modicum.table.values import Floats
 
 LEAST_STEP = 0.002  # of the predictions, that one round may change
-NEAR, FAR = 0.2, 0.4  # or this share of those that are changed already: on the way to the target, and beyond it
+NEAR, FAR = 0.2, 0.5  # or this share of those that are changed already: on the way to the target, and beyond it
 _DOUBT = 0.3  # changed predictions that a step on few records may hide
 _TINY = 1e-12
 
