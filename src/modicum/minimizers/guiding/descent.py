@@ -143,17 +143,16 @@ def _gain(
 
 
 def chosen(steps: Sequence[Step], budget: float) -> list[Step]:
-    """The cheapest steps that fit the budget and touch different buckets; the cheapest alone where none fits."""
+    """The cheapest step, and as many of the next ones as fit the budget and touch other buckets."""
     taken: list[Step] = []
     used: set[tuple[int, int]] = set()
     left, most = budget, max(1, len(steps) // 3)
     for step in steps:
-        cost = max(step.cost, 0.0)
         own = {(step.attribute, bucket) for bucket in step.touched}
-        if cost <= left and not own & used:
+        if not taken or (max(step.cost, 0.0) <= left and not own & used):
             taken.append(step)
             used |= own
-            left -= cost
+            left -= max(step.cost, 0.0)
         if len(taken) >= most:
             break
-    return taken or [steps[0]]
+    return taken
