@@ -14,7 +14,7 @@ from modicum.minimizers.model_guided import GuidedPoint
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
 
-_FINEST = 0.99  # where the path begins to be searched; above it there is little between a tree and full detail
+_TARGET = 0.8  # down to it the path goes in small steps
 
 
 class _Trees:
@@ -47,7 +47,7 @@ def guided_path(
         return []
     guided = ModelGuided(
         model,
-        target_agreement=1.0,
+        target_agreement=_TARGET,
         max_depth=max_depth,
         weights=weights,
         schema=schema,
