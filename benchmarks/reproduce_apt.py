@@ -10,7 +10,6 @@ Attributes that are missing in more than half of the records are left out; the l
 label away. All of it goes to results/reproduce_apt.json.
 """
 
-import json
 import sys
 import time
 import warnings
@@ -18,7 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import RESULTS, ROOT
+from common import figures_of, write_table
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -38,7 +37,6 @@ PAPER = {  # papers/1 Table 2 and §4.2
     "printed_risk": {"raw": 0.788, "1.0": 0.771, "0.98": 0.047},
 }
 TITLES = {"adult": "Adult", "nursery": "Nursery", "gss": "GSS", "loan": "Loan"}
-MARKS = ("<!-- table: written by benchmarks/reproduce_apt.py table -->", "<!-- end of table -->")
 LOADERS = {
     "adult": md.datasets.load_adult,
     "nursery": md.datasets.load_nursery,
@@ -211,18 +209,10 @@ def table(figures: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
-def write_table() -> None:
-    """The table of the results in docs/model-guided.md, between its two marks."""
-    page = ROOT / "docs" / "model-guided.md"
-    text, figures = page.read_text(), json.loads((RESULTS / "reproduce_apt.json").read_text())["figures"]
-    before, rest = text.split(MARKS[0])
-    page.write_text(f"{before}{MARKS[0]}\n\n{table(figures)}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}")
-
-
 SECTIONS = {**{name: partial(figures, name) for name in LOADERS}, "table_2": table_2}
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["table"]:
-        write_table()
+        write_table("model-guided.md", "reproduce_apt.py", table(figures_of("reproduce_apt")))
     else:
         run_sections("reproduce_apt", SECTIONS)

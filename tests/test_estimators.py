@@ -7,15 +7,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import modicum as md
 
 
-class FirstColumn:
-    """A model for any numbers: whether the first one is above the middle of those given."""
+class EvenOrOdd:
+    """A model for any numbers, whole ones too: whether the first one, times 1001, is even."""
 
     def __call__(self, X):
-        values = np.asarray(X, dtype=float)[:, 0]
-        return values > (np.nanmin(values) + np.nanmax(values)) / 2
+        return np.floor(np.asarray(X, dtype=float)[:, 0] * 1001) % 2 == 0
 
     def __repr__(self):  # without an address, so that tests bear the same name in every process
-        return "FirstColumn()"
+        return "EvenOrOdd()"
 
 
 NEURAL = [
@@ -28,7 +27,7 @@ ESTIMATORS = [
     md.FeatureSelection(keep=2),
     md.MergePath(),
     md.Iterative(max_error=0.1),
-    md.ModelGuided(FirstColumn(), target_agreement=0.5),
+    md.ModelGuided(EvenOrOdd()),
     *NEURAL,
 ]
 

@@ -135,7 +135,8 @@ class CellPartition:
         return hash((self.schema, self.n_cells, tuple(self.needed)))
 
     def __repr__(self) -> str:
-        return f"<CellPartition: {self.n_cells} cells over {len(self.needed)} of {len(self.names)} attributes>"
+        unit = "cell" if self.n_cells == 1 else "cells"
+        return f"<CellPartition: {self.n_cells} {unit} over {len(self.needed)} of {len(self.names)} attributes>"
 
     # What is told
 
@@ -257,7 +258,7 @@ class CellPartition:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "CellPartition":
         """The artifact from plain data; everything is checked."""
-        if content.get("modicum") != "cells":
+        if not isinstance(content, dict) or content.get("modicum") != "cells":
             raise ArtifactError("The artifact's field 'modicum' does not say 'cells'.")
         unknown = set(content) - {"modicum", "version", "schema", "attributes", "kept", "cells"}
         if unknown:

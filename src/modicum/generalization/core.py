@@ -330,7 +330,7 @@ class Generalization:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "Generalization":
         """The artifact from plain data; everything is checked."""
-        if content.get("modicum") != "generalization":
+        if not isinstance(content, dict) or content.get("modicum") != "generalization":
             raise ArtifactError("The artifact's field 'modicum' does not say 'generalization'.")
         storage.check_version(content)
         unknown = set(content) - {"modicum", "version", "schema", "attributes"}

@@ -114,6 +114,8 @@ class Minimizer(TransformerMixin, BaseEstimator):
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
         """X as a frame, an array under the schema's names; its columns are remembered."""
         if is_array(X):
+            if getattr(X, "ndim", 2) == 1:  # scikit-learn's own message shows the values
+                raise DataError("X must be a table (2D), not one column or the labels. Reshape your data.")
             X = validate_data(self, X, dtype=None, ensure_all_finite=False)
             named = None if self.schema is None else self.schema.features
             frame = as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
@@ -124,6 +126,8 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return frame
 
     def _resolved_schema(self, frame: Any) -> Schema:
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(self.schema).__name__} instead.")
         schema = Schema.infer(frame) if self.schema is None else self.schema
         schema = schema.with_roles(personal=self.personal)
         if not schema.features:

@@ -44,6 +44,7 @@ from modicum.table.values import Codes, Floats
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
 _SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on, and chosen on, at most
 _FEWEST = 8
+_STEADY = 100  # records that the model is asked about twice
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class HeldOut:
     Attributes
     ----------
     agreement, interval : the share of predictions that stay (R² for a number), and its 95% interval
+    constant_agreement : the same for one prediction for everyone (0 for R²), to compare with
+    by_class : each class that the model predicts → how many of those predictions stay
     loss : NCP of each attribute and their mean, GCP
     distinct, raw_distinct, records : how many different records are told, and there are, among how many
     disclosure_risk, raw_disclosure_risk : papers/1 equation (4), all attributes taken for quasi-identifiers
@@ -82,10 +85,14 @@ class HeldOut:
 
     agreement: float
     interval: Interval
+    constant_agreement: float
+    by_class: dict[str, float]
     loss: InformationLoss
     distinct: int
     raw_distinct: int
     records: int
+
+    _PLAIN = ("agreement", "constant_agreement", "by_class", "distinct", "raw_distinct", "records")
 
     @property
     def disclosure_risk(self) -> float:
@@ -98,7 +105,7 @@ class HeldOut:
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
         return {
-            **{name: getattr(self, name) for name in ("agreement", "distinct", "raw_distinct", "records")},
+            **{name: getattr(self, name) for name in self._PLAIN},
             "interval": list(self.interval),
             "loss": self.loss.to_dict(),
             "disclosure_risk": self.disclosure_risk,
@@ -134,7 +141,7 @@ class ModelGuided(Minimizer):
         Only these attributes; the others are collected as they are.
     agreement : 'auto', 'same', 'r2' or a number
         What it means to keep a prediction: the same class, R² between predictions, or no further off than a number.
-        By default the same class, and R² for a model that predicts numbers.
+        By default the same class; R² for a regressor, and for a function that gives more than 32 different floats.
     representatives : 'synthetic' or 'record'
         What stands for a cell of `cells_`: a made-up record, or the paper's choice, the record of an actual person.
     generalizer : 'tree', 'clusters' or function
@@ -164,7 +171,8 @@ class ModelGuided(Minimizer):
     Attributes
     ----------
     generalization_ : Generalization
-        Global recoding: `transform(X, output="values")` is what the model is given.
+        Global recoding: `transform(X, output="values")` is what the model is given; `feed(X)` where there are
+        `feature_slices` or a `scaler`.
     cells_ : CellPartition
         Local recoding, which hides more but takes code where data is collected (papers/1 §3.2).
     held_out_, cells_held_out_ : HeldOut
@@ -253,9 +261,10 @@ class ModelGuided(Minimizer):
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31))
         model = Model(self.model)
-        outcomes = Outcomes.of(
-            model(self._view.fed(attributes)) if self._view.is_plain else model(X), self.agreement, self.model
-        )
+        given = self._view.given(frame)
+        model.check_steady(given[:_STEADY])
+        outcomes = Outcomes.of(model(given), self.agreement, self.model)
+        self._warn_of_a_constant(outcomes)
         parts = split_rows(
             outcomes.guide, persons=person_codes(schema, frame), validation=CHOOSE, test=REPORT, random_state=seed
         )
@@ -333,7 +342,7 @@ class ModelGuided(Minimizer):
         frame = self._frame(X)
         if len(frame) < _FEWEST:
             raise DataError(f"ModelGuided needs at least {_FEWEST} records to work with; n_samples = {len(frame)}.")
-        roles = {a.name for a in self.schema or () if not a.collectable}
+        roles = {a.name for a in self.schema if not a.collectable} if isinstance(self.schema, Schema) else set()
         columns = [name for name in frame.columns if name not in roles]
         self._view = View.of(X, columns, self.feature_slices, self.scaler)
         attributes = as_frame(self._view.attributes(frame.to_native() if not self._view.array else X), columns)
@@ -346,6 +355,8 @@ class ModelGuided(Minimizer):
     def _locked(self, schema: Schema, wanted: Any) -> Schema:
         if not isinstance(wanted, list):
             raise ParameterError(f"The 'minimize' parameter must be a list of names. Got {wanted!r} instead.")
+        if not wanted:
+            raise ParameterError("The 'minimize' parameter names no attribute; leave it out to minimize all.")
         unknown = [name for name in wanted if name not in schema.features]
         if unknown:
             raise DataError(f"The 'minimize' parameter names {unknown[0]!r}, which is not in the data.")
@@ -417,11 +428,23 @@ class ModelGuided(Minimizer):
         self.cells_ = artifact(steps[-1].stands, steps[-1].kept, setting, self.representatives)
         return steps[-1].agreement
 
+    def _warn_of_a_constant(self, outcomes: Outcomes) -> None:
+        constant = outcomes.constant_agreement
+        if constant >= self.target_agreement > 0:
+            warnings.warn(
+                f"One prediction for everyone agrees with the model on {constant:.1%} of the records, so that a target "
+                f"of {self.target_agreement:.1%} asks for nothing; ask for more.",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def _check_reached(self, reached: float, setting: Setting) -> None:
         if reached < self.target_agreement - 1e-9 and not setting.stop.asked:
+            forbids = any(coding.attribute.forbidden for coding in setting.coder.codings)
+            allow = "Allow the attributes that the schema forbids, or a" if forbids else "A"
             raise DataError(
                 f"No generalization of these attributes keeps {self.target_agreement:.1%} of the predictions; the best "
-                f"keeps {reached:.1%}. Allow the attributes that the schema forbids, or ask for less."
+                f"keeps {reached:.1%}. {allow}sk for less."
             )
 
     def _measured(
@@ -441,6 +464,8 @@ class ModelGuided(Minimizer):
         return HeldOut(
             agreement=1.0 - float(misses.mean()),
             interval=_interval(misses, units),
+            constant_agreement=outcomes.constant_agreement,
+            by_class=outcomes.by_class(misses, rows),
             loss=ncp(g, native, weights=self.weights),
             distinct=distinct,
             raw_distinct=raw_distinct,

@@ -1,10 +1,11 @@
 """A model is asked: any estimator or function on frames, with what it may do wrong caught and said."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from modicum.errors import DataError, ParameterError, quoted
 
@@ -27,14 +28,14 @@ class Model:
     """
 
     def __init__(self, model: Any) -> None:
-        if not hasattr(model, "predict") and not callable(model):
+        if not any(hasattr(model, name) for name in ("predict", "predict_proba")) and not callable(model):
             raise ParameterError(
                 "The 'model' parameter of ModelGuided must be a fitted estimator or a function of a frame. "
                 f"Got {type(model).__name__} instead."
             )
         if isinstance(model, type):
             raise ParameterError(f"The 'model' parameter is the class {model.__name__}; give a fitted model of it.")
-        self._ask: Callable[[Any], Any] = model.predict if hasattr(model, "predict") else model
+        self._ask: Callable[[Any], Any] = _predicting(model)
 
     def __call__(self, X: Any) -> Predictions:
         """The predictions for the records, whatever the model raises passed on as a `DataError`."""
@@ -44,6 +45,11 @@ class Model:
             raise
         except Exception as error:
             raise DataError(f"The model failed on the records as they are: {_message(error)}") from error
+
+    def check_steady(self, X: Any) -> None:
+        """Refuse a model that says something else of the same records when it is asked again."""
+        if not np.array_equal(self(X), self(X)):
+            raise DataError("The model says different things of the same record when it is asked twice; fix its seed.")
 
     def asked(self, X: Any) -> Predictions:
         """The predictions; what the model raises is raised."""
@@ -62,9 +68,25 @@ class Model:
         if values.shape != (n,):
             many = "no list of predictions" if values.ndim != 1 else f"{len(values):,} predictions"
             raise DataError(f"The model gave {many} for {n:,} records; it must give one for each.")
-        if values.dtype.kind == "f" and np.isnan(values).any():
-            raise DataError(f"The model predicts NaN for {int(np.isnan(values).sum()):,} of {n:,} records.")
-        return values
+        missing = int(np.asarray(pd.isna(values)).sum())
+        if missing:
+            raise DataError(f"The model predicts NaN or nothing for {missing:,} of {n:,} records.")
+        return _of_one_type(values) if values.dtype == object else values
+
+
+def _predicting(model: Any) -> Callable[[Any], Any]:
+    if hasattr(model, "predict"):
+        found: Callable[[Any], Any] = model.predict
+        return found
+    if hasattr(model, "predict_proba"):
+        return lambda X: np.asarray(model.predict_proba(X))
+    return cast(Callable[[Any], Any], model)
+
+
+def _of_one_type(values: Predictions) -> Predictions:
+    """Python objects as an array that can be sorted: truth values and numbers as they are, anything else as text."""
+    found = np.array(values.tolist())
+    return found if found.ndim == 1 and found.dtype.kind in "biufU" else values.astype(str)
 
 
 def ask_in_stead(

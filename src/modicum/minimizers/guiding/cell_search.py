@@ -31,9 +31,9 @@ class Stands:
         leaves = tree.apply(setting.members.codes)
         sizes = np.bincount(leaves, minlength=tree.n_leaves)
         if representatives == "synthetic":
-            numbers = synthetic(setting.members, leaves, tree.n_leaves, setting.tried)
+            numbers = synthetic(setting.members, tree, leaves, setting.tried)
             return cls(tree, sizes, setting.tried, setting.n_sample, numbers)
-        people = setting.members.rows[nearest_records(setting.members, leaves, tree.n_leaves)]
+        people = setting.members.rows[nearest_records(setting.members, tree, leaves)]
         asked = setting.tried.beside(people, setting.n_sample)
         return cls(tree, sizes, asked, len(people), asked.exact[: len(people)])
 
@@ -71,7 +71,8 @@ def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]
         if missed <= setting.allowed:
             return stands, kept
         surplus += max(missed - setting.allowed, 1.0)
-    stands = Stands.of(setting.tree, setting, representatives)
+    # The whole tree but for questions that no record to choose on needs.
+    stands = Stands.of(way.tree(int(np.flatnonzero(way.costs <= way.costs.min())[-1])), setting, representatives)
     return stands, released(stands, setting, kept)
 
 

@@ -63,6 +63,26 @@ class Outcomes:
         return off**2 / self.scale if self.kind == "r2" else (off > self.tolerance).astype(np.float64)
 
     @cached_property
+    def constant_agreement(self) -> float:
+        """How far one prediction for everyone would agree: the most frequent class's share; 0 for R²."""
+        if self.classes is not None:
+            return float(np.bincount(self.original).max() / len(self.original))
+        if self.kind == "r2":
+            return 0.0
+        values = np.sort(self.original)
+        within = np.searchsorted(values, values + 2 * self.tolerance, side="right") - np.arange(len(values))
+        return float(within.max() / len(values))
+
+    def by_class(self, misses: Floats, rows: Codes) -> dict[str, float]:
+        """Of each class how many predictions stay; empty for numbers."""
+        if self.classes is None:
+            return {}
+        own = self.original[rows]
+        return {
+            str(name): 1 - float(misses[own == k].mean()) for k, name in enumerate(self.classes) if (own == k).any()
+        }
+
+    @cached_property
     def guide(self) -> npt.NDArray[Any]:
         """What a node's records share: their class, their number ("r2"), or the range of numbers it is in."""
         return self.targets().sum(axis=1).astype(np.int64) if self.kind == "tolerance" else self.original

@@ -166,6 +166,7 @@ def _distinct(coding: Coding, series: nw.Series[Any]) -> tuple[list[Scalar], Cod
     """The different values of a column as an artifact writes them, None for missing, and each record's among them."""
     if coding.attribute.is_category:
         codes, words = texts(series)
-        return [*words, None], np.where(codes < 0, len(words), codes)
+        missing: list[Scalar] = [None] if (codes < 0).any() else []  # a null would change the column's type
+        return [*words, *missing], np.where(codes < 0, len(words), codes)
     values, places = np.unique(numbers(series, coding.attribute), return_inverse=True)
     return [None if np.isnan(v) else plain(v, coding.attribute) for v in values], places.astype(np.int64)

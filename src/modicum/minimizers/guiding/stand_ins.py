@@ -1,25 +1,32 @@
-"""One record for each cell: made up so that the model says of it what it says of most of the cell (DESIGN §2).
+"""One record for each cell: made up from its box alone, so that the model says of it what it says of most of the cell.
 
-The median of each number and the most frequent category make a record that nobody has. Where the model says something
-else of it, values of nearby records take the place of some of its own, as few as it takes.
+Each value is the middle of what *all* records have within the box's side: the median of an attribute with an order, the
+most frequent category. No cell's own records are looked at, of which there may be one. Where the model says something
+else of such a record, single values are moved within the box, then whole records are drawn from it, each attribute by
+itself; the nearest one of which the model says what it should is taken (DESIGN §2).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from modicum.minimizers.guiding.outcomes import Outcomes
 from modicum.minimizers.guiding.records import Matrix, Records
-from modicum.table.codes import Coder
-from modicum.table.values import Codes, Floats, Mask
+from modicum.table.codes import Coder, Coding, all_counts, weighted_median
+from modicum.table.values import Codes, Floats
+from modicum.trees import Tree
 
-_NEAR = 8  # records of a cell whose values are tried
+_SHARES = (0.05, 0.25, 0.75, 0.95)  # where a number is tried besides its median
+_OTHERS = 4  # categories that are tried besides the most frequent
+_DRAWN = 40  # whole records that are tried
 
 
 @dataclass(frozen=True)
 class Members:
-    """The records that a tree has learned from, in its leaves: their codes, their rows, what the model says of them."""
+    """The records that a tree has learned from: their codes, their rows, and what the model says of them."""
 
     coder: Coder
     codes: npt.NDArray[np.uint16]
@@ -34,55 +41,98 @@ class Members:
         k = len(self.outcomes.classes)
         return np.bincount(leaves * k + said, minlength=n_leaves * k).reshape(n_leaves, k).argmax(axis=1)
 
-    def middles(self, leaves: Codes, n_leaves: int) -> Matrix:
-        """For each leaf the median code of each attribute with an order, the most frequent code of each other one."""
-        found = np.zeros((n_leaves, self.codes.shape[1]), dtype=np.int64)
-        for j, coding in enumerate(self.coder.codings):
-            own = self.codes[:, j].astype(np.int64)
-            if coding.attribute.has_order:
-                found[:, j] = _medians(leaves, own, n_leaves, coding.n_values)
-            else:
-                found[:, j] = _modes(leaves, own, n_leaves, coding.n_codes)
-        return found
 
-
-def synthetic(members: Members, leaves: Codes, n_leaves: int, asked: Records) -> Matrix:
+def synthetic(members: Members, tree: Tree, leaves: Codes, asked: Records) -> Matrix:
     """A made-up record for each leaf, as codes."""
-    found = members.middles(leaves, n_leaves)
-    usual = members.usual(leaves, n_leaves)
+    boxes = [_Box.of(tree, node, members.coder) for node, _ in sorted(tree.leaf_numbers().items(), key=lambda n: n[1])]
+    found = np.array([box.middle() for box in boxes])
+    usual = members.usual(leaves, tree.n_leaves)
     off = _off(members.outcomes, asked.predictions(found), usual)
-    wrong = np.flatnonzero(off > _bearable(members, leaves, n_leaves))
+    wrong = np.flatnonzero(off > _bearable(members, leaves, tree.n_leaves))
     if not len(wrong):
         return found
-    of_leaf = _rows_of(leaves, wrong)
-    tries = [_mixtures(members, of_leaf[leaf], found[leaf], usual[leaf]) for leaf in wrong.tolist()]
+    random = np.random.default_rng(0)
+    tries = [boxes[leaf].nearby(found[leaf], random) for leaf in wrong.tolist()]
     said = asked.predictions(np.concatenate(tries))
     start = 0
-    for leaf, mixtures in zip(wrong.tolist(), tries, strict=True):
-        own = _off(members.outcomes, said[start : start + len(mixtures)], usual[leaf])
-        start += len(mixtures)
+    for leaf, others in zip(wrong.tolist(), tries, strict=True):
+        own = _off(members.outcomes, said[start : start + len(others)], usual[leaf])
+        start += len(others)
         if len(own) and own.min() < off[leaf]:
-            found[leaf] = mixtures[int(np.argmin(own))]  # the first, which takes fewest values of a record
+            found[leaf] = others[int(np.argmin(own))]  # the first, which is the nearest
     return found
 
 
-def nearest_records(members: Members, leaves: Codes, n_leaves: int) -> Codes:
-    """The paper's choice: the place of the actual record nearest to the median, of those with the usual prediction."""
-    middles, usual = members.middles(leaves, n_leaves), members.usual(leaves, n_leaves)
-    off = _off(members.outcomes, None, usual[leaves], members.outcomes.original[members.rows])
-    distance = _distance(members.coder, members.codes, middles[leaves])
-    order = np.lexsort([distance, off if members.outcomes.classes is not None else np.zeros(len(off)), leaves])
-    first = np.unique(leaves[order], return_index=True)[1]
-    return order[first]
+def nearest_records(members: Members, tree: Tree, leaves: Codes) -> Codes:
+    """The paper's choice: the place of the actual record nearest to the middle, of those with the usual prediction."""
+    nodes = sorted(tree.leaf_numbers().items(), key=lambda n: n[1])
+    middles = np.array([_Box.of(tree, node, members.coder).middle() for node, _ in nodes])
+    usual, said = members.usual(leaves, tree.n_leaves), members.outcomes.original[members.rows]
+    off = np.zeros(len(said)) if members.outcomes.classes is None else (said != usual[leaves]).astype(np.float64)
+    distance = _distances(members.coder.codings, members.codes, middles[leaves])
+    order = np.lexsort([distance, off, leaves])
+    return order[np.unique(leaves[order], return_index=True)[1]]
 
 
-def _off(outcomes: Outcomes, predictions: object, usual: Floats, codes: object = None) -> Floats:
+@dataclass(frozen=True)
+class _Box:
+    """The codes of each attribute that a leaf leaves possible, and how often all records have each."""
+
+    codings: Sequence[Coding]
+    codes: list[Codes]
+    counts: list[Codes]
+
+    @classmethod
+    def of(cls, tree: Tree, node: int, coder: Coder) -> "_Box":
+        reached = {tree.layout.splits[a]: np.flatnonzero(flags) for a, flags in tree.reaching(node).items()}
+        codes, counts = [], []
+        for j, coding in enumerate(coder.codings):
+            own = reached.get(j, np.arange(coding.n_codes))
+            values = own[own < coding.n_values]
+            own = values if len(values) else own  # missing stands only where nothing else is possible
+            codes.append(own)
+            counts.append(all_counts(coding)[own])
+        return cls(coder.codings, codes, counts)
+
+    def middle(self) -> Codes:
+        return np.array([self._at(j, 0.5) for j in range(len(self.codes))], dtype=np.int64)
+
+    def _at(self, j: int, share: float) -> int:
+        """The code of an attribute below which this share of the records lies; the most frequent category."""
+        codes, counts = self.codes[j], self.counts[j]
+        if not self.codings[j].attribute.has_order:
+            return int(codes[np.argmax(counts)])
+        if share == 0.5:
+            return int(codes[weighted_median(counts)])
+        return int(codes[min(np.searchsorted(np.cumsum(counts), share * counts.sum()), len(codes) - 1)])
+
+    def nearby(self, middle: Codes, random: np.random.Generator) -> Matrix:
+        """Other records of the box, the nearest to its middle first."""
+        found = []
+        for j, coding in enumerate(self.codings):
+            if coding.attribute.has_order:
+                others = [self._at(j, share) for share in _SHARES]
+            else:
+                others = self.codes[j][np.argsort(-self.counts[j], kind="stable")][: _OTHERS + 1].tolist()
+            for code in dict.fromkeys(others):
+                if code != middle[j]:
+                    moved = middle.copy()
+                    moved[j] = code
+                    found.append(moved)
+        drawn = [self._drawn(j, random) for j in range(len(self.codes))]
+        every = np.concatenate([np.array(found, dtype=np.int64).reshape(-1, len(middle)), np.column_stack(drawn)])
+        return every[np.argsort(_distances(self.codings, every, middle[None, :]), kind="stable")]
+
+    def _drawn(self, j: int, random: np.random.Generator) -> Codes:
+        weights = self.counts[j] + 1e-9
+        return random.choice(self.codes[j], _DRAWN, p=weights / weights.sum())
+
+
+def _off(outcomes: Outcomes, predictions: npt.NDArray[Any], usual: Floats | float) -> Floats:
     """How far predictions are from the usual one: 0 or 1 for a class, the difference for a number."""
     if outcomes.classes is None:
-        return np.abs(np.asarray(predictions if codes is None else codes, dtype=np.float64) - usual)
-    if codes is not None:
-        return (np.asarray(codes) != usual).astype(np.float64)
-    return (np.asarray(predictions) != outcomes.classes[np.asarray(usual, dtype=np.int64)]).astype(np.float64)
+        return np.abs(predictions.astype(np.float64) - usual)
+    return (predictions != outcomes.classes[np.asarray(usual, dtype=np.int64)]).astype(np.float64)
 
 
 def _bearable(members: Members, leaves: Codes, n_leaves: int) -> Floats:
@@ -96,59 +146,11 @@ def _bearable(members: Members, leaves: Codes, n_leaves: int) -> Floats:
     return 0.5 * np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-def _mixtures(members: Members, rows: Codes, middle: Codes, usual: float) -> Matrix:
-    """The middle with more and more values of a near record that the model judges as usual, fewest first."""
-    codes = members.codes[rows].astype(np.int64)
-    off = _off(members.outcomes, None, np.full(len(rows), usual), members.outcomes.original[members.rows[rows]])
-    near = codes[np.lexsort([_distance(members.coder, codes, middle[None, :]), off])][:_NEAR]
-    stages = []
-    for count in range(1, codes.shape[1] + 1):
-        for record in near:
-            other = np.flatnonzero(record != middle)
-            if len(other) >= count:
-                mixed = middle.copy()
-                mixed[other[:count]] = record[other[:count]]
-                stages.append(mixed)
-                if count == 1:  # any one of the values alone
-                    for j in other[1:]:
-                        alone = middle.copy()
-                        alone[j] = record[j]
-                        stages.append(alone)
-    return np.array(stages, dtype=np.int64).reshape(-1, codes.shape[1])
-
-
-def _distance(coder: Coder, codes: npt.NDArray[np.integer], middles: Matrix) -> Floats:
+def _distances(codings: Sequence[Coding], codes: npt.NDArray[np.integer], middles: Matrix) -> Floats:
     """Steps apart in an attribute with an order, as a share of all steps; 1 for another category."""
     total = np.zeros(len(codes))
-    for j, coding in enumerate(coder.codings):
+    for j, coding in enumerate(codings):
         one, other = codes[:, j].astype(np.int64), middles[:, j]
         apart = np.abs(one - other) / max(1, coding.n_codes - 1)
         total += apart if coding.attribute.has_order else (one != other)
     return total
-
-
-def _rows_of(leaves: Codes, wanted: Codes) -> dict[int, Codes]:
-    order = np.argsort(leaves, kind="stable")
-    low = np.searchsorted(leaves[order], wanted, side="left")
-    high = np.searchsorted(leaves[order], wanted, side="right")
-    return {leaf: order[a:b] for leaf, a, b in zip(wanted.tolist(), low, high, strict=True)}
-
-
-def _medians(leaves: Codes, codes: Codes, n_leaves: int, missing: int) -> Codes:
-    """The lower median of each leaf's codes; the code `missing` counts only where there is no other."""
-    found = np.full(n_leaves, missing, dtype=np.int64)
-    there: Mask = codes < missing
-    order = np.lexsort([codes[there], leaves[there]])
-    sorted_leaves, sorted_codes = leaves[there][order], codes[there][order]
-    own, start, count = np.unique(sorted_leaves, return_index=True, return_counts=True)
-    found[own] = sorted_codes[start + (count - 1) // 2]
-    return found
-
-
-def _modes(leaves: Codes, codes: Codes, n_leaves: int, size: int) -> Codes:
-    pairs, counts = np.unique(leaves * size + codes, return_counts=True)
-    order = np.lexsort([pairs, -counts, pairs // size])
-    own, first = np.unique((pairs // size)[order], return_index=True)
-    found = np.zeros(n_leaves, dtype=np.int64)
-    found[own] = (pairs % size)[order][first]
-    return found

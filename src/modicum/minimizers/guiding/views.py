@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, column, is_array, same_kind
+from modicum.table.values import Floats
 
 _MARKS = " _-=:."
 _DIGITS = 9  # significant, of a number that was scaled and scaled back
@@ -21,12 +23,14 @@ class View:
     Parameters
     ----------
     columns : the model's columns, in its order
+    labels : their names in X, where those are no texts
     slices : attribute → its one-hot columns
     scaler : a fitted transformer of the columns `scaled`, or None
     array : whether the model takes arrays
     """
 
     columns: tuple[str, ...]
+    labels: tuple[Any, ...]
     slices: dict[str, tuple[str, ...]]
     scaler: Any
     scaled: tuple[str, ...]
@@ -39,19 +43,26 @@ class View:
         within = {name for members in named.values() for name in members}
         scaled: Sequence[str] = ()
         if scaler is not None:
-            if not hasattr(scaler, "inverse_transform") or not hasattr(scaler, "transform"):
+            if isinstance(scaler, type) or not hasattr(scaler, "inverse_transform") or not hasattr(scaler, "transform"):
                 raise ParameterError("The 'scaler' parameter of ModelGuided must have transform and inverse_transform.")
             known = getattr(scaler, "feature_names_in_", None)
             scaled = [str(name) for name in known] if known is not None else [c for c in columns if c not in within]
             absent = [name for name in scaled if name not in columns]
             if absent:
                 raise DataError(f"The scaler was fitted to a column {absent[0]!r}, which is not in the data.")
-        return cls(tuple(columns), named, scaler, tuple(scaled), is_array(X))
+        own = {str(label): label for label in X.columns} if isinstance(X, pd.DataFrame) else {}
+        labels = tuple(own.get(name, name) for name in columns)
+        return cls(tuple(columns), labels, named, scaler, tuple(scaled), is_array(X))
 
     @property
     def is_plain(self) -> bool:
         """Whether the model is fed just what people are asked for."""
         return not self.slices and self.scaler is None
+
+    def given(self, frame: nw.DataFrame[Any]) -> Any:
+        """The records as they are, in the model's columns alone."""
+        native = frame.select(list(self.columns)).to_native()
+        return native.to_numpy() if self.array else self._labelled(native)
 
     def attributes(self, X: Any) -> Any:
         """The model's columns as attributes: categories from one-hot groups, numbers in original units."""
@@ -76,26 +87,37 @@ class View:
         if self.is_plain:
             wanted = list(self.columns)
             native = frame.to_native() if frame.columns == wanted else frame.select(wanted).to_native()
-            return native.to_numpy() if self.array else native
+            return native.to_numpy() if self.array else self._labelled(native)
         found: dict[str, Any] = {name: column(frame, name).to_numpy() for name in self.columns if name in frame.columns}
         for attribute, members in self.slices.items():
             values = np.asarray(column(frame, attribute).to_numpy(), dtype=object)
             for member, value in zip(members, _values(members), strict=True):
                 found[member] = (values == value).astype(np.float64)
         if self.scaler is not None:
-            scaled = self.scaler.transform(self._matrix(found))
-            found |= {name: np.asarray(scaled)[:, j] for j, name in enumerate(self.scaled)}
+            scaled = self._scale("transform", found)
+            found |= {name: scaled[:, j] for j, name in enumerate(self.scaled)}
         ordered = {name: found[name] for name in self.columns}
         if self.array:
             return np.column_stack([np.asarray(values, dtype=np.float64) for values in ordered.values()])
-        return same_kind(ordered, like=frame.to_native())
+        return self._labelled(same_kind(ordered, like=frame.to_native()))
+
+    def _labelled(self, native: Any) -> Any:
+        """With the names that the model knows, which may be numbers."""
+        return native if self.labels == self.columns else native.set_axis(list(self.labels), axis=1)
 
     def _unscaled(self, frame: Any) -> dict[str, Any]:
         if self.scaler is None:
             return {}
         found = {name: column(frame, name).to_numpy() for name in self.scaled}
-        values = np.asarray(self.scaler.inverse_transform(self._matrix(found)), dtype=np.float64)
+        values = self._scale("inverse_transform", found)
         return {name: _rounded(values[:, j]) for j, name in enumerate(self.scaled)}
+
+    def _scale(self, way: str, columns: Mapping[str, Any]) -> Floats:
+        try:
+            return np.asarray(getattr(self.scaler, way)(self._matrix(columns)), dtype=np.float64)
+        except Exception as error:
+            kind = type(error).__name__  # the text may show a value
+            raise ParameterError(f"The scaler failed ({kind}); it must be fitted, to columns of numbers.") from None
 
     def _matrix(self, columns: Mapping[str, Any]) -> Any:
         values = {name: np.asarray(columns[name], dtype=np.float64) for name in self.scaled}
