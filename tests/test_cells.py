@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import modicum as md
+from modicum.cli.main import app
 from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization.bins import Dropped, FullDetail
 from modicum.generalization.build import groups, intervals
@@ -227,3 +229,25 @@ def test_a_tree_of_two_thousand_questions_is_no_trouble():
     X = pd.DataFrame({"age": [0, 7, 1999, 5000]})
     assert made.cells(X).tolist() == [0, 7, 1999, 2000]
     assert md.CellPartition.from_dict(made.to_dict()) == made
+
+
+def test_cells_are_refused_where_a_model_must_be_trained_on_buckets():
+    for judge in (md.judge, md.utility):
+        with pytest.raises(ParameterError, match=r"must be a Generalization\. Got CellPartition"):
+            judge(cells(), X, [0] * 7, X, [0] * 7)
+
+
+def test_commands_say_what_takes_cells(tmp_path):
+    runner = CliRunner()
+    path = tmp_path / "cells.json"
+    cells().save(path)
+    X.to_csv(tmp_path / "people.csv", index=False)
+    shown = runner.invoke(app, ["describe", str(path), str(tmp_path / "people.csv")])
+    assert shown.exit_code == 0
+    assert "4 cells, 2 of 3 attributes." in shown.output
+    plain = runner.invoke(app, ["describe", str(path), "--json"])
+    assert len(json.loads(plain.output)["cells"]) == 4
+    out = tmp_path / "out.csv"
+    refused = runner.invoke(app, ["apply", str(path), str(tmp_path / "people.csv"), "-o", str(out)])
+    assert "holds cells" in str(refused.exception)
+    assert not out.exists()

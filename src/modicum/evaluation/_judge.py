@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks import AttackResult, Reconstruction
-from modicum.evaluation._utility import Utility, utility
+from modicum.evaluation._utility import Utility, check_generalization, utility
 from modicum.generalization import Generalization
 from modicum.generalization.describe import Description
 from modicum.learners.portfolio import TREES
@@ -72,6 +72,7 @@ def judge(
     >>> judged.attack.error > 0.15, judged.certificate.confidence
     (True, 0.99)
     """
+    check_generalization(g)
     personal = personal_attributes(g.schema, personal)
     train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
     # What is quick comes first, and with it what may be refused.

@@ -141,6 +141,7 @@ def utility(
     >>> u.worst_group
     'sex: Male'
     """
+    check_generalization(g)
     train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
     labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
     y = labels.encode(label_values(y_train, len(train)))
@@ -173,6 +174,12 @@ def utility(
         estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
         by_group={} if names is None else _by_group(found, names, persons),
     )
+
+
+def check_generalization(g: Any) -> None:
+    """Only a generalization has buckets to train on; cells are judged by `certify` and by the attacks."""
+    if not isinstance(g, Generalization):
+        raise ParameterError(f"What is judged must be a Generalization. Got {type(g).__name__} instead.")
 
 
 def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict[str, Score], Interval]:

@@ -8,6 +8,8 @@ import numpy as np
 from modicum.generalization.describe import percent
 from modicum.table.frames import as_frame
 
+_SHOWN = 20  # cells that are printed
+
 if TYPE_CHECKING:
     from modicum.generalization.cells import CellPartition
 
@@ -26,7 +28,7 @@ class CellsDescription:
     """What cells ask of a person; `str()` gives a list, `to_dict()` plain data."""
 
     cells: tuple[CellLine, ...]
-    kept: tuple[str, ...]
+    kept: dict[str, tuple[str, ...]]
     needed: int
     attributes: int
 
@@ -36,15 +38,21 @@ class CellsDescription:
 
     @property
     def lines(self) -> list[str]:
-        """One text for each cell, then one about all of them."""
-        lines = []
-        for line in self.cells:
-            told = ", ".join(f"{name} {label}" for name, label in line.told.items()) or "any record"
-            share = "" if line.share is None else f"{percent(line.share):>5}  "
-            lines.append(f"{share}{told}" + ("" if self.kept else f" → {line.prediction}"))
-        besides = f"; in every cell also {', '.join(self.kept)}" if self.kept else ""
+        """One text for each of the first cells, then what is told in all of them, and one about all."""
+        lines = [self._line(cell) for cell in self.cells[:_SHOWN]]
+        rest = self.cells[_SHOWN:]
+        if rest:
+            share = sum(line.share or 0.0 for line in rest)
+            lines.append(f"… {len(rest)} more{'' if rest[0].share is None else f' ({percent(share)} of the records)'}")
+        kept = [f"{name}: {' · '.join(labels) or 'exact value'}" for name, labels in self.kept.items()]
+        besides = ["", "Told in every cell besides:", *kept] if kept else []
         unit = "cell" if len(self.cells) == 1 else "cells"
-        return [*lines, "", f"{len(self.cells)} {unit}, {self.needed} of {self.attributes} attributes{besides}."]
+        return [*lines, *besides, "", f"{len(self.cells)} {unit}, {self.needed} of {self.attributes} attributes."]
+
+    def _line(self, cell: CellLine) -> str:
+        told = ", ".join(f"{name} {label}" for name, label in cell.told.items()) or "any record"
+        share = "" if cell.share is None else f"{percent(cell.share):>5}  "
+        return f"{share}{told}" + ("" if self.kept else f" → {cell.prediction}")
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -66,4 +74,5 @@ def describe_cells(cells: "CellPartition", X: Any = None) -> CellsDescription:
         )
         for cell in order.tolist()
     ]
-    return CellsDescription(tuple(lines), tuple(cells.kept), len(cells.needed), len(cells.names))
+    kept = {name: cells.told(name)[0].labels for name in cells.kept}
+    return CellsDescription(tuple(lines), kept, len(cells.needed), len(cells.names))

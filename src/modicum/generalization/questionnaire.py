@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import ParameterError
-from modicum.generalization.bins import MISSING, AnyPartition, Groups, Scalar
+from modicum.generalization.bins import MISSING, AnyPartition, FullDetail, Groups, Scalar
 from modicum.generalization.cells import CellPartition, told_label
 from modicum.generalization.equivalence import Equivalence
 from modicum.generalization.labels import unique
@@ -101,6 +101,9 @@ class Questionnaire:
         self.cells = cells
         if cells.kept or any(cell.prediction is None for cell in cells.tree.cells):
             cells.to_dict()  # refuses where a cell's values, which a state would show, are an actual person's
+
+    def __repr__(self) -> str:
+        return f"<Questionnaire: {len(self.cells.needed)} attributes, {self.cells.n_cells} cells>"
 
     @cached_property
     def equivalence(self) -> Equivalence:
@@ -190,6 +193,8 @@ class Questionnaire:
         question = next((question for question in state.questions if question.name == name), None)
         if question is None:
             raise ParameterError(f"There is no question about {name!r} any more.")
+        if isinstance(record, pd.Series):
+            record = record.to_dict()
         if isinstance(record, Mapping):
             if name not in record:
                 raise ParameterError(f"The record says nothing about {name!r}.")
@@ -218,7 +223,10 @@ class Questionnaire:
         >>> list(answers), form.state(answers).prediction
         (['capital-gain'], False)
         """
-        first = [name for name in order or () if name in self.cells.names]
+        first = [order] if isinstance(order, str) else list(order or ())
+        unknown = [name for name in first if name not in self.cells.names]
+        if unknown:
+            raise ParameterError(f"The 'order' parameter names {unknown[0]!r}, which the cells do not have.")
         answers: dict[str, Any] = {}
         state = self.state(answers)
         for name in dict.fromkeys([*first, *self.cells.names]):
@@ -258,31 +266,46 @@ class Questionnaire:
     def _kept_choices(self, name: str) -> tuple[Choice, ...] | None:
         """A kept attribute's buckets; None where it is kept in full detail, for its exact value."""
         partition = self._asked(name)
-        if partition.action == "kept":
+        if isinstance(partition, FullDetail):
             return None
         return tuple(Choice(label, (code,)) for code, label in enumerate(partition.labels))
 
     def _kept(self, name: str, value: Any) -> tuple[Scalar, str, set[int]]:
-        """A kept attribute's value as the model is given it, in words, and its bucket in the tree."""
-        partition = self._asked(name)
-        if self._kept_choices(name) is not None:
+        """A kept attribute's value as the model is given it, in words, and its bucket in the tree.
+
+        The answer is one of its choices, or the value itself where it is kept in full.
+        """
+        partition, detail = self._asked(name), self.cells.detail[name]
+        choices = self._kept_choices(name) is not None
+        if choices and (isinstance(value, Choice) or not pd.api.types.is_scalar(value)):
             codes = self._answer(name, value)
             if len(codes) > 1:
                 raise ParameterError(f"The answer about {name!r} must be one of its choices alone.")
             own = codes.pop()
-            return partition.representatives[own], partition.labels[own], {0}
-        if isinstance(value, Choice) or not pd.api.types.is_scalar(value):
-            raise ParameterError(f"The answer about {name!r} must be its value, one alone.")
+            return partition.representatives[own], partition.labels[own], {_same(partition, own, detail)}
+        if isinstance(value, Choice) or not pd.api.types.is_scalar(value) or partition.action == "coarsened":
+            raise ParameterError(
+                f"The answer about {name!r} must be {'a choice' if choices else 'its value, one alone'}."
+            )
         series = _series(name, value)
         own = int(partition.encode(series)[0])  # refuses what it must
-        code = {int(self.cells.detail[name].encode(series)[0])}
-        if isinstance(partition, Groups):
+        code = {int(detail.encode(series)[0])}
+        if choices:
             return partition.representatives[own], partition.labels[own], code
         number = float(numbers(series, partition.attribute)[0])
         if math.isnan(number):
             return None, MISSING, code
         plain = iso(number) if partition.attribute.kind == "date" else int(number) if number.is_integer() else number
         return plain, str(plain), code
+
+
+def _same(partition: AnyPartition, code: int, detail: AnyPartition) -> int:
+    """The bucket in `detail` of a bucket of a kept attribute, which no question splits."""
+    if not isinstance(partition, Groups) or not isinstance(detail, Groups):
+        return 0
+    if code < partition.n_buckets:
+        return detail.code_of.get(partition.buckets[code].values[0], detail.unseen_code)
+    return detail.unseen_code if code == partition.unseen_code else detail.missing_code
 
 
 def choice_label(partition: AnyPartition, codes: Sequence[int]) -> str:

@@ -93,7 +93,8 @@ def _in_pandas(
     chosen = pd.Series(np.array(values, dtype=object)[codes], index=index).infer_objects()
     if native is None or (dtype is None and not pd.api.types.is_string_dtype(native)):
         return chosen
-    holds_missing = getattr(native, "kind", "O") not in "iub" or bool(chosen.notna().all())
+    nullable = not isinstance(native, np.dtype)
+    holds_missing = nullable or native.kind not in "iub" or bool(chosen.notna().all())
     return chosen.astype(cast(Any, native)) if holds_missing else chosen
 
 

@@ -20,7 +20,7 @@ from modicum.generalization.questionnaire import Questionnaire
 from modicum.measures.asking_steps import Asked, Steps, amounts
 
 _WIDTH = 252  # sets of attributes in view at a time: all of them, for up to 10 attributes
-_WORK = 5_000_000  # beyond 8 attributes the width, times their number squared, times cells, stays below it
+_WORK = 1_000_000  # beyond 8 attributes the width, times their number squared, times cells, stays below it
 
 Cost = tuple[float, float]
 
@@ -103,10 +103,10 @@ def compare_orders(
 ) -> list[Order]:
     """Four orders side by side: fewest questions, least told, cheapest first, and random.
 
-    The first two are the best of all orders for up to 8 attributes (10, unless cells are very many). For more, as many
-    sets of attributes are followed as there is time for (a beam search with a bound on what must still come, greedy in
-    the end), and `proven` says whether the order found is the best nevertheless. Of orders that ask equally few
-    questions the first is the one that tells least, and the second the other way round.
+    The first two are the best of all orders for up to 8 attributes. For more, some sets of attributes are followed, the
+    fewer the more attributes and cells there are (a beam search with a bound on what must still come, greedy in the
+    end), and `proven` says whether the order found is the best nevertheless. It may take a minute for 50 attributes. Of
+    orders that ask equally few questions the first is the one that tells least, and the second the other way round.
 
     Parameters
     ----------

@@ -44,6 +44,8 @@ class Steps:
     def __init__(
         self, questionnaire: Questionnaire, X: Any, sensitivity: Mapping[str, float] | None, random_state: int
     ) -> None:
+        if not isinstance(questionnaire, Questionnaire):
+            raise ParameterError(f"Orders are those of a questionnaire. Got {type(questionnaire).__name__} instead.")
         self.cells, whole = questionnaire.cells, questionnaire.equivalence
         frame = as_frame(X, self.cells.names)
         if not len(frame):

@@ -22,7 +22,7 @@ from modicum.minimizers.guiding.asking import Model
 from modicum.minimizers.guiding.best import best
 from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
 from modicum.minimizers.guiding.clusters import groups_of
-from modicum.minimizers.guiding.grouping import Groupings, exactly, partition_of
+from modicum.minimizers.guiding.grouping import Groupings, partition_of
 from modicum.minimizers.guiding.homogeneous import homogeneous_tree
 from modicum.minimizers.guiding.losses import Losses
 from modicum.minimizers.guiding.making_cells import one_cell
@@ -44,7 +44,7 @@ from modicum.table.values import Codes, Floats
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
 _SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on, and chosen on, at most
 _FEWEST = 8
-_STEADY = 100  # records that the model is asked about twice
+_STEADY, _SLIPS = 100, 0.02  # records that the model is asked about twice, and how many may differ by rounding
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ class ModelGuided(Minimizer):
     spare) on records set aside for the choice. Where the tree's own buckets miss the target, attributes are first
     refined, those before others that save most predictions for what they tell: both directions that papers/1 §5.3
     names. The tree of `cells_` is pruned by its weakest links. ``search="paper"`` is the paper's own: level after
-    level of the tree is pruned, or attributes leave the generalization in the order of ILAG.
+    level of the tree is pruned, or attributes leave the generalization in the order of ILAG. There the cells keep the
+    target; what the buckets keep by themselves may be more or less, and `held_out_` and `path_` say it.
 
     Of the records given to `fit` half are learned from, a quarter is chosen on, and the last quarter is for the figures
     that are reported; whole persons, where the schema names a person column.
@@ -178,7 +179,7 @@ class ModelGuided(Minimizer):
     held_out_, cells_held_out_ : HeldOut
         What each does on records held out: agreement with its interval, NCP, disclosure risk.
     path_ : list of GuidedPoint
-        From full detail to nothing.
+        From full detail to nothing; of the paper's search its iterations.
     tree_ : Tree
         Homogeneous in the model's predictions, on codes of `coder_`.
     coder_ : Coder
@@ -268,6 +269,8 @@ class ModelGuided(Minimizer):
         parts = split_rows(
             outcomes.guide, persons=person_codes(schema, frame), validation=CHOOSE, test=REPORT, random_state=seed
         )
+        if not len(parts.test):
+            raise DataError("There are too few persons to set some aside for the figures; give it records of more.")
         with stoppable("minimizing") as stop:
             setting = self._setting(model, outcomes, attributes, schema, parts, seed, stop)
             self.coder_, self.tree_ = setting.coder, setting.tree
@@ -296,7 +299,12 @@ class ModelGuided(Minimizer):
     def transform(self, X: Any) -> Any:
         """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
         check_is_fitted(self)
-        return super().transform(X if self._view.is_plain else self._view.attributes(X))
+        if self._view.is_plain:
+            return super().transform(X)
+        told = self._view.attributes(as_frame(X, self._columns).to_native())
+        if not self._view.array:
+            return self.generalization_.transform(told)
+        return self.generalization_.transform(told, output="codes").to_numpy()
 
     def retrain(self, X: Any, y: Any) -> Any:
         """A new model of the same kind, trained on records that tell no more than `generalization_` collects.
@@ -345,7 +353,7 @@ class ModelGuided(Minimizer):
         roles = {a.name for a in self.schema if not a.collectable} if isinstance(self.schema, Schema) else set()
         columns = [name for name in frame.columns if name not in roles]
         self._view = View.of(X, columns, self.feature_slices, self.scaler)
-        attributes = as_frame(self._view.attributes(frame.to_native() if not self._view.array else X), columns)
+        attributes = as_frame(self._view.attributes(frame.select(columns).to_native()), columns)
         schema = self._resolved_schema(attributes)
         wanted = as_names(self.minimize)
         if wanted is not None:
@@ -392,6 +400,7 @@ class ModelGuided(Minimizer):
         choose = parts.validation if len(parts.validation) else parts.train
         choose = np.sort(random.permutation(choose)[:_MOST_CHOOSE])
         tried = Records(model, self._view, coder, outcomes, attributes, np.concatenate([sample, choose]))
+        _check_rebuilt(tried)
         return Setting(coder, losses, members, tried, len(sample), tree, free, float(self.target_agreement), stop)
 
     def _known_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
@@ -408,9 +417,11 @@ class ModelGuided(Minimizer):
         found = list(watched(best(setting), "Merging buckets", progress=self.progress))[-1]
         self.path_ = [GuidedPoint(agreement, loss, g, setting.coder) for g, agreement, loss in found.path]
         chosen = self.path_[found.chosen]
+        if setting.stop.asked and chosen.agreement < self.target_agreement:
+            chosen = self.path_[0]  # stopped on the way to the target: everything as it is
         self.generalization_ = chosen.generalization
         stands, kept = searched(setting, self.representatives)
-        if hidden(stands, kept, setting) >= chosen.loss:
+        if hidden(stands, kept, setting) >= chosen.loss - 1e-9 and not setting.stop.asked:
             self.cells_ = artifact(stands, kept, setting, self.representatives)
         else:
             self.cells_ = one_cell(self.generalization_, self.representatives)
@@ -418,12 +429,7 @@ class ModelGuided(Minimizer):
 
     def _searched_as_paper(self, setting: Setting) -> float:
         steps = paper(setting, self.representatives)
-        self.path_ = []
-        for step in steps:
-            groupings = setting.of_tree(step.stands.tree)
-            for a in step.kept:
-                groupings[a] = exactly(setting.coder.codings[a])
-            self.path_.append(GuidedPoint(step.agreement, step.hidden, groupings, setting.coder))
+        self.path_ = [GuidedPoint(step.recoded, step.hidden, step.groupings, setting.coder) for step in steps]
         self.generalization_ = self.path_[-1].generalization
         self.cells_ = artifact(steps[-1].stands, steps[-1].kept, setting, self.representatives)
         return steps[-1].agreement
@@ -470,6 +476,16 @@ class ModelGuided(Minimizer):
             distinct=distinct,
             raw_distinct=raw_distinct,
             records=len(rows),
+        )
+
+
+def _check_rebuilt(records: Records) -> None:
+    """The model must say the same of records that are put together value by value, as a search does."""
+    plain = np.flatnonzero((records.strange < 0).all(axis=1))[:_STEADY]
+    if len(plain) and records.misses(records.exact[plain], plain).mean() > _SLIPS:
+        raise DataError(
+            "The model says other things of the same records once they are put together value by value; it may depend "
+            "on its other records, or on a column's type. Give it columns of numbers, texts, truth values or dates."
         )
 
 

@@ -1,5 +1,6 @@
 """A model is asked: any estimator or function on frames, with what it may do wrong caught and said."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError, quoted
 
+_SHOWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 _AT_ONCE = 200_000  # records, so that a model's own arrays stay small
 
 Predictions = npt.NDArray[Any]
@@ -44,7 +46,8 @@ class Model:
         except DataError:
             raise
         except Exception as error:
-            raise DataError(f"The model failed on the records as they are: {_message(error)}") from error
+            names = list(getattr(X, "columns", ()))
+            raise DataError(f"The model failed on the records as they are: {_message(error, names)}") from error
 
     def check_steady(self, X: Any) -> None:
         """Refuse a model that says something else of the same records when it is asked again."""
@@ -69,8 +72,9 @@ class Model:
             many = "no list of predictions" if values.ndim != 1 else f"{len(values):,} predictions"
             raise DataError(f"The model gave {many} for {n:,} records; it must give one for each.")
         missing = int(np.asarray(pd.isna(values)).sum())
+        missing += int(np.isinf(values).sum()) if values.dtype.kind == "f" else 0
         if missing:
-            raise DataError(f"The model predicts NaN or nothing for {missing:,} of {n:,} records.")
+            raise DataError(f"The model predicts NaN, infinity or nothing for {missing:,} of {n:,} records.")
         return _of_one_type(values) if values.dtype == object else values
 
 
@@ -103,7 +107,7 @@ def ask_in_stead(
     except Exception as error:
         guilty = [name for name in columns if _fails(model, with_columns([name]))]
         raise DataError(
-            f"The model failed on representative values of {quoted(guilty or columns)}: {_message(error)}"
+            f"The model failed on representative values of {quoted(guilty or columns)}: {_message(error, columns)}"
         ) from error
 
 
@@ -115,6 +119,8 @@ def _fails(model: Model, X: Any) -> bool:
     return False
 
 
-def _message(error: Exception) -> str:
-    text = " ".join(str(error).split())
+def _message(error: Exception, columns: Sequence[str]) -> str:
+    """What the model complains of, without texts in quotes and numbers: they may be somebody's; columns stay."""
+    kept = {str(name) for name in columns}
+    text = _SHOWN.sub(lambda found: found[0] if found[0].strip("'\"") in kept else "…", " ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.minimizers.guiding.descent import NEAR, State, Step, budget_of, chosen, descend, tried
-from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly
+from modicum.minimizers.guiding.grouping import Grouping, Groupings, column_of, exactly
 from modicum.minimizers.guiding.setting import Setting
 
 _FAILURES = 4  # steps that did not fit, before the search ends
@@ -72,8 +72,7 @@ def _worth(state: State, options: Sequence[tuple[int, Grouping]], setting: Setti
     matrices = []
     for a, grouping in options:
         matrix = state.matrix[missed]
-        exact, codes = setting.tried.exact[missed, a], setting.tried.codes[missed, a]
-        matrix[:, a] = exact if grouping.exact else grouping.stand_of[codes]
+        matrix[:, a] = column_of(grouping, setting.tried, a)[missed]
         matrices.append(matrix)
     left = setting.tried.misses(np.concatenate(matrices), np.tile(missed, len(options))).reshape(len(options), -1)
     saved = state.misses.sum() - left.sum(axis=1)
@@ -97,9 +96,10 @@ def constrained(state: State, setting: Setting) -> Iterator[State]:
         steps = [step for step in steps if (step.attribute, step.touched) not in refused and step.cost <= most]
         if not steps:
             return
-        after = _kept(state, chosen(steps, min(budget_of(state, setting.n_sample, NEAR), most)), setting)
+        taken = chosen(steps, min(budget_of(state, setting.n_sample, NEAR), most))
+        after = _kept(state, taken, setting)
         if after is None:
-            refused.add((steps[0].attribute, steps[0].touched))
+            refused.add((taken[0].attribute, taken[0].touched))
             failures += 1
             continue
         if any(after.groupings[a].n_buckets != state.groupings[a].n_buckets for a, _ in refused):

@@ -13,6 +13,7 @@ from modicum.minimizers.guiding.stand_ins import nearest_records, synthetic
 from modicum.table.values import Codes, Floats
 from modicum.trees import Tree
 
+_ROWS = 100_000  # that the model is asked about together
 _TRIES = 6  # trees of the way that are tried with their records
 
 
@@ -48,11 +49,15 @@ class Stands:
         """How far the model's word on those is from its word on the full records."""
         return self.asked.misses(self.matrix(kept), np.arange(self.start, len(self.asked)))
 
-    def left(self, kept: Sequence[int], others: Sequence[int], missed: Codes) -> Floats:
-        """What the missed ones still miss as one more attribute is kept, each of the others in turn."""
-        matrices = [self.matrix([*kept, a], missed) for a in others]
-        found = self.asked.misses(np.concatenate(matrices), np.tile(self.start + missed, len(others)))
-        return found.reshape(len(others), -1).sum(axis=1)
+    def missed_with(self, kept: Sequence[int], others: Sequence[int], which: Codes) -> Floats:
+        """What some of those miss in all as one more attribute is kept, each of the others in turn."""
+        at_once = max(1, _ROWS // max(1, len(which)))
+        found: list[Floats] = []
+        for start in range(0, len(others), at_once):
+            matrices = [self.matrix([*kept, a], which) for a in others[start : start + at_once]]
+            misses = self.asked.misses(np.concatenate(matrices), np.tile(self.start + which, len(matrices)))
+            found.append(misses.reshape(len(matrices), -1).sum(axis=1))
+        return np.concatenate(found)
 
 
 def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]:
@@ -86,7 +91,7 @@ def released(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]
         others = [a for a in setting.free if a not in kept]
         if not others:
             break
-        saved = misses.sum() - stands.left(kept, others, np.flatnonzero(misses))
+        saved = misses.sum() - stands.missed_with(kept, others, np.flatnonzero(misses))
         kept.append(others[int(np.argmax(saved / np.maximum(setting.losses.shares[others], 1e-6)))])
         misses = stands.misses(kept)
     return sorted(kept)
@@ -111,4 +116,4 @@ def artifact(stands: Stands, kept: Sequence[int], setting: Setting, representati
     values = [[asked.value(j, int(number)) for j, number in enumerate(row)] for row in stands.numbers]
     said = asked.predictions(stands.numbers)
     predictions = [None] * len(said) if kept else [outcomes.plain(p) for p in said]
-    return made_cells(stands.tree, setting.coder, stands.sizes, values, predictions, kept, representatives)
+    return made_cells(stands.tree, setting.coder, values, predictions, kept, representatives)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.minimizers.guiding.grouping import Grouping, Groupings, coarser, numbers_of
+from modicum.minimizers.guiding.grouping import Grouping, Groupings, coarser, column_of, numbers_of
 from modicum.minimizers.guiding.losses import Losses
 from modicum.minimizers.guiding.records import Matrix, Records
 from modicum.progress import Stop
@@ -81,8 +81,7 @@ def _joined(now: Grouping, before: Grouping, step: Step) -> Grouping:
     if now is before or len(step.touched) != 2:
         return step.grouping
     one, other = (int(now.bucket_of[before.members[bucket][0]]) for bucket in step.touched)
-    stand = int(step.grouping.stand_of[before.members[step.touched[0]][0]])
-    return now.merged(one, other, stand)
+    return now.merged(one, other, int(before.stands[step.touched[1]]))
 
 
 def descend(
@@ -112,10 +111,10 @@ def tried(state: State, records: Records, n_sample: int, losses: Losses, free: S
     found: list[tuple[int, Grouping, tuple[int, ...], float]] = []
     which, numbers, attributes = [], [], []
     for a in free:
-        grouping, codes = state.groupings[a], records.codes[:n_sample, a]
+        grouping = state.groupings[a]
         parts = [] if grouping.exact else [losses.part(a, members) for members in grouping.members]
         for new, touched in coarser(losses.coder.codings[a], grouping, losses.counts[a]):
-            column = new.stand_of[codes]
+            column = column_of(new, records, a)[:n_sample]
             rows = np.flatnonzero(column != state.matrix[:n_sample, a])
             found.append((a, new, touched, _gain(losses, a, grouping, parts, new, touched)))
             which.append(rows)
@@ -143,15 +142,22 @@ def _gain(
 
 
 def chosen(steps: Sequence[Step], budget: float) -> list[Step]:
-    """The cheapest step, and as many of the next ones as fit the budget and touch other buckets."""
+    """The cheapest step, and as many of the next ones as fit the budget and do not stand in each other's way.
+
+    A bucket whose stand stays may take in several others; one that is taken in cannot do anything else.
+    """
     taken: list[Step] = []
-    used: set[tuple[int, int]] = set()
+    moved: set[tuple[int, int]] = set()
+    stays: set[tuple[int, int]] = set()
     left, most = budget, max(1, len(steps) // 3)
     for step in steps:
-        own = {(step.attribute, bucket) for bucket in step.touched}
-        if not taken or (max(step.cost, 0.0) <= left and not own & used):
+        own = [(step.attribute, bucket) for bucket in step.touched]
+        goes, holds = (set(own[:1]), set(own[1:])) if len(own) == 2 else (set(own), set())
+        free = not goes & (moved | stays) and not holds & moved
+        if not taken or (max(step.cost, 0.0) <= left and free):
             taken.append(step)
-            used |= own
+            moved |= goes
+            stays |= holds
             left -= max(step.cost, 0.0)
         if len(taken) >= most:
             break

@@ -84,13 +84,18 @@ def grouped(coding: Coding, bucket_of: Codes) -> Grouping:
     return Grouping(numbers.astype(np.int64), np.array(stands, dtype=np.int64))
 
 
+def column_of(grouping: Grouping, records: Records, attribute: int) -> Codes:
+    """One attribute of the records as numbers: what stands for each value, or the value itself."""
+    if grouping.exact:
+        return records.exact[:, attribute]
+    column = grouping.stand_of[records.codes[:, attribute]]
+    strange = records.strange[:, attribute]
+    return column if grouping.is_whole else np.where(strange >= 0, strange, column)
+
+
 def numbers_of(groupings: Sequence[Grouping], records: Records) -> Matrix:
-    """The records as numbers: what stands for each value, or the value itself."""
-    columns = [
-        records.exact[:, j] if grouping.exact else grouping.stand_of[records.codes[:, j]]
-        for j, grouping in enumerate(groupings)
-    ]
-    return np.column_stack(columns)
+    """The records as numbers."""
+    return np.column_stack([column_of(grouping, records, j) for j, grouping in enumerate(groupings)])
 
 
 def partition_of(coding: Coding, grouping: Grouping) -> AnyPartition:
@@ -101,7 +106,7 @@ def partition_of(coding: Coding, grouping: Grouping) -> AnyPartition:
 
 
 def coarser(coding: Coding, grouping: Grouping, counts: Codes) -> Iterator[tuple[Grouping, tuple[int, ...]]]:
-    """Every next step of an attribute to less detail, with the buckets that it touches.
+    """Every next step of an attribute to less detail, and the buckets it touches: of two, the second's stand stays.
 
     Neighbours of an attribute with an order merge, the larger one's stand kept; a category's buckets join one of the
     largest; a bucket of missing values alone joins any of those; and all may become one at once.
@@ -122,8 +127,8 @@ def coarser(coding: Coding, grouping: Grouping, counts: Codes) -> Iterator[tuple
     if coding.attribute.has_order:
         own.sort(key=lambda b: int(grouping.stands[b]))
         for one, other in pairwise(own):
-            larger = one if sizes[one] >= sizes[other] else other
-            yield grouping.merged(one, other, int(grouping.stands[larger])), (one, other)
+            smaller, larger = (other, one) if sizes[one] >= sizes[other] else (one, other)
+            yield grouping.merged(one, other, int(grouping.stands[larger])), (smaller, larger)
     else:
         absent = list(every)
     values = [b for b in largest.tolist() if grouping.stands[b] < coding.n_values][:_PARTNERS]

@@ -11,15 +11,13 @@ from modicum.generalization.bins import AnyPartition, Dropped, Groups, Scalar
 from modicum.generalization.build import drop, keep, partition
 from modicum.generalization.cell_tree import Ask, Cell, Entry
 from modicum.generalization.coded import bucket_tables
-from modicum.table.codes import Coder
-from modicum.table.values import Codes
+from modicum.table.codes import Coder, usual_code
 from modicum.trees import Tree
 
 
 def made_cells(
     tree: Tree,
     coder: Coder,
-    sizes: Codes,
     values: Sequence[Sequence[Scalar]],
     predictions: Sequence[Any],
     kept: Sequence[int],
@@ -32,7 +30,6 @@ def made_cells(
     tree : Tree
         On the coder's codes.
     coder : Coder
-    sizes : records in each leaf
     values : each leaf's record
     predictions : what the model says of each
     kept : attributes that are told in full
@@ -41,7 +38,7 @@ def made_cells(
     found = dict(zip(tree.layout.splits, tree.buckets(), strict=True))
     parts: list[AnyPartition] = [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(coder.codings)]
     detail = Generalization(coder.schema, parts)
-    entries = _entries(tree, detail, coder, sizes, values, predictions)
+    entries = _entries(tree, detail, coder, values, predictions)
     return CellPartition(detail, entries, kept=[keep(coder.codings[j]) for j in kept], representatives=representatives)
 
 
@@ -57,16 +54,12 @@ def _entries(
     tree: Tree,
     detail: Generalization,
     coder: Coder,
-    sizes: Codes,
     values: Sequence[Sequence[Scalar]],
     predictions: Sequence[Any],
 ) -> list[Entry]:
     tables = bucket_tables(detail.partitions, coder)
     made = {split.node: split for split in tree.splits}
     leaf_of = tree.leaf_numbers()
-    records = {node: int(sizes[leaf]) for node, leaf in leaf_of.items()}
-    for split in reversed(tree.splits):
-        records[split.node] = records[2 * split.node + 1] + records[2 * split.node + 2]
     found: list[Entry] = []
     waiting: list[tuple[int, dict[int, Any]]] = [(0, {})]
     while waiting:
@@ -79,7 +72,7 @@ def _entries(
         a = tree.layout.splits[split.attribute]
         here = reaches.get(a, np.ones(len(split.goes_left), dtype=bool))
         left = set(tables[a][here & split.goes_left].tolist())
-        if records[2 * node + 1] >= records[2 * node + 2]:
+        if split.goes_left[usual_code(coder.codings[a])]:
             left |= _never_seen(detail.partitions[a], tables[a])
         found.append(Ask(ask=detail.names[a], left=tuple(sorted(left))))
         waiting.append((2 * node + 2, reaches | {a: here & ~split.goes_left}))
@@ -88,7 +81,7 @@ def _entries(
 
 
 def _never_seen(part: AnyPartition, table: npt.NDArray[Any]) -> set[int]:
-    """The codes of unseen and missing values that no record had: they go with the larger side."""
+    """The codes of unseen and missing values that no record had: they go with the usual value, as in the search."""
     if isinstance(part, Dropped):
         return set()
     special = {getattr(part, "missing_code", -1), part.unseen_code if isinstance(part, Groups) else -1}

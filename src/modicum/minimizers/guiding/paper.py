@@ -6,16 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.minimizers.guiding.cell_search import Stands
+from modicum.minimizers.guiding.descent import State
+from modicum.minimizers.guiding.grouping import Groupings, exactly
 from modicum.minimizers.guiding.setting import Setting
 
 
 @dataclass(frozen=True)
 class PaperStep:
-    """One iteration: the tree's level, the attributes taken out of the generalization, and the agreement reached."""
+    """One iteration: the tree, the attributes taken out of the generalization, and its buckets.
+
+    `agreement` is that of the cells, by which the paper decides; `recoded` that of the buckets by themselves.
+    """
 
     stands: Stands
     kept: list[int]
+    groupings: Groupings
     agreement: float
+    recoded: float
     hidden: float
 
 
@@ -33,33 +40,35 @@ def paper(setting: Setting, representatives: str) -> list[PaperStep]:
     steps = [_step(Stands.of(setting.tree, setting, representatives), locked, setting)]
     if steps[0].agreement >= setting.target:
         return _pruned(steps, setting, representatives)
-    while steps[-1].agreement < setting.target and len(steps[-1].kept) < len(locked) + len(setting.free):
+    while (
+        steps[-1].agreement < setting.target
+        and not setting.stop.asked
+        and len(steps[-1].kept) < len(locked) + len(setting.free)
+    ):
         last = steps[-1]
         left = [a for a in setting.free if a not in last.kept]
-        found = [_step(last.stands, [*last.kept, a], setting) for a in left]
-        losses = [_loss(last, a, setting) for a in left]
-        gains = [max(0.0, step.agreement - last.agreement) for step in found]
+        everyone = np.arange(setting.n_choose)
+        agreements = 1.0 - last.stands.missed_with(last.kept, left, everyone) / setting.n_choose
+        losses = [setting.loss_of(a, last.groupings[a]) for a in left]
+        gains = np.maximum(0.0, agreements - last.agreement)
         ilag = [loss / gain if gain else loss for loss, gain in zip(losses, gains, strict=True)]
-        steps.append(found[int(np.argmin(ilag))])
+        steps.append(_step(last.stands, [*last.kept, left[int(np.argmin(ilag))]], setting))
     return steps
 
 
 def _pruned(steps: list[PaperStep], setting: Setting, representatives: str) -> list[PaperStep]:
     for level in range(1, int(setting.nodes.heights[0]) + 1):
         step = _step(Stands.of(setting.nodes.by_level(level), setting, representatives), steps[0].kept, setting)
-        if step.agreement < setting.target:
+        if step.agreement < setting.target or setting.stop.asked:
             break
         steps.append(step)
     return steps
 
 
 def _step(stands: Stands, kept: Sequence[int], setting: Setting) -> PaperStep:
-    agreement = 1.0 - float(stands.misses(kept).mean())
     groupings = setting.of_tree(stands.tree)
-    hidden = sum(setting.losses.mean(a, g.members) for a, g in enumerate(groupings) if not g.exact and a not in kept)
-    return PaperStep(stands, sorted(kept), agreement, float(hidden))
-
-
-def _loss(step: PaperStep, attribute: int, setting: Setting) -> float:
-    grouping = setting.of_tree(step.stands.tree)[attribute]
-    return setting.losses.mean(attribute, grouping.members) / max(float(setting.losses.shares[attribute]), 1e-12)
+    for a in kept:
+        groupings[a] = exactly(setting.coder.codings[a])
+    agreement = 1.0 - float(stands.misses(kept).mean())
+    recoded = State.of(groupings, setting.tried).agreement_of(setting.n_sample)
+    return PaperStep(stands, sorted(kept), groupings, agreement, recoded, setting.hidden(groupings))

@@ -20,7 +20,7 @@ from modicum.generalization.representatives import typed_column
 from modicum.minimizers.guiding.asking import Model, Predictions, ask_in_stead
 from modicum.minimizers.guiding.outcomes import Outcomes
 from modicum.minimizers.guiding.views import View
-from modicum.table.codes import Coder, Coding
+from modicum.table.codes import CategoryCoding, Coder, Coding, usual_code
 from modicum.table.frames import column, numbers, same_kind, texts
 from modicum.table.values import Codes, Floats
 
@@ -59,8 +59,22 @@ class Records:
 
     @cached_property
     def exact(self) -> Matrix:
-        """The records as they are."""
-        return np.column_stack([c.n_codes + at for c, (_, at) in zip(self.coder.codings, self._distinct, strict=True)])
+        """The records as they are, but for categories that the coder has never seen: an artifact cannot name them."""
+        own = [c.n_codes + at for c, (_, at) in zip(self.coder.codings, self._distinct, strict=True)]
+        return np.where(self.strange >= 0, self.strange, np.column_stack(own))
+
+    @cached_property
+    def strange(self) -> Matrix:
+        """What an artifact feeds for values that the coder has never seen: the usual category, null; -1 elsewhere."""
+        found = np.full((len(self), len(self.coder.codings)), -1, dtype=np.int64)
+        for j, (coding, (values, at)) in enumerate(zip(self.coder.codings, self._distinct, strict=True)):
+            if isinstance(coding, CategoryCoding):
+                known = {*coding.values, None}
+                unseen = np.array([value not in known for value in values], dtype=bool)[at]
+                found[unseen, j] = usual_code(coding)
+            if not coding.missing and None in values:
+                found[at == values.index(None), j] = coding.n_codes + values.index(None)
+        return found
 
     @cached_property
     def _distinct(self) -> list[tuple[list[Scalar], Codes]]:
@@ -139,7 +153,7 @@ class _Memory:
         new = np.flatnonzero(self.marks[np.minimum(at, len(self.marks) - 1)] != marks)
         if len(new):
             said = ask(matrix[first[new]])
-            self.values = np.insert(_wide(self.values, said), at[new], said)
+            self.values = np.insert(self.values.astype(np.result_type(self.values, said)), at[new], said)
             self.marks = np.insert(self.marks, at[new], marks[new])
             at = np.searchsorted(self.marks, marks)
         return self.values[at][places]
@@ -155,11 +169,6 @@ def _marks(matrix: Matrix) -> npt.NDArray[np.uint64]:
         mark = (mark ^ (matrix[:, j].astype(np.uint64) + np.uint64(1))) * keys[j]
         mark ^= mark >> np.uint64(29)
     return mark
-
-
-def _wide(values: Predictions, others: Predictions) -> Predictions:
-    """Texts in a type that holds both."""
-    return values.astype(np.result_type(values, others)) if values.dtype.kind in "US" else values
 
 
 def _distinct(coding: Coding, series: nw.Series[Any]) -> tuple[list[Scalar], Codes]:

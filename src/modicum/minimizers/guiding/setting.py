@@ -90,6 +90,11 @@ class Setting:
         """The information loss of all records, as the losses count it."""
         return sum(self.losses.mean(a, g.members) for a, g in enumerate(groupings) if not g.exact)
 
+    def loss_of(self, attribute: int, grouping: Grouping) -> float:
+        """One attribute's information loss, by itself."""
+        lost = sum(int(self.losses.counts[attribute][c].sum()) * self.losses.of(attribute, c) for c in grouping.members)
+        return 0.0 if grouping.exact else lost / self.losses.total
+
     def finest(self, attribute: int) -> Grouping:
         coding = self.coder.codings[attribute]
         return grouped(coding, np.arange(coding.n_codes))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, column, is_array, same_kind
-from modicum.table.values import Floats
+from modicum.table.values import Floats, canonical
 
 _MARKS = " _-=:."
 _DIGITS = 9  # significant, of a number that was scaled and scaled back
@@ -27,6 +27,7 @@ class View:
     slices : attribute → its one-hot columns
     scaler : a fitted transformer of the columns `scaled`, or None
     array : whether the model takes arrays
+    hot : the type of one-hot columns
     """
 
     columns: tuple[str, ...]
@@ -35,6 +36,7 @@ class View:
     scaler: Any
     scaled: tuple[str, ...]
     array: bool
+    hot: Any  # the type of one-hot columns
 
     @classmethod
     def of(cls, X: Any, columns: Sequence[str], slices: Any, scaler: Any) -> "View":
@@ -52,7 +54,9 @@ class View:
                 raise DataError(f"The scaler was fitted to a column {absent[0]!r}, which is not in the data.")
         own = {str(label): label for label in X.columns} if isinstance(X, pd.DataFrame) else {}
         labels = tuple(own.get(name, name) for name in columns)
-        return cls(tuple(columns), labels, named, scaler, tuple(scaled), is_array(X))
+        kinds = [X[own[name]].dtype for name in within] if own else []
+        hot = bool if kinds and all(pd.api.types.is_bool_dtype(kind) for kind in kinds) else np.float64
+        return cls(tuple(columns), labels, named, scaler, tuple(scaled), is_array(X), hot)
 
     @property
     def is_plain(self) -> bool:
@@ -78,7 +82,7 @@ class View:
                 if attribute not in found:
                     found[attribute] = self._category(frame, attribute)
             else:
-                found[name] = unscaled.get(name, column(frame, name).to_numpy())
+                found[name] = unscaled[name] if name in unscaled else _native(column(frame, name))
         return pd.DataFrame(found) if self.array else same_kind(found, like=frame.to_native())
 
     def fed(self, attributes: Any) -> Any:
@@ -88,11 +92,11 @@ class View:
             wanted = list(self.columns)
             native = frame.to_native() if frame.columns == wanted else frame.select(wanted).to_native()
             return native.to_numpy() if self.array else self._labelled(native)
-        found: dict[str, Any] = {name: column(frame, name).to_numpy() for name in self.columns if name in frame.columns}
+        found: dict[str, Any] = {name: _native(column(frame, name)) for name in self.columns if name in frame.columns}
         for attribute, members in self.slices.items():
             values = np.asarray(column(frame, attribute).to_numpy(), dtype=object)
             for member, value in zip(members, _values(members), strict=True):
-                found[member] = (values == value).astype(np.float64)
+                found[member] = (values == value).astype(self.hot)
         if self.scaler is not None:
             scaled = self._scale("transform", found)
             found |= {name: scaled[:, j] for j, name in enumerate(self.scaled)}
@@ -134,6 +138,12 @@ class View:
             )
         values = np.array([*_values(members), None], dtype=object)
         return values[np.where(flags.any(axis=1), flags.argmax(axis=1), len(members))]
+
+
+def _native(series: nw.Series[Any]) -> Any:
+    """A column with its own type, where the frame's library can take it as it is."""
+    native = series.to_native()
+    return native if isinstance(native, pd.Series) else series.to_numpy()
 
 
 def _named_slices(slices: Any, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -188,8 +198,8 @@ def _common(members: Sequence[str]) -> str:
 
 def _values(members: Sequence[str]) -> list[str]:
     """Each member's name without what all begin with."""
-    short = [name.removeprefix(_beginning(members)) for name in members]
-    return short if all(short) else list(members)
+    short = [canonical(name.removeprefix(_beginning(members))) for name in members]
+    return short if all(short) else [canonical(name) for name in members]
 
 
 def _beginning(members: Sequence[str]) -> str:
@@ -207,6 +217,6 @@ def _rounded(values: Any) -> Any:
         unit = 10.0 ** (size - _DIGITS + 1)
         found = np.where(np.isfinite(values) & (values != 0), np.round(values / unit) * unit, values)
     near = np.round(found)
-    if np.isfinite(found).all() and np.allclose(found, near, rtol=0, atol=1e-6):
+    if np.isfinite(found).all() and np.abs(found).max() >= 1 and np.allclose(found, near, rtol=0, atol=1e-6):
         return near.astype(np.int64)
     return found
