@@ -84,7 +84,7 @@ class Task:
         """The minimizer, and how long it took."""
         start = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", md.errors.PrivacyWarning)
+            warnings.simplefilter("ignore", UserWarning)  # the cells of people, and a constant on Loan: both are told
             found = md.ModelGuided(model, schema=self.schema, progress=False, **options).fit(self.given)
         return found, time.perf_counter() - start
 
