@@ -527,7 +527,7 @@ def test_a_model_that_fails_on_the_records_is_quoted():
         (lambda X: np.ones(len(X)), "the same for all"),
         (lambda X: np.where(X["age"] > 40, np.nan, 1.0), "predicts NaN, infinity or nothing for"),
         (lambda X: np.where(X["age"] > 40, None, "yes"), "predicts NaN, infinity or nothing for"),
-        (lambda X: np.random.default_rng().integers(0, 2, len(X)), "different things of the same record"),
+        (lambda X: np.random.default_rng().integers(0, 2, len(X)), "different things of the same records"),
     ],
 )
 def test_a_model_that_says_nothing_useful_is_refused(model, message):

@@ -42,7 +42,7 @@ from modicum.table.splits import Split, split_rows
 from modicum.table.values import Codes, Floats
 
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
-_SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on, and chosen on, at most
+_SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on (half of those learned from), and chosen on
 _FEWEST = 8
 _STEADY, _SLIPS = 100, 0.02  # records that the model is asked about twice, and how many may differ by rounding
 
@@ -262,9 +262,7 @@ class ModelGuided(Minimizer):
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31))
         model = Model(self.model)
-        given = self._view.given(frame)
-        model.check_steady(given[:_STEADY])
-        outcomes = Outcomes.of(model(given), self.agreement, self.model)
+        outcomes = Outcomes.of(model(self._view.given(frame)), self.agreement, self.model)
         self._warn_of_a_constant(outcomes)
         parts = split_rows(
             outcomes.guide, persons=person_codes(schema, frame), validation=CHOOSE, test=REPORT, random_state=seed
@@ -396,7 +394,7 @@ class ModelGuided(Minimizer):
             targets = np.column_stack([targets, groups])
         tree = homogeneous_tree(coder, members.codes, targets, free, self.max_depth, stop)
         random = np.random.default_rng(seed)
-        sample = random.permutation(parts.train)[:_SAMPLE]
+        sample = random.permutation(parts.train)[: min(_SAMPLE, (len(parts.train) + 1) // 2)]
         choose = parts.validation if len(parts.validation) else parts.train
         choose = np.sort(random.permutation(choose)[:_MOST_CHOOSE])
         tried = Records(model, self._view, coder, outcomes, attributes, np.concatenate([sample, choose]))
@@ -484,8 +482,8 @@ def _check_rebuilt(records: Records) -> None:
     plain = np.flatnonzero((records.strange < 0).all(axis=1))[:_STEADY]
     if len(plain) and records.misses(records.exact[plain], plain).mean() > _SLIPS:
         raise DataError(
-            "The model says other things of the same records once they are put together value by value; it may depend "
-            "on its other records, or on a column's type. Give it columns of numbers, texts, truth values or dates."
+            "The model says different things of the same records when it is asked again, with each value put in its "
+            "place: it may answer by chance, or depend on its other records or on how a column is stored."
         )
 
 

@@ -49,11 +49,6 @@ class Model:
             names = list(getattr(X, "columns", ()))
             raise DataError(f"The model failed on the records as they are: {_message(error, names)}") from error
 
-    def check_steady(self, X: Any) -> None:
-        """Refuse a model that says something else of the same records when it is asked again."""
-        if not np.array_equal(self(X), self(X)):
-            raise DataError("The model says different things of the same record when it is asked twice; fix its seed.")
-
     def asked(self, X: Any) -> Predictions:
         """The predictions; what the model raises is raised."""
         n = len(X)

@@ -124,8 +124,8 @@ class _Box:
         return every[np.argsort(_distances(self.codings, every, middle[None, :]), kind="stable")]
 
     def _drawn(self, j: int, random: np.random.Generator) -> Codes:
-        weights = self.counts[j] + 1e-9
-        return random.choice(self.codes[j], _DRAWN, p=weights / weights.sum())
+        until = np.cumsum(self.counts[j] + 1e-9)
+        return self.codes[j][np.searchsorted(until, random.uniform(0, until[-1], _DRAWN))]
 
 
 def _off(outcomes: Outcomes, predictions: npt.NDArray[Any], usual: Floats | float) -> Floats:
