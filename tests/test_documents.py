@@ -39,6 +39,41 @@ def test_the_page_on_merging_runs_and_shows_the_benchmark_s_figures(monkeypatch)
     assert f"{goals['mean_distance_closed']:.0%} of PAT's distance" in readme
 
 
+def test_the_page_on_model_guided_minimization_runs_and_shows_the_benchmarks_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/model-guided.md")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import against_ai_privacy_toolkit
+    import common
+    import reproduce_apt
+
+    page = (ROOT / "docs" / "model-guided.md").read_text(encoding="utf-8")
+    told = " ".join(page.split())
+    figures = common.figures_of("reproduce_apt")
+    assert reproduce_apt.table(figures) in page
+    toolkit = common.figures_of("against_ai_privacy_toolkit")
+    assert against_ai_privacy_toolkit.table(toolkit) in page
+    assert all(run["times_faster"] >= 50 for run in toolkit["runs"])
+    gss = figures["table_2"]
+    assert f"NCP {gss['0.98']['ncp']:.3f} at an agreement of {gss['0.98']['agreement']:.3f}" in told
+    assert f"none allowed {gss['1.0']['ncp']:.3f} at {gss['1.0']['agreement']:.3f}" in told
+    assert f"falls from {gss['raw_risk']:.3f} of {gss['records']:,} raw records" in told
+    assert f"to {gss['0.98']['disclosure_risk']:.3f} and {gss['1.0']['disclosure_risk']:.3f}" in told
+    steps = common.figures_of("guided_speed")["tenfold"].values()
+    assert f"ten times the rows take {min(steps):.1f} to {max(steps):.1f} times as long" in told
+    models = [own for name in reproduce_apt.LOADERS for own in figures[name]["models"].values()]
+    assert f"keep {mean_difference(models, 'cells', 'agreement'):.3f} more of the predictions" in told
+    assert f"They hide less, NCP {-mean_difference(models, 'cells', 'ncp'):.3f} lower" in told
+    assert f"hides more, NCP {mean_difference(models, 'generalizer', 'ncp'):.3f} higher" in told
+
+
+def mean_difference(models: list[dict], what: str, figure: str) -> float:
+    """Between the two ways that a comparison has, on average over models."""
+    pairs = [list(own[what].values()) for own in models]
+    values = [[one.get("global", one)[figure] for one in pair] for pair in pairs]
+    return sum(first - second for first, second in values) / len(values)
+
+
 def test_the_readme_s_commands_are_in_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(
