@@ -51,6 +51,9 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/study_more.py
 	$(BIN)/python benchmarks/beyond_pat.py
 	$(BIN)/python benchmarks/beyond_pat.py speed
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_ai_privacy_toolkit.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guided_speed.py
+	$(BIN)/python benchmarks/reproduce_apt.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -536,3 +536,12 @@ def test_the_papers_grids_are_the_defaults():
     assert 7 <= len(grids.GRIDS["Iterative"]["share"]) <= 11
     assert all(len(grids.GRIDS[name]["privacy"]) == 9 for name in grids.NEURAL)
     assert [job.minimizer for job in grids.jobs("default", None)].count("PrivacyTree") == 12
+
+
+def test_a_study_takes_what_a_model_guides(adult):
+    grids = {"ModelGuided": {"points": [5]}, "Apt": {"target": [0.9, 0.99]}}
+    found = small(adult, minimizers=["ModelGuided", "Apt"], grids=grids)
+    assert {c.minimizer for c in found.of()} == {"ModelGuided", "Apt"}
+    depths = {c.parameters["max_depth"] for c in found.of()}
+    assert depths == {10}  # papers/0 §6
+    assert len(found.of("ModelGuided")) >= 3

@@ -1,5 +1,6 @@
 """What a study tries: each minimizer with the paper's parameters (papers/0 Appendix F)."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import ParameterError, quoted
-from modicum.evaluation.guided import apt, guided_path
+from modicum.evaluation.guided import Guide
 from modicum.evaluation.search import SIZES
 from modicum.generalization import Generalization
 from modicum.minimizers import (
@@ -46,6 +47,8 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     # The bound on the information is a sum over all attributes: most of the way is gone at small values.
     "MutualInformation": {"privacy": (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 0.9), "buckets": (5,)},
 }
+
+_LOW = 0.8  # down to this agreement a guided path goes in small steps
 
 Made = list[tuple[dict[str, Any], Generalization]]
 
@@ -207,7 +210,14 @@ def _uniform(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 
 def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(depth: int, most: int, X: Any, y: Any, context: Context) -> Made:
-        found = guided_path(X, y, context.schema, context.weights, context.label_bins, depth, context.seed)
+        guide = _guide(X, y, context)
+        if guide.is_constant:
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # a target that a constant reaches: the path goes on to nothing
+            found = guide.minimized(target_agreement=_LOW, max_depth=depth).path_
         errors = [(1 - point.agreement, point.loss) for point in found]
         return [({"max_depth": depth, "point": i}, found[i].generalization) for i in _apart(errors, most)]
 
@@ -219,11 +229,21 @@ def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 
 def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(depth: int, X: Any, y: Any, context: Context) -> Made:
-        found = apt(X, y, context.schema, context.weights, context.label_bins, depth, grid["target"], context.seed)
-        return [({"max_depth": depth, "target": t}, g) for t, g in found.items()]
+        guide = _guide(X, y, context)
+        made: Made = []
+        for target in () if guide.is_constant else grid["target"]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = guide.minimized(target_agreement=target, search="paper", max_depth=depth)
+            made.append(({"max_depth": depth, "target": target}, found.generalization_))
+        return made
 
     name = _listed(grid["target"])
     return [Job("Apt", f"Apt-max_depth={d}-target={name}", partial(make, d)) for d in grid["max_depth"]]
+
+
+def _guide(X: Any, y: Any, context: Context) -> Guide:
+    return Guide(X, y, context.schema, context.weights, context.label_bins, context.seed)
 
 
 def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:

@@ -13,16 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modicum.errors import DataError, ParameterError, PrivacyWarning
-from modicum.generalization import CellPartition, Generalization
-from modicum.generalization.distinct import DistinctColumns
-from modicum.measures.information_loss import InformationLoss, ncp
-from modicum.measures.intervals import Interval, Resampling, mean_interval
+from modicum.generalization import Generalization
 from modicum.minimizers.base import Minimizer, check_number, obeying
 from modicum.minimizers.guiding.asking import Model
 from modicum.minimizers.guiding.best import best
 from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
 from modicum.minimizers.guiding.clusters import groups_of
 from modicum.minimizers.guiding.grouping import Groupings, partition_of
+from modicum.minimizers.guiding.held_out import HeldOut, Reported
 from modicum.minimizers.guiding.homogeneous import homogeneous_tree
 from modicum.minimizers.guiding.losses import Losses
 from modicum.minimizers.guiding.making_cells import one_cell
@@ -35,11 +33,9 @@ from modicum.minimizers.guiding.views import View
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame
-from modicum.table.groups import group_rows
 from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
-from modicum.table.values import Codes, Floats
 
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
 _SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on (half of those learned from), and chosen on
@@ -67,50 +63,6 @@ class GuidedPoint:
     def generalization(self) -> Generalization:
         found = [partition_of(c, g) for c, g in zip(self.coder.codings, self.groupings, strict=True)]
         return obeying(self.coder, found)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """What an artifact does on records that nothing was learned from or chosen on.
-
-    Attributes
-    ----------
-    agreement, interval : the share of predictions that stay (R² for a number), and its 95% interval
-    constant_agreement : the same for one prediction for everyone (0 for R²), to compare with
-    by_class : each class that the model predicts → how many of those predictions stay
-    loss : NCP of each attribute and their mean, GCP
-    distinct, raw_distinct, records : how many different records are told, and there are, among how many
-    disclosure_risk, raw_disclosure_risk : papers/1 equation (4), all attributes taken for quasi-identifiers
-    """
-
-    agreement: float
-    interval: Interval
-    constant_agreement: float
-    by_class: dict[str, float]
-    loss: InformationLoss
-    distinct: int
-    raw_distinct: int
-    records: int
-
-    _PLAIN = ("agreement", "constant_agreement", "by_class", "distinct", "raw_distinct", "records")
-
-    @property
-    def disclosure_risk(self) -> float:
-        return self.distinct / self.records
-
-    @property
-    def raw_disclosure_risk(self) -> float:
-        return self.raw_distinct / self.records
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {
-            **{name: getattr(self, name) for name in self._PLAIN},
-            "interval": list(self.interval),
-            "loss": self.loss.to_dict(),
-            "disclosure_risk": self.disclosure_risk,
-            "raw_disclosure_risk": self.raw_disclosure_risk,
-        }
 
 
 class ModelGuided(Minimizer):
@@ -274,12 +226,11 @@ class ModelGuided(Minimizer):
             self.coder_, self.tree_ = setting.coder, setting.tree
             found = self._searched(setting)
         self._check_reached(found, setting)
-        reported = attributes[parts.test.tolist()]
-        units = person_codes(schema, frame[parts.test.tolist()])
-        raw = int(group_rows(np.column_stack(DistinctColumns.of(reported, setting.coder.schema).places)).max()) + 1
-        figures = (model, outcomes, reported, parts.test, units, raw)
-        self.held_out_ = self._measured(self.generalization_, *figures)
-        self.cells_held_out_ = self._measured(self.cells_, *figures)
+        rows = parts.test.tolist()
+        persons = person_codes(schema, frame[rows])
+        held_out = Reported(model, self._view, outcomes, attributes[rows], schema, parts.test, persons, self.weights)
+        self.held_out_: HeldOut = held_out.measured(self.generalization_)
+        self.cells_held_out_: HeldOut = held_out.measured(self.cells_)
         return self
 
     def feed(self, X: Any) -> Any:
@@ -451,31 +402,6 @@ class ModelGuided(Minimizer):
                 f"keeps {reached:.1%}. {allow}sk for less."
             )
 
-    def _measured(
-        self,
-        g: Generalization | CellPartition,
-        model: Model,
-        outcomes: Outcomes,
-        attributes: nw.DataFrame[Any],
-        rows: Codes,
-        units: Codes | None,
-        raw_distinct: int,
-    ) -> HeldOut:
-        """What the artifact does on records held out, through its own `transform`."""
-        native = attributes.to_native()
-        misses = outcomes.misses(model(self._view.fed(g.transform(native, output="values"))), rows)
-        distinct = int(group_rows(g.codes(native)).max()) + 1
-        return HeldOut(
-            agreement=1.0 - float(misses.mean()),
-            interval=_interval(misses, units),
-            constant_agreement=outcomes.constant_agreement,
-            by_class=outcomes.by_class(misses, rows),
-            loss=ncp(g, native, weights=self.weights),
-            distinct=distinct,
-            raw_distinct=raw_distinct,
-            records=len(rows),
-        )
-
 
 def _check_rebuilt(records: Records) -> None:
     """The model must say the same of records that are put together value by value, as a search does."""
@@ -485,12 +411,3 @@ def _check_rebuilt(records: Records) -> None:
             "The model says different things of the same records when it is asked again, with each value put in its "
             "place: it may answer by chance, or depend on its other records or on how a column is stored."
         )
-
-
-def _interval(misses: Floats, units: Codes | None) -> Interval:
-    """Where the agreement lies: exact for shares, by resampling where a miss may exceed 1."""
-    if misses.max(initial=0.0) <= 1:
-        low, high = mean_interval(misses, units)
-    else:
-        low, high = Resampling(len(misses), units).interval(lambda draws: float(np.average(misses, weights=draws)))
-    return 1 - high, 1 - low
