@@ -263,6 +263,8 @@ def verdict(reached: bool) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["table"]:
-        write_table("model-guided.md", "against_ai_privacy_toolkit.py", table(figures_of("against_ai_privacy_toolkit")))
+        write_table(
+            "model-guided.md", "against_ai_privacy_toolkit.py table", table(figures_of("against_ai_privacy_toolkit"))
+        )
     else:
         main()

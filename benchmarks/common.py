@@ -69,17 +69,12 @@ def figures_of(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text())["figures"]
 
 
-def write_table(page: str, script: str, table: str) -> None:
-    """A table in docs/PAGE, between the two marks of the script that wrote it."""
+def write_table(page: str, script: str, table: str, end: str | None = None) -> None:
+    """A table in docs/PAGE, between the two marks of the script (and its argument) that wrote it."""
     path = ROOT / "docs" / page
-    start, end = table_marks(script)
+    start, end = f"<!-- table: written by benchmarks/{script} -->", f"<!-- end of {end or script.split()[0]} -->"
     before, rest = path.read_text(encoding="utf-8").split(start)
     path.write_text(f"{before}{start}\n\n{table}\n\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
-
-
-def table_marks(script: str) -> tuple[str, str]:
-    """Where a script's table begins and ends in a page."""
-    return f"<!-- table: written by benchmarks/{script} table -->", f"<!-- end of {script} -->"
 
 
 def judged(value: float, target: float) -> str:

@@ -51,6 +51,7 @@ def test_the_page_on_model_guided_minimization_runs_and_shows_the_benchmarks_fig
     told = " ".join(page.split())
     figures = common.figures_of("reproduce_apt")
     assert reproduce_apt.table(figures) in page
+    assert reproduce_apt.orders_table(figures["orders"]) in page
     toolkit = common.figures_of("against_ai_privacy_toolkit")
     assert against_ai_privacy_toolkit.table(toolkit) in page
     assert all(run["times_faster"] >= 50 for run in toolkit["runs"])
