@@ -129,7 +129,7 @@ def _expected(sizes: Sizes, point: npt.NDArray[np.float64], population: int) -> 
     )
     grown = gammaln(theta + alpha + last) - gammaln(theta + alpha + n) - gammaln(theta + last) + gammaln(theta + n)
     new = np.exp(np.log(theta + alpha * groups) - np.log(theta + last) + grown)
-    of_sample = alone * float(np.exp(stays))
+    of_sample = alone * min(1.0, float(np.exp(stays)))  # a chance, though gammaln of large numbers cancels badly
     return of_sample + (population - n) * float(new), of_sample
 
 
