@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import RESULTS, ROOT, machine, write
+from common import RESULTS, ROOT, figures_of, machine, write, write_table
 from common import judged as word
 from studies import SEEDS, with_persons
 
@@ -61,7 +61,6 @@ GRID = {"MergePath": {"mix": (0.1, 0.5, 0.9), "points": (100,)}}  # three runs; 
 STEPS, KEPT = (0.005, 0.01, 0.02), (0.95, 0.9, 0.8)
 UNBALANCED = 0.2  # of the majority guess's error
 CONFIDENCE = 0.99
-MARKS = ("<!-- table: written by benchmarks/beyond_pat.py table -->", "<!-- end of table -->")
 FOLDER = ROOT / "build" / "beyond_pat"
 
 
@@ -352,14 +351,6 @@ def _shown(entrant: dict) -> str:
     return f"{entrant['adversary_error']:.3f} ({entrant['buckets']:.0f}, {entrant['groups']:.0f}{few})"
 
 
-def write_table() -> None:
-    """The table of the results in docs/merge-path.md, between its two marks."""
-    page = ROOT / "docs" / "merge-path.md"
-    found = json.loads((RESULTS / "beyond_pat.json").read_text())["figures"]["datasets"]
-    head, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
-    page.write_text(f"{head}{MARKS[0]}\n\n{table(found)}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}", encoding="utf-8")
-
-
 # Speed
 
 
@@ -417,7 +408,8 @@ def main() -> None:
         write("beyond_pat", before | {"speed": {name: speed(name) for name in LOADERS} | {"machine": where}})
         return
     if words == ["table"]:
-        write_table()
+        found = figures_of("beyond_pat")["datasets"]
+        write_table("merge-path.md", "beyond_pat.py table", table(found), "table")
         return
     names = words or list(LOADERS)
     if "--resume" not in options:
