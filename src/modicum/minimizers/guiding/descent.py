@@ -48,7 +48,7 @@ class State:
     @classmethod
     def of(cls, groupings: Groupings, records: Records) -> "State":
         matrix = numbers_of(groupings, records)
-        if all(grouping.exact for grouping in groupings):
+        if all(grouping.exact for grouping in groupings) and not (records.strange >= 0).any():
             return cls(groupings, matrix, np.zeros(len(records)))
         return cls(groupings, matrix, records.misses(matrix, np.arange(len(records))))
 
