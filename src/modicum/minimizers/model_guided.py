@@ -2,8 +2,6 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,13 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modicum.errors import DataError, ParameterError, PrivacyWarning
-from modicum.generalization import Generalization
-from modicum.minimizers.base import Minimizer, check_number, obeying
+from modicum.minimizers.base import Minimizer, check_number
 from modicum.minimizers.guiding.asking import Model
 from modicum.minimizers.guiding.best import best
 from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
 from modicum.minimizers.guiding.clusters import groups_of
-from modicum.minimizers.guiding.grouping import Groupings, partition_of
 from modicum.minimizers.guiding.held_out import HeldOut, Reported
 from modicum.minimizers.guiding.homogeneous import homogeneous_tree
 from modicum.minimizers.guiding.losses import Losses
@@ -40,29 +36,6 @@ from modicum.table.splits import Split, split_rows
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
 _SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on (half of those learned from), and chosen on
 _FEWEST = 8
-_STEADY, _SLIPS = 100, 0.02  # records that the model is asked about twice, and how many may differ by rounding
-
-
-@dataclass(frozen=True)
-class GuidedPoint:
-    """One generalization of a path.
-
-    Attributes
-    ----------
-    agreement : how many predictions stay, on the records that the choice was made on
-    loss : what it hides of the records that made it, by the loss that was asked for (NCP by default)
-    generalization : what is collected
-    """
-
-    agreement: float
-    loss: float
-    groupings: Groupings = field(repr=False)
-    coder: Coder = field(repr=False)
-
-    @cached_property
-    def generalization(self) -> Generalization:
-        found = [partition_of(c, g) for c, g in zip(self.coder.codings, self.groupings, strict=True)]
-        return obeying(self.coder, found)
 
 
 class ModelGuided(Minimizer):
@@ -200,7 +173,7 @@ class ModelGuided(Minimizer):
         }
         return type(self)(**copied)
 
-    def fit(self, X: Any, y: Any = None) -> "ModelGuided":  # type: ignore[override]
+    def fit(self, X: Any, y: Any = None) -> "ModelGuided":  # type: ignore[override]  # no label and no weights
         """Find the least that the model needs.
 
         Parameters
@@ -349,7 +322,7 @@ class ModelGuided(Minimizer):
         choose = parts.validation if len(parts.validation) else parts.train
         choose = np.sort(random.permutation(choose)[:_MOST_CHOOSE])
         tried = Records(model, self._view, coder, outcomes, attributes, np.concatenate([sample, choose]))
-        _check_rebuilt(tried)
+        tried.check_rebuilt()
         return Setting(coder, losses, members, tried, len(sample), tree, free, float(self.target_agreement), stop)
 
     def _known_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
@@ -364,7 +337,7 @@ class ModelGuided(Minimizer):
         if self.search == "paper":
             return self._searched_as_paper(setting)
         found = list(watched(best(setting), "Merging buckets", progress=self.progress))[-1]
-        self.path_ = [GuidedPoint(agreement, loss, g, setting.coder) for g, agreement, loss in found.path]
+        self.path_ = found.path
         chosen = self.path_[found.chosen]
         if setting.stop.asked and chosen.agreement < self.target_agreement:
             chosen = self.path_[0]  # stopped on the way to the target: everything as it is
@@ -378,7 +351,7 @@ class ModelGuided(Minimizer):
 
     def _searched_as_paper(self, setting: Setting) -> float:
         steps = paper(setting, self.representatives)
-        self.path_ = [GuidedPoint(step.recoded, step.hidden, step.groupings, setting.coder) for step in steps]
+        self.path_ = [step.point for step in steps]
         self.generalization_ = self.path_[-1].generalization
         self.cells_ = artifact(steps[-1].stands, steps[-1].kept, setting, self.representatives)
         return steps[-1].agreement
@@ -401,13 +374,3 @@ class ModelGuided(Minimizer):
                 f"No generalization of these attributes keeps {self.target_agreement:.1%} of the predictions; the best "
                 f"keeps {reached:.1%}. {allow}sk for less."
             )
-
-
-def _check_rebuilt(records: Records) -> None:
-    """The model must say the same of records that are put together value by value, as a search does."""
-    plain = np.flatnonzero((records.strange < 0).all(axis=1))[:_STEADY]
-    if len(plain) and records.misses(records.exact[plain], plain).mean() > _SLIPS:
-        raise DataError(
-            "The model says different things of the same records when it is asked again, with each value put in its "
-            "place: it may answer by chance, or depend on its other records or on how a column is stored."
-        )

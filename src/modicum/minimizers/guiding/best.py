@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.minimizers.guiding.descent import NEAR, State, Step, budget_of, chosen, descend, tried
-from modicum.minimizers.guiding.grouping import Grouping, Groupings, column_of, exactly
+from modicum.minimizers.guiding.grouping import Grouping, column_of, exactly
+from modicum.minimizers.guiding.points import GuidedPoint
 from modicum.minimizers.guiding.setting import Setting
 
 _FAILURES = 4  # steps that did not fit, before the search ends
@@ -14,18 +15,18 @@ _FAILURES = 4  # steps that did not fit, before the search ends
 
 @dataclass(frozen=True)
 class Found:
-    """The buckets on the way from full detail to nothing, each with its agreement; and which of them were chosen."""
+    """The way from full detail to nothing, and which of its points was chosen."""
 
-    path: list[tuple[Groupings, float, float]]  # buckets, agreement on the records to choose on, information loss
+    path: list[GuidedPoint]
     chosen: int
 
 
 def best(setting: Setting) -> Iterator[Found]:
     """Search; each state found on the way is given as the last of a path, so that progress shows."""
-    path: list[tuple[Groupings, float, float]] = []
+    path: list[GuidedPoint] = []
 
     def noted(state: State) -> Found:
-        path.append((state.groupings, state.agreement_of(setting.n_sample), setting.hidden(state.groupings)))
+        path.append(setting.point(state.groupings, state.agreement_of(setting.n_sample)))
         return Found(path, len(path) - 1)
 
     yield noted(State.of(setting.untouched(), setting.tried))

@@ -11,8 +11,6 @@ from modicum.measures.information_loss import domain_of, share_of_values, share_
 from modicum.table.codes import Coder, Coding, NumberCoding, all_counts
 from modicum.table.values import Codes, Floats
 
-LossFunction = Callable[[Coding, Codes], float]
-
 
 class Losses:
     """The loss of each set of codes of each attribute, and the records' weighted mean of them.

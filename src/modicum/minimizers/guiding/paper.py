@@ -7,23 +7,22 @@ import numpy as np
 
 from modicum.minimizers.guiding.cell_search import Stands
 from modicum.minimizers.guiding.descent import State
-from modicum.minimizers.guiding.grouping import Groupings, exactly
+from modicum.minimizers.guiding.grouping import exactly
+from modicum.minimizers.guiding.points import GuidedPoint
 from modicum.minimizers.guiding.setting import Setting
 
 
 @dataclass(frozen=True)
 class PaperStep:
-    """One iteration: the tree, the attributes taken out of the generalization, and its buckets.
+    """One iteration: the tree, the attributes taken out of the generalization, and its buckets as a point.
 
-    `agreement` is that of the cells, by which the paper decides; `recoded` that of the buckets by themselves.
+    `agreement` is that of the cells, by which the paper decides; the point has that of the buckets by themselves.
     """
 
     stands: Stands
     kept: list[int]
-    groupings: Groupings
     agreement: float
-    recoded: float
-    hidden: float
+    point: GuidedPoint
 
 
 def paper(setting: Setting, representatives: str) -> list[PaperStep]:
@@ -49,7 +48,7 @@ def paper(setting: Setting, representatives: str) -> list[PaperStep]:
         left = [a for a in setting.free if a not in last.kept]
         everyone = np.arange(setting.n_choose)
         agreements = 1.0 - last.stands.missed_with(last.kept, left, everyone) / setting.n_choose
-        losses = [setting.loss_of(a, last.groupings[a]) for a in left]
+        losses = [setting.loss_of(a, last.point.groupings[a]) for a in left]
         gains = np.maximum(0.0, agreements - last.agreement)
         ilag = [loss / gain if gain else loss for loss, gain in zip(losses, gains, strict=True)]
         steps.append(_step(last.stands, [*last.kept, left[int(np.argmin(ilag))]], setting))
@@ -71,4 +70,4 @@ def _step(stands: Stands, kept: Sequence[int], setting: Setting) -> PaperStep:
         groupings[a] = exactly(setting.coder.codings[a])
     agreement = 1.0 - float(stands.misses(kept).mean())
     recoded = State.of(groupings, setting.tried).agreement_of(setting.n_sample)
-    return PaperStep(stands, sorted(kept), groupings, agreement, recoded, setting.hidden(groupings))
+    return PaperStep(stands, sorted(kept), agreement, setting.point(groupings, recoded))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from modicum.errors import DataError
 from modicum.generalization.bins import Scalar
 from modicum.generalization.build import plain, value_of
 from modicum.generalization.representatives import typed_column
@@ -25,6 +26,7 @@ from modicum.table.frames import column, numbers, same_kind, texts
 from modicum.table.values import Codes, Floats
 
 Matrix = npt.NDArray[np.int64]
+_STEADY, _SLIPS = 100, 0.02  # records that the model is asked about twice, and how many may differ by rounding
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,15 @@ class Records:
             found.append(typed_column(coding.attribute, every, np.arange(len(every)), self.frame))
         return found
 
+    def check_rebuilt(self) -> None:
+        """Refuse a model that does not say the same of records put together value by value, as a search does."""
+        plain = np.flatnonzero((self.strange < 0).all(axis=1))[:_STEADY]
+        if len(plain) and self.misses(self.exact[plain], plain).mean() > _SLIPS:
+            raise DataError(
+                "The model says different things of the same records when it is asked again, with each value put in "
+                "its place: it may answer by chance, or depend on its other records or on how a column is stored."
+            )
+
     def misses(self, matrix: Matrix, which: Codes) -> Floats:
         """How far the model's word on each row of numbers is from its word on the full record `which`."""
         return self.outcomes.misses(self.predictions(matrix), self.rows[which])
@@ -161,9 +172,7 @@ class _Memory:
 
 def _marks(matrix: Matrix) -> npt.NDArray[np.uint64]:
     """A mark per row: its numbers times odd random ones, summed and stirred."""
-    keys: Any = np.random.default_rng(0).integers(1, 2**63, matrix.shape[1], dtype=np.uint64) * np.uint64(
-        2
-    ) + np.uint64(1)
+    keys: Any = np.random.default_rng(0).integers(0, 2**64, matrix.shape[1], dtype=np.uint64) | np.uint64(1)
     mark = np.zeros(len(matrix), dtype=np.uint64)
     for j in range(matrix.shape[1]):
         mark = (mark ^ (matrix[:, j].astype(np.uint64) + np.uint64(1))) * keys[j]

@@ -10,6 +10,7 @@ import numpy as np
 from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly, grouped, whole
 from modicum.minimizers.guiding.losses import Losses
 from modicum.minimizers.guiding.node_costs import node_costs
+from modicum.minimizers.guiding.points import GuidedPoint
 from modicum.minimizers.guiding.pruning import Nodes, Pruned, weakest_links
 from modicum.minimizers.guiding.records import Records
 from modicum.minimizers.guiding.stand_ins import Members
@@ -89,6 +90,10 @@ class Setting:
     def hidden(self, groupings: Sequence[Grouping]) -> float:
         """The information loss of all records, as the losses count it."""
         return sum(self.losses.mean(a, g.members) for a, g in enumerate(groupings) if not g.exact)
+
+    def point(self, groupings: Groupings, agreement: float) -> GuidedPoint:
+        """These buckets as a point of a path."""
+        return GuidedPoint(agreement, self.hidden(groupings), groupings, self.coder)
 
     def loss_of(self, attribute: int, grouping: Grouping) -> float:
         """One attribute's information loss, by itself."""
