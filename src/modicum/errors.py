@@ -6,7 +6,8 @@ scikit-learn expects from an estimator that is given bad data.
 """
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from types import ModuleType
 
 
@@ -75,3 +76,40 @@ def quoted(names: Iterable[object], limit: int = 5) -> str:
     if rest > 0:
         return f"{', '.join(shown)} and {rest} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def check_number(owner: object, name: str, low: float, high: float | None = None, whole: bool = True) -> None:
+    """Refuse a parameter that is no number from `low` to `high`, in one form of message.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from modicum.errors import check_number
+    >>> check_number(SimpleNamespace(k=2), "k", 2)
+    """
+    value = getattr(owner, name)
+    right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    if right and low <= value and (high is None or value <= high):
+        return
+    kind = "an int" if whole else "a number"
+    limit = f"≥ {low}" if high is None else f"from {low} to {high}"
+    raise ParameterError(
+        f"The {name!r} parameter of {type(owner).__name__} must be {kind} {limit}. Got {value!r} instead."
+    )
+
+
+def check_choice(owner: object, name: str, choices: Sequence[str]) -> None:
+    """Refuse a parameter that is none of these words.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from modicum.errors import check_choice
+    >>> check_choice(SimpleNamespace(output="values"), "output", ("values", "ranges"))
+    """
+    value = getattr(owner, name)
+    if not isinstance(value, str) or value not in choices:
+        listed = " or ".join([", ".join(map(repr, choices[:-1])), repr(choices[-1])])
+        raise ParameterError(
+            f"The {name!r} parameter of {type(owner).__name__} must be {listed}. Got {value!r} instead."
+        )

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.minimizers.base import check_number, guessed_codes
+from modicum.errors import check_number
+from modicum.minimizers.base import guessed_codes
 from modicum.minimizers.neural import RATE, NeuralMinimizer, Perceptron, Training, set_rate
 from modicum.table.codes import Weights
 from modicum.table.schema import Schema

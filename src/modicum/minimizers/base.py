@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,11 +10,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
 from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts
+from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
@@ -113,23 +113,12 @@ class Minimizer(TransformerMixin, BaseEstimator):
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
         """X as a frame, an array under the schema's names; its columns are remembered."""
-        if is_array(X):
-            if getattr(X, "ndim", 2) == 1:  # scikit-learn's own message shows the values
-                raise DataError("X must be a table (2D), not one column or the labels. Reshape your data.")
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
-            named = None if self.schema is None else self.schema.features
-            frame = as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
-        else:
-            frame = as_frame(X)
-            validate_data(self, X, skip_check_array=True)
+        frame = frame_of(self, X)
         self._columns = list(frame.columns)
         return frame
 
     def _resolved_schema(self, frame: Any) -> Schema:
-        if self.schema is not None and not isinstance(self.schema, Schema):
-            raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(self.schema).__name__} instead.")
-        schema = Schema.infer(frame) if self.schema is None else self.schema
-        schema = schema.with_roles(personal=self.personal)
+        schema = schema_of(self, frame).with_roles(personal=self.personal)
         if not schema.features:
             raise DataError("The data has no attribute to minimize besides the label and identifiers.")
         return schema
@@ -176,16 +165,3 @@ def _record_counts(sample_weight: Any, n: int) -> Weights | None:
     if not weights.any():
         raise DataError("Every sample_weight is zero, so that no record counts.")
     return weights.astype(np.int64)
-
-
-def check_number(owner: object, name: str, low: float, high: float | None = None, whole: bool = True) -> None:
-    """One message form for every numeric parameter (STYLE: scikit-learn's)."""
-    value = getattr(owner, name)
-    right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-    if right and low <= value and (high is None or value <= high):
-        return
-    kind = "an int" if whole else "a number"
-    limit = f"≥ {low}" if high is None else f"from {low} to {high}"
-    raise ParameterError(
-        f"The {name!r} parameter of {type(owner).__name__} must be {kind} {limit}. Got {value!r} instead."
-    )

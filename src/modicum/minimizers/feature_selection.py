@@ -6,10 +6,10 @@ from typing import Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from modicum.errors import ParameterError
+from modicum.errors import ParameterError, check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.minimizers.base import CodedData, Minimizer, check_number
+from modicum.minimizers.base import CodedData, Minimizer
 from modicum.table.codes import Coding, NumberCoding
 from modicum.table.schema import Schema
 from modicum.table.values import Floats

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import set_aside
 from modicum.learners.prefixes import most_likely
-from modicum.minimizers.base import CodedData, Minimizer, check_number, guessed_codes, obeying
+from modicum.minimizers.base import CodedData, Minimizer, guessed_codes, obeying
 from modicum.minimizers.score_groups import least_variance_groups
 from modicum.minimizers.soft import middle_ranks
 from modicum.progress import Stop, stoppable, watched

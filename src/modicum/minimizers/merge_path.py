@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, check_number, quoted
 from modicum.generalization import Generalization
 from modicum.generalization.describe import buckets_asked
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.portfolio import set_aside
 from modicum.learners.record_trees import RecordTrees
 from modicum.measures.front import Limits, check_target, knee
-from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
+from modicum.minimizers.base import CodedData, Minimizer, obeying
 from modicum.minimizers.merging.cells import TINY
 from modicum.minimizers.merging.choosing import Chooser, PathChoice, Records
 from modicum.minimizers.merging.descent import STEPS, carried, nothing, path

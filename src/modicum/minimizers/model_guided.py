@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from modicum.errors import DataError, ParameterError, PrivacyWarning
-from modicum.minimizers.base import Minimizer, check_number
-from modicum.minimizers.guiding.asking import Model
+from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
+from modicum.learners.asking import Model
+from modicum.minimizers.base import Minimizer
 from modicum.minimizers.guiding.best import best
 from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
 from modicum.minimizers.guiding.clusters import groups_of
@@ -254,12 +254,8 @@ class ModelGuided(Minimizer):
         check_number(self, "target_agreement", 0, 1, whole=False)
         if self.max_depth is not None:
             check_number(self, "max_depth", 1)
-        for name, known in (("search", ("best", "paper")), ("representatives", ("synthetic", "record"))):
-            if getattr(self, name) not in known:
-                raise ParameterError(
-                    f"The {name!r} parameter of ModelGuided must be {known[0]!r} or {known[1]!r}. "
-                    f"Got {getattr(self, name)!r} instead."
-                )
+        check_choice(self, "search", ("best", "paper"))
+        check_choice(self, "representatives", ("synthetic", "record"))
         if self.representatives == "record":
             warnings.warn(
                 "With representatives='record' the cells hold the records of actual people; they cannot be saved.",

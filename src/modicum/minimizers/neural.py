@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from modicum.errors import DataError, ParameterError, require
+from modicum.errors import DataError, ParameterError, check_number, require
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
+from modicum.minimizers.base import CodedData, Minimizer, obeying
 from modicum.minimizers.soft import SoftBuckets
 from modicum.progress import stoppable, watched
 from modicum.table.roles import attribute_weights

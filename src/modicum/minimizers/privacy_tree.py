@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, check_number, obeying
+from modicum.minimizers.base import CodedData, Minimizer, obeying
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
 from modicum.table.counts import Layout, RowCounts

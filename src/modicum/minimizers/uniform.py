@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from modicum.errors import check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
-from modicum.minimizers.base import CodedData, Minimizer, check_number
+from modicum.minimizers.base import CodedData, Minimizer
 from modicum.table.codes import CategoryCoding, NumberCoding, Weights, group_numbers
 from modicum.table.frames import numbers
 from modicum.table.schema import Schema

@@ -5,6 +5,7 @@ Best-first trees are nested: the first k-1 splits of a large tree are the tree w
 
 import heapq
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from modicum.table.counts import CountSource, Ints, NodeCounts, NodeSplit
 from modicum.trees.splitting import Criterion, FoundSplit, find_split
@@ -22,6 +23,7 @@ def grow(
     max_leaves: int | None = None,
     max_depth: int | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    admits: Callable[[NodeSplit], bool] | None = None,
 ) -> Tree:
     """Grow a tree from counts; it never sees a row.
 
@@ -37,13 +39,15 @@ def grow(
         Where to stop, if no split helps before.
     should_stop : callable, optional
         Asked before each split; where it says yes, the tree stays as large as it is.
+    admits : callable, optional
+        Asked of each split that is found; where it says no, one with larger sides is looked for.
     """
     tree = Tree(source.layout, criterion.has_order, criterion.missing, value_counts)
     heap: _Heap = []
     ahead: _Children = {}
     deepest = None if max_depth is None else 2**max_depth - 1  # the first node that is too deep to be split
     if max_leaves != 1 and max_depth != 0 and source.layout.splits:
-        _consider(source.root(), source, criterion, heap)
+        _consider(source.root(), source, criterion, heap, admits)
     while heap and tree.n_leaves != max_leaves and not should_stop():
         is_last = tree.n_leaves + 1 == max_leaves
         node = heap[0][1]
@@ -53,21 +57,32 @@ def grow(
         tree.split(node, found)
         for child in () if is_last else ahead.pop(node):
             if deepest is None or child.node < deepest:
-                _consider(child, source, criterion, heap)
+                _consider(child, source, criterion, heap, admits)
     return tree
 
 
-def _consider(counts: NodeCounts, source: CountSource, criterion: Criterion, heap: _Heap) -> None:
+def _consider(
+    counts: NodeCounts,
+    source: CountSource,
+    criterion: Criterion,
+    heap: _Heap,
+    admits: Callable[[NodeSplit], bool] | None,
+) -> None:
     found = find_split(counts.histogram, source.layout, criterion)
+    while found is not None and admits is not None and not admits(_node_split(counts.node, found)):
+        smaller = min(found.n_left, found.n_right)
+        larger = replace(criterion, min_leaf=smaller + max(1, smaller // 4))
+        found = find_split(counts.histogram, source.layout, larger)
     if found is not None:
         heapq.heappush(heap, (-found.gain, counts.node, found))
+
+
+def _node_split(node: int, found: FoundSplit) -> NodeSplit:
+    return NodeSplit(node, 2 * node + 1, 2 * node + 2, found.attribute, found.sides == 1)
 
 
 def _expand(source: CountSource, heap: _Heap, ahead: _Children) -> _Children:
     """Count the children of the most promising leaves, as many at once as the source likes."""
     leaves = [entry for entry in heapq.nsmallest(source.batch + len(ahead), heap) if entry[1] not in ahead]
-    splits = [
-        NodeSplit(node, 2 * node + 1, 2 * node + 2, found.attribute, found.sides == 1)
-        for _, node, found in leaves[: source.batch]
-    ]
+    splits = [_node_split(node, found) for _, node, found in leaves[: source.batch]]
     return {split.node: pair for split, pair in zip(splits, source.expand(splits), strict=True)}

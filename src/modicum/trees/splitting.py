@@ -12,6 +12,9 @@ tree has α = 0. A split is a prefix of an ordering of the attribute's values:
 - categories by P(y | v), which is optimal for two classes and α = 0; then, up to three times, by the change in Q that
   moving a value across the best split so far would make, per record. That ordering weighs the label against all
   personal attributes at once, and is what serves privacy (and labels with more than two classes).
+
+Where groups must meet a `Requirement` on a sensitive attribute, that attribute is one more target, of weight 0: its
+counts left and right of every cut are at hand, and a cut counts only where both sides meet it.
 """
 
 from dataclasses import dataclass
@@ -20,6 +23,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from modicum.measures.requirement import PLAIN, Requirement
+from modicum.measures.requirement_kernel import holds
 from modicum.table.counts import Histogram, Layout
 
 _ROUNDS = 3
@@ -40,12 +45,18 @@ class Criterion:
         For each split attribute, the code of missing values, or -1.
     min_leaf : int
         The fewest records a child may hold.
+    requirement : Requirement
+        What the sensitive values of a child must meet; its k is not looked at.
+    sensitive : (int, int)
+        The first of the histogram's columns that count sensitive values, and the one after the last.
     """
 
     column_weights: npt.NDArray[np.float64]
     has_order: npt.NDArray[np.bool_]
     missing: npt.NDArray[np.int64]
     min_leaf: int
+    requirement: Requirement = PLAIN
+    sensitive: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,9 @@ def find_split(histogram: Histogram, layout: Layout, criterion: Criterion) -> Fo
         layout.label_start,
         criterion.column_weights,
         criterion.min_leaf,
+        criterion.requirement.rule,
+        not criterion.requirement.is_plain,
+        *criterion.sensitive,
     )
     if attribute < 0:
         return None
@@ -78,8 +92,9 @@ def find_split(histogram: Histogram, layout: Layout, criterion: Criterion) -> Fo
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def scan(histogram, start, order, m, total, n, square, weights, sizes_of, min_leaf, left):  # type: ignore[no-untyped-def]
-    """Q of the best prefix of order[:m], and its length; `left` is working space."""
+def scan(histogram, start, order, m, total, n, square, weights, sizes_of, limits, left):  # type: ignore[no-untyped-def]
+    """Q of the best prefix of order[:m] whose two sides may be, and its length; `left` is working space."""
+    min_leaf, rule, limited, low, high = limits
     columns = histogram.shape[1]
     left[:] = 0.0
     n_left = 0
@@ -105,6 +120,10 @@ def scan(histogram, start, order, m, total, n, square, weights, sizes_of, min_le
             continue
         q = left_square / n_left + right_square / n_right
         if q > best + 1e-12 * abs(best) or length == 0:
+            if limited and not (
+                holds(left[low:high], n_left, rule) and holds(total[low:high] - left[low:high], n_right, rule)
+            ):
+                continue
             best, length = q, t + 1
     return best, length
 
@@ -130,7 +149,9 @@ def exchange_scores(histogram, start, order, m, length, total, n, weights, sizes
 
 
 @numba.njit(cache=True, nogil=True)
-def search(histogram, starts, sizes, has_order, missing, label_start, weights, min_leaf):  # type: ignore[no-untyped-def]
+def search(  # type: ignore[no-untyped-def]
+    histogram, starts, sizes, has_order, missing, label_start, weights, min_leaf, rule, limited, low, high
+):
     """Try every attribute and ordering; the best gain, its attribute, sides and sizes."""
     columns = histogram.shape[1]
     widest = sizes.max()
@@ -182,7 +203,8 @@ def search(histogram, starts, sizes, has_order, missing, label_start, weights, m
                 else:
                     exchange_scores(histogram, start, order, m, length, total, n, weights, sizes_of, left, scores)
                 order[:m] = order[:m][np.argsort(scores[:m], kind="mergesort")]
-            q, length = scan(histogram, start, order, m, total, n, square, weights, sizes_of, min_leaf, left)
+            limits = (min_leaf, rule, limited, low, high)
+            q, length = scan(histogram, start, order, m, total, n, square, weights, sizes_of, limits, left)
             if length == 0:
                 if has_order[a]:
                     continue

@@ -10,9 +10,9 @@ import numpy as np
 
 from modicum.generalization import CellPartition, Generalization
 from modicum.generalization.distinct import DistinctColumns
+from modicum.learners.asking import Model
 from modicum.measures.information_loss import InformationLoss, ncp
 from modicum.measures.intervals import Interval, Resampling, mean_interval
-from modicum.minimizers.guiding.asking import Model
 from modicum.minimizers.guiding.outcomes import Outcomes
 from modicum.minimizers.guiding.views import View
 from modicum.table.groups import group_rows

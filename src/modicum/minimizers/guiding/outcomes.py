@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
-from modicum.minimizers.guiding.asking import Predictions
+from modicum.learners.asking import Predictions
 from modicum.table.values import Codes, Floats
 
 STEPS = 16  # thresholds by which a tree learns a number

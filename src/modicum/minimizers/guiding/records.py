@@ -18,7 +18,7 @@ from modicum.errors import DataError
 from modicum.generalization.bins import Scalar
 from modicum.generalization.build import plain, value_of
 from modicum.generalization.representatives import typed_column
-from modicum.minimizers.guiding.asking import Model, Predictions, ask_in_stead
+from modicum.learners.asking import Model, Predictions, ask_in_stead
 from modicum.minimizers.guiding.outcomes import Outcomes
 from modicum.minimizers.guiding.views import View
 from modicum.table.codes import CategoryCoding, Coder, Coding, usual_code

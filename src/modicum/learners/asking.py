@@ -24,7 +24,7 @@ class Model:
     Examples
     --------
     >>> import pandas as pd
-    >>> from modicum.minimizers.guiding.asking import Model
+    >>> from modicum.learners.asking import Model
     >>> Model(lambda X: X["age"] > 40)(pd.DataFrame({"age": [20, 60]})).tolist()
     [False, True]
     """
@@ -32,7 +32,7 @@ class Model:
     def __init__(self, model: Any) -> None:
         if not any(hasattr(model, name) for name in ("predict", "predict_proba")) and not callable(model):
             raise ParameterError(
-                "The 'model' parameter of ModelGuided must be a fitted estimator or a function of a frame. "
+                "The 'model' parameter must be a fitted estimator or a function of a frame. "
                 f"Got {type(model).__name__} instead."
             )
         if isinstance(model, type):

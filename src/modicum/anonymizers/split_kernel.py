@@ -1,0 +1,146 @@
+"""Top-down partitions: split the records by one attribute at a time while both sides may be groups."""
+
+import numba
+import numpy as np
+
+from modicum.anonymizers.groups_kernel import may_be_group, spread, working_space
+
+
+@numba.njit(cache=True, nogil=True)
+def ordered_codes(codes, rows, low, high, a, size):  # type: ignore[no-untyped-def]
+    """The codes of one attribute in order; counted where there are few, sorted where there are many."""
+    n = high - low
+    found = np.empty(n, np.int32)
+    if size > 4 * n:
+        for i in range(n):
+            found[i] = codes[rows[low + i], a]
+        found.sort()
+        return found
+    counts = np.zeros(size, np.int64)
+    for i in range(low, high):
+        counts[codes[rows[i], a]] += 1
+    place = 0
+    for code in range(size):
+        found[place : place + counts[code]] = code
+        place += counts[code]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def places(ordered, k, missing, relaxed, is_category, found):  # type: ignore[no-untyped-def]
+    """Where the ordered codes may be cut, the best place first; how many there are (at most three).
+
+    First where the missing values of a number begin, then the two ends of the run of equal values in the middle, the
+    nearer one first; in a relaxed partition the very middle.
+    """
+    n, many = len(ordered), 0
+    if not is_category and ordered[n - 1] == missing:
+        start = np.searchsorted(ordered, missing)
+        if start >= k and n - start >= k:
+            found[many] = start
+            many += 1
+    middle = n // 2
+    if relaxed and n >= 2 * k and ordered[0] < ordered[n - 1]:
+        found[many] = middle
+        return many + 1
+    below, above = np.searchsorted(ordered, ordered[middle]), np.searchsorted(ordered, ordered[middle], "right")
+    nearer, farther = (below, above) if middle - below <= above - middle else (above, below)
+    for place in (nearer, farther):
+        if place >= k and n - place >= k:
+            found[many] = place
+            many += 1
+    return many
+
+
+@numba.njit(cache=True, nogil=True)
+def divide(codes, rows, spare, low, high, a, ordered, place):  # type: ignore[no-untyped-def]
+    """Move the `place` records with the lowest codes of an attribute to the front, in their old order."""
+    limit = ordered[place]
+    ties = place - np.searchsorted(ordered, limit)  # so many of the equal ones go left
+    middle, kept = low, 0
+    for i in range(low, high):
+        r = rows[i]
+        code = codes[r, a]
+        left = code < limit
+        if code == limit and ties > 0:
+            left = True
+            ties -= 1
+        if left:
+            rows[middle] = r
+            middle += 1
+        else:
+            spare[kept] = r
+            kept += 1
+    rows[middle:high] = spare[:kept]
+    return middle
+
+
+@numba.njit(cache=True, nogil=True)
+def widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found):  # type: ignore[no-untyped-def]
+    """Mondrian: the widest attribute that can be cut at its median; where the right side begins, or -1."""
+    codes, _, sizes, _, is_category, _ = table
+    spread(rows, low, high, table, room, widths)
+    for a in np.argsort(-widths, kind="mergesort"):
+        if widths[a] == 0.0:
+            break
+        ordered = ordered_codes(codes, rows, low, high, a, sizes[a])
+        for i in range(places(ordered, needs[0], sizes[a] - 1, relaxed, is_category[a], found)):
+            middle = divide(codes, rows, spare, low, high, a, ordered, found[i])
+            if may_be_group(rows, low, middle, needs, room) and may_be_group(rows, middle, high, needs, room):
+                return middle
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found):  # type: ignore[no-untyped-def]
+    """R+-tree: of the cuts near each attribute's median, the one whose two boxes lose least; or -1."""
+    codes, _, sizes, _, is_category, _ = table
+    best, attribute, where = np.inf, -1, 0
+    for a in range(len(sizes)):
+        ordered = ordered_codes(codes, rows, low, high, a, sizes[a])
+        if ordered[0] == ordered[-1]:
+            continue
+        for i in range(places(ordered, needs[0], sizes[a] - 1, relaxed, is_category[a], found)):
+            middle = divide(codes, rows, spare, low, high, a, ordered, found[i])
+            spread(rows, low, middle, table, room, widths)
+            loss = (middle - low) * widths.sum()
+            spread(rows, middle, high, table, room, widths)
+            loss += (high - middle) * widths.sum()
+            if loss < best and (
+                may_be_group(rows, low, middle, needs, room) and may_be_group(rows, middle, high, needs, room)
+            ):
+                best, attribute, where = loss, a, found[i]
+    if attribute < 0:
+        return -1
+    ordered = ordered_codes(codes, rows, low, high, attribute, sizes[attribute])
+    return divide(codes, rows, spare, low, high, attribute, ordered, where)
+
+
+@numba.njit(cache=True, nogil=True)
+def split_groups(table, needs, relaxed, tight):  # type: ignore[no-untyped-def]
+    """The group of each record, from one of all records down to those that cannot be split any more."""
+    n, d = table[0].shape
+    rows, spare = np.arange(n), np.empty(n, np.int64)
+    groups = np.empty(n, np.int64)
+    room = working_space(table, needs)
+    widths, found = np.empty(d), np.empty(3, np.int64)
+    lows, highs = [0], [n]
+    many = 0
+    while len(lows):
+        low, high = lows.pop(), highs.pop()
+        middle = -1
+        if high - low >= 2 * needs[0]:
+            if tight:
+                middle = tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found)
+            else:
+                middle = widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found)
+        if middle < 0:
+            for i in range(low, high):
+                groups[rows[i]] = many
+            many += 1
+            continue
+        lows.append(middle)
+        highs.append(high)
+        lows.append(low)
+        highs.append(middle)
+    return groups

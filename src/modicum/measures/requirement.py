@@ -1,0 +1,112 @@
+"""What every group of a release must have: at least k records, and sensitive values that are diverse and close.
+
+A search asks `Requirement.rule` (through `requirement_kernel.holds`) before it splits a group. What it then releases is
+measured once more by `k_anonymity`, `l_diversity` and `t_closeness`, which share no code with it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.table.values import Codes, Floats
+
+Diversity = Literal["distinct", "entropy", "recursive"]
+Distance = Literal["equal", "ordered", "hierarchical"]
+DIVERSITIES = ("distinct", "entropy", "recursive")
+DISTANCES = ("equal", "ordered", "hierarchical")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Conditions on a group of records.
+
+    Parameters
+    ----------
+    k : the fewest records (or persons) of a group
+    l : ℓ-diversity (Machanavajjhala et al. 2007), or None: the fewest distinct sensitive values ("distinct"), entropy
+        of at least ln ℓ ("entropy"), or r₁ < c (r_ℓ + … + r_m) for the counts r₁ ≥ r₂ ≥ … ("recursive")
+    t : t-closeness (Li et al. 2007), or None: the farthest that a group's distribution of sensitive values may lie from
+        that of all records
+    overall : the share of each sensitive value among all records
+    parents, heights : for the hierarchical distance, each node's parent (-1 for the root, which is last; values come
+        first) and its height as a share of the root's
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.requirement import Requirement
+    >>> needs = Requirement(k=2, l=2, overall=np.array([0.5, 0.5]))
+    >>> needs.met_by(np.array([3, 0])), needs.met_by(np.array([2, 1]))
+    (False, True)
+    """
+
+    k: int
+    l: float | None = None
+    diversity: Diversity = "distinct"
+    c: float = 4.0
+    t: float | None = None
+    distance: Distance = "equal"
+    overall: Floats = field(default_factory=lambda: np.zeros(0))
+    parents: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    heights: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only the number of records counts."""
+        return self.l is None and self.t is None
+
+    @property
+    def rule(self) -> tuple[Any, ...]:
+        """The conditions on sensitive values as the kernel takes them."""
+        diversity = 0 if self.l is None else 1 + DIVERSITIES.index(self.diversity)
+        distance = 0 if self.t is None else 1 + DISTANCES.index(self.distance)
+        limits = (diversity, float(self.l or 0), float(self.c), distance, float(self.t or 0))
+        return (*limits, self.overall, self.parents, self.heights)
+
+    def met_by(self, counts: npt.NDArray[Any]) -> bool:
+        """Whether a group with these counts of sensitive values may be released."""
+        from modicum.measures.requirement_kernel import holds  # deferred: the compiler takes a second to import
+
+        n = int(counts.sum())
+        return n >= self.k and (self.is_plain or bool(holds(np.asarray(counts, dtype=np.float64), n, self.rule)))
+
+
+PLAIN = Requirement(k=1)
+
+
+def balanced_tree(paths: list[tuple[str, ...]]) -> tuple[Codes, Floats]:
+    """Parents and heights of the tree of these values' ancestors, nearest first; values come first, the root last.
+
+    A node's height is the longest way down to a value, as a share of the root's. Values without ancestors hang from
+    the root.
+
+    Examples
+    --------
+    >>> from modicum.measures.requirement import balanced_tree
+    >>> parents, heights = balanced_tree([("care",), ("care",), ()])
+    >>> parents.tolist(), heights.tolist()
+    ([3, 3, 4, 4, -1], [0.0, 0.0, 0.0, 0.5, 1.0])
+    """
+    tops = {path[-1] for path in paths if path}
+    root = tops.pop() if len(tops) == 1 and all(paths) else None
+    depth: dict[str, int] = {}
+    for path in paths:
+        for above, name in enumerate(path):
+            depth[name] = max(depth.get(name, 0), above + 1)
+    ordered = sorted(depth.keys() - {root}, key=lambda name: (depth[name], name))  # children before parents
+    place = {name: len(paths) + i for i, name in enumerate(ordered)}
+    last = len(paths) + len(ordered)
+    parents = np.full(last + 1, last, dtype=np.int64)
+    heights = np.zeros(last + 1)
+    for i, path in enumerate(paths):
+        below = i
+        for name in path:
+            if name in place:
+                parents[below], below = place[name], place[name]
+    for name, i in place.items():
+        heights[i] = depth[name]
+    parents[last] = -1
+    heights[last] = 1 + max([0.0, *heights[:last][parents[:last] == last]])
+    return parents, heights / heights[last]

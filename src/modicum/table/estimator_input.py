@@ -1,0 +1,34 @@
+"""What every estimator does first: X as a frame with names, and the schema it goes by."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from modicum.errors import DataError, ParameterError
+from modicum.table.frames import as_frame, is_array
+from modicum.table.schema import Schema
+
+
+def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
+    """X as a frame, an array under the names of the estimator's schema; scikit-learn's own checks are made."""
+    from sklearn.utils.validation import validate_data  # deferred: it takes long to import
+
+    if not is_array(X):
+        frame = as_frame(X)
+        validate_data(estimator, X, skip_check_array=True)
+        return frame
+    if getattr(X, "ndim", 2) == 1:  # scikit-learn's own message shows the values
+        raise DataError("X must be a table (2D), not one column or the labels. Reshape your data.")
+    X = validate_data(estimator, X, dtype=None, ensure_all_finite=False)
+    named = getattr(estimator.schema, "features", None)
+    return as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
+
+
+def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
+    """The estimator's schema, or what the data looks like."""
+    schema = estimator.schema
+    if schema is None:
+        return Schema.infer(frame)
+    if not isinstance(schema, Schema):
+        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
+    return schema
