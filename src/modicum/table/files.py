@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from modicum.errors import DataError
+from modicum.table.frames import as_frame
+from modicum.table.replacing import replacing
 from modicum.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -78,6 +80,14 @@ def write_table(result: "duckdb.DuckDBPyRelation", path: str | os.PathLike[str])
         result.write_parquet(name)
     else:
         result.write_csv(name, header=True, sep="\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
+
+
+def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
+    """Write a pandas or polars frame to a CSV or Parquet file, whole or not at all."""
+    file_format(path)
+    table = as_frame(frame).to_pandas()
+    with connected() as connection, replacing(path) as temporary:
+        write_table(connection.from_df(table), temporary)
 
 
 def reading_typed(

@@ -1,0 +1,201 @@
+"""What an anonymizer is asked for, checked before any work: columns and their parts, and what groups must meet."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.anonymizers.grouping import Needs
+from modicum.anonymizers.ranks import Ranked, RankedColumn
+from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
+from modicum.measures.requirement import DISTANCES, DIVERSITIES, Distance, Requirement, balanced_tree
+from modicum.table.checking import check_values
+from modicum.table.codes import MAX_CATEGORIES
+from modicum.table.frames import column
+from modicum.table.labels import MAX_CLASSES, label_values
+from modicum.table.roles import person_codes
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+
+@dataclass(frozen=True)
+class Task:
+    """The records to be released, and what is asked of the release.
+
+    Parameters
+    ----------
+    frame : the records
+    schema : kinds and roles
+    ranked : the quasi-identifiers
+    needs : what every group must meet
+    label : each record's class, where a label was given that has classes
+    """
+
+    frame: nw.DataFrame[Any]
+    schema: Schema
+    ranked: Ranked
+    needs: Needs
+    label: Codes | None
+
+    @property
+    def names(self) -> list[str]:
+        """The quasi-identifiers."""
+        return [each.attribute.name for each in self.ranked.columns]
+
+    @property
+    def published(self) -> list[str]:
+        """The columns that are released: all but those that name a person."""
+        return [name for name in self.frame.columns if name not in self.schema or not self.schema[name].is_identifying]
+
+
+def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Task:
+    """Check what an anonymizer was given.
+
+    Parameters
+    ----------
+    owner : the anonymizer, with k, quasi_identifiers, l, diversity, c, t, distance and sensitive
+    frame : the records
+    schema : their schema
+    y : the label, or None
+    """
+    check_number(owner, "k", 2)
+    if not len(frame):
+        raise DataError("The data has 0 rows, so there is nobody to hide among.")
+    sensitive = _sensitive(owner, schema)
+    names = _quasi_identifiers(owner, schema, sensitive)
+    for name in [*names, *([] if sensitive is None else [sensitive])]:
+        check_values(schema[name], column(frame, name))
+    if owner.k > len(frame):
+        raise DataError(
+            f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {len(frame):,} records."
+        )
+    ranked = Ranked.of(frame, schema, names)
+    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
+
+
+def _sensitive(owner: Any, schema: Schema) -> str | None:
+    given = owner.sensitive
+    if given is None:
+        declared = schema.with_role("sensitive")
+        if owner.l is None and owner.t is None:
+            return declared[0] if len(declared) == 1 else None
+        given = declared
+    named = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not named and (owner.l is not None or owner.t is not None):
+        raise ParameterError("With l or t, the 'sensitive' parameter must name the attribute to protect.")
+    if len(named) > 1:
+        raise ParameterError("The 'sensitive' parameter must name one attribute; join several into one column first.")
+    _known(named, schema, "sensitive")
+    return str(named[0]) if named else None
+
+
+def _quasi_identifiers(owner: Any, schema: Schema, sensitive: str | None) -> list[str]:
+    given = owner.quasi_identifiers
+    if isinstance(given, str) or (given is not None and not isinstance(given, Iterable)):
+        raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {given!r} instead.")
+    declared = schema.with_role("quasi-identifier") or [
+        n for n in schema.features if n not in schema.with_role("sensitive")
+    ]
+    names = declared if given is None else list(dict.fromkeys(map(str, given)))
+    _known(names, schema, "quasi_identifiers")
+    if sensitive is not None and given is None:
+        names = [name for name in names if name != sensitive or name in schema.with_role("quasi-identifier")]
+    if sensitive in names:
+        raise ParameterError(f"The attribute {sensitive!r} cannot be both a quasi-identifier and sensitive.")
+    if not names:
+        raise ParameterError("No attribute is a quasi-identifier, so there is nothing to make alike.")
+    barred = [name for name in names if not schema[name].collectable]
+    if barred:
+        role = schema[barred[0]].roles[0]
+        raise SchemaError(f"The attribute {barred[0]!r} has the role {role!r}, so it cannot be a quasi-identifier.")
+    return names
+
+
+def _known(names: Sequence[Any], schema: Schema, parameter: str) -> None:
+    for name in names:
+        if name not in schema:
+            raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is not in the data.")
+
+
+def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None) -> Needs:
+    persons = person_codes(schema, frame)
+    if owner.l is None and owner.t is None:
+        needs = Needs(Requirement(owner.k), None, persons)
+    else:
+        _check_limits(owner)
+        ranked = RankedColumn.of(column(frame, str(sensitive)), schema[str(sensitive)])
+        needs = Needs(_requirement(owner, ranked), ranked, persons)
+    if not needs.met_by_all():
+        raise DataError(_why_not(owner, needs, sensitive))
+    return needs
+
+
+def _check_limits(owner: Any) -> None:
+    if owner.l is not None:
+        check_choice(owner, "diversity", DIVERSITIES)
+        check_number(owner, "l", 1 if owner.diversity == "entropy" else 2, whole=owner.diversity != "entropy")
+        if owner.diversity == "recursive":
+            check_number(owner, "c", 0, whole=False)
+    if owner.t is not None:
+        check_number(owner, "t", 0, 1, whole=False)
+        if owner.distance is not None:
+            check_choice(owner, "distance", DISTANCES)
+
+
+def _requirement(owner: Any, sensitive: RankedColumn) -> Requirement:
+    many = len(sensitive.values) + int((sensitive.codes == sensitive.missing).any())
+    if many > MAX_CATEGORIES:
+        raise DataError(
+            f"The sensitive attribute {sensitive.attribute.name!r} has {many:,} different values, more than "
+            f"{MAX_CATEGORIES:,}; group them into ranges first."
+        )
+    overall = np.bincount(sensitive.codes, minlength=many) / len(sensitive.codes)
+    distance = distance_of(owner.distance, sensitive)
+    parents, heights = np.zeros(0, dtype=np.int64), np.zeros(0)
+    if distance == "hierarchical":
+        tree = sensitive.attribute.hierarchy
+        if not tree:
+            raise ParameterError(
+                f"The hierarchical distance needs a hierarchy of {sensitive.attribute.name!r} in the schema."
+            )
+        paths = [tuple(tree.get(value, ())) for value in sensitive.values]
+        parents, heights = balanced_tree(paths + [()] * (many - len(paths)))
+    return Requirement(owner.k, owner.l, owner.diversity, owner.c, owner.t, distance, overall, parents, heights)
+
+
+def distance_of(asked: Distance | None, sensitive: RankedColumn) -> Distance:
+    """The distance that was asked for, else the one that fits: by hierarchy, by order, or all values alike."""
+    attribute = sensitive.attribute
+    if asked is not None:
+        return asked
+    return "hierarchical" if attribute.hierarchy else "ordered" if attribute.has_order else "equal"
+
+
+def _why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
+    if needs.persons is not None and int(needs.persons.max()) + 1 < owner.k:
+        many = int(needs.persons.max()) + 1
+        return f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {many:,} persons."
+    if owner.l > needs.n_sensitive:
+        return f"The sensitive attribute {sensitive!r} has {needs.n_sensitive:,} different values, fewer than l = {owner.l}."
+    return (
+        f"Even all records together are not {owner.diversity} l-diverse in {sensitive!r} with l = {owner.l}: one value "
+        "is too frequent."
+    )
+
+
+def class_codes(y: Any, n: int) -> Codes | None:
+    """The label as class numbers; None without one, or where it is a number with many values.
+
+    Examples
+    --------
+    >>> from modicum.anonymizers.task import class_codes
+    >>> class_codes(["no", "yes", "no"], 3).tolist()
+    [0, 1, 0]
+    """
+    if y is None:
+        return None
+    values = label_values(y, n)
+    distinct, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+    return None if values.dtype.kind == "f" and len(distinct) > MAX_CLASSES else codes

@@ -1,0 +1,68 @@
+"""A published table, tied to one dataset: what was released, and what was measured of it."""
+
+import os
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from modicum.table.files import write_frame
+from modicum.table.values import Codes, plain
+
+
+@dataclass(frozen=True)
+class Release:
+    """A k-anonymous table and what it lost.
+
+    Attributes
+    ----------
+    frame : the released records, in the order in which they were given
+    method : how it was made
+    output : "values" (one record of the original domain for each group) or "ranges"
+    quasi_identifiers, sensitive : the columns by which people could be recognised, and the one to protect
+    asked : what was asked for: k, and ℓ and t where they were
+    k, l, t : what the released table has, measured on it
+    classes : for each released record the number of its equivalence class: the records with the same quasi-identifiers
+    rows : how many records were released
+    suppressed : how many were left out
+    ncp, ncp_by_attribute : information loss of the groups (papers/1 §2.2): 0 is full detail, 1 is nothing
+    discernibility : Σ |class|², records left out counted as one with everybody (Bayardo and Agrawal 2005)
+    classification_metric : share of records whose label is not the most frequent of their class (Iyengar 2002)
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> X = pd.DataFrame({"age": [31, 32, 34, 60, 61], "job": ["nurse", "nurse", "clerk", "clerk", "clerk"]})
+    >>> release = md.Mondrian(k=2, output="ranges").fit(X).release_
+    >>> release.frame["age"].tolist(), release.k, release.n_classes
+    (['31–32', '31–32', '34–61', '34–61', '34–61'], 2, 2)
+    """
+
+    frame: Any = field(repr=False)
+    method: str
+    output: str
+    quasi_identifiers: tuple[str, ...]
+    sensitive: str | None
+    asked: dict[str, Any]
+    k: int
+    l: float | None
+    t: float | None
+    classes: Codes = field(repr=False, compare=False)
+    rows: int
+    suppressed: int
+    ncp: float
+    ncp_by_attribute: dict[str, float]
+    discernibility: int
+    classification_metric: float | None
+
+    @property
+    def n_classes(self) -> int:
+        """How many different combinations of quasi-identifiers were released."""
+        return int(self.classes.max()) + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was measured as plain data, without any record."""
+        content = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("frame", "classes")}
+        return dict(plain(content | {"n_classes": self.n_classes}))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the released table (.csv or .parquet), whole or not at all."""
+        write_frame(self.frame, path)
