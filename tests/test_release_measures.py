@@ -201,6 +201,13 @@ def test_categoricals_group_as_their_values_do():
         assert l_diversity(table, ["x"], "s") == 1
 
 
+def test_one_text_written_in_two_ways_is_one_value_in_every_kind_of_column():
+    plain, other = frames(x=["\u00e9", "e\u0301", "e"], s=[1, 2, 3])
+    categories = [plain.astype({"x": "category"}), other.with_columns(pl.col("x").cast(pl.Categorical))]
+    for table in (plain, plain.astype({"x": object}), other, *categories):
+        assert discernibility(table, ["x"]) == 4 + 1
+
+
 def test_whole_numbers_beyond_what_a_float_holds_stay_different():
     large = 2**60
     for table in frames(x=["a"] * 3, s=[large, large + 1, large + 2]):

@@ -15,7 +15,8 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, texts
-from modicum.table.groups import group_rows
+from modicum.table.groups import first_rows, group_rows
+from modicum.table.values import canonical
 
 Ints = npt.NDArray[np.int64]
 
@@ -91,20 +92,35 @@ def value_codes(series: nw.Series[Any]) -> Ints:
     >>> value_codes(as_frame(pd.DataFrame({"pay": [2.5, None, 0.0, 2.5]}))["pay"]).tolist()
     [0, -1, 1, 0]
     """
-    native = series.to_native()
-    if isinstance(native, pd.Series):
-        if isinstance(native.dtype, pd.CategoricalDtype):
-            return np.asarray(native.cat.codes, dtype=np.int64)
-        if isinstance(native.dtype, pd.StringDtype):
-            return np.asarray(pd.factorize(native)[0], dtype=np.int64)
-    elif series.dtype in (nw.Categorical, nw.Enum) and hasattr(native, "to_physical"):
-        # Enums count in unsigned bytes, which have no room for -1.
-        return np.asarray(
-            nw.from_native(native.to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
-        )
     if series.dtype.is_float() or (series.dtype.is_integer() and not series.null_count()):
         return np.asarray(pd.factorize(series.to_numpy())[0], dtype=np.int64)
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        return _by_text(native.cat.codes.to_numpy(), native.cat.categories)
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.StringDtype):
+        return _by_text(*pd.factorize(native))
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum) and hasattr(native, "to_physical"):
+        return _polars_text(series)
     return texts(series)[0]
+
+
+def _by_text(codes: Any, values: Any) -> Ints:
+    """Codes that are the same for values of one canonical text."""
+    position: dict[str, int] = {}
+    places = [position.setdefault(canonical(value), len(position)) for value in values]
+    return np.array([*places, -1], dtype=np.int64)[codes]
+
+
+def _polars_text(series: nw.Series[Any]) -> Ints:
+    """Polars numbers its categories, which is much faster than to make Python's texts of every record."""
+    if series.dtype == nw.String:
+        series = series.cast(nw.Categorical())
+    physical = nw.from_native(series.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1)
+    codes = pd.factorize(physical.to_numpy())[0]
+    distinct = series[first_rows(codes)]
+    return _by_text(
+        np.where(distinct.is_null().to_numpy()[codes], -1, codes), ["" if v is None else v for v in distinct]
+    )
 
 
 def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Ints, Any]:
