@@ -1,14 +1,11 @@
 """How many records are alike in what can be observed of them: k-anonymity (Sweeney 2002) and disclosure risk."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
-from modicum.errors import DataError, ParameterError
-from modicum.table.frames import as_frame
+from modicum.measures.alike import Ints, alike, held, named_columns, value_codes
 
 
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
@@ -56,25 +53,11 @@ def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) 
     return len(sizes) / int(sizes.sum())
 
 
-def _groups(frame: Any, quasi_identifiers: Sequence[str] | None, person: str | None) -> npt.NDArray[np.int64]:
+def _groups(frame: Any, quasi_identifiers: Sequence[str] | None, person: str | None) -> Ints:
     """The sizes of the groups of records that are alike, in persons where there is such a column."""
-    table = as_frame(frame)
-    if quasi_identifiers is not None and (
-        isinstance(quasi_identifiers, str) or not isinstance(quasi_identifiers, Iterable)
-    ):
-        raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {quasi_identifiers!r}.")
-    asked = table.columns if quasi_identifiers is None else list(dict.fromkeys(quasi_identifiers))
-    names = [name for name in asked if name != person]
-    for name in [*names, *([] if person is None else [person])]:
-        if name not in table.columns:
-            raise DataError(f"The column {name!r} is not in the data.")
-    if not len(table):
-        raise DataError("The data has no rows, so nobody is hidden in it.")
-    floats = [nw.col(name).fill_nan(None) for name in names if table.schema[name].is_float()]
-    table = table.with_columns(floats) if floats else table
-    if person is not None:
-        table = table.select([*names, person]).unique()
-    if not names:
-        return np.array([len(table)])
-    groups = table.group_by([nw.col(name) for name in names]).agg(nw.len().alias("\0size"))
-    return np.asarray(groups["\0size"].to_numpy(), dtype=np.int64)
+    table, names = named_columns(frame, quasi_identifiers, person)
+    groups = alike(table, names)
+    if person is None:
+        return np.bincount(groups)
+    found = held(groups, value_codes(table[person]))
+    return np.bincount(found.group)

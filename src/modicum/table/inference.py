@@ -51,14 +51,25 @@ def infer_schema(X: Any) -> tuple[Schema, list[Suggestion]]:
     frame = as_frame(X)
     if not frame.columns:
         raise DataError("The data has no columns.")
-    attributes = [_attribute(frame[name], name) for name in frame.columns]
+    attributes = [infer_attribute(frame[name]) for name in frame.columns]
     suggestions = [s for a in attributes for s in _about(frame[a.name], a)]
     flagged = {s.attribute for s in suggestions if s.topic == "special category"}
     suggestions += _proxies(frame, attributes, flagged)
     return Schema(attributes=tuple(attributes)), suggestions
 
 
-def _attribute(series: nw.Series[Any], name: str) -> Attribute:
+def infer_attribute(series: nw.Series[Any]) -> Attribute:
+    """One column's kind, how it is written and, where its values have an order of their own, that order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.table.frames import as_frame
+    >>> from modicum.table.inference import infer_attribute
+    >>> infer_attribute(as_frame(pd.DataFrame({"age": [31, 45]}))["age"]).kind
+    'number'
+    """
+    name = series.name
     if series.dtype == nw.Enum or _is_ordered_categorical(series):
         return Attribute(name=name, kind="ordered", domain=tuple(series.cat.get_categories().to_list()))
     storage = storage_of(series)

@@ -1,0 +1,168 @@
+"""Records that are alike in what can be observed of them, and what they hold: the counts behind k, ℓ, t and costs.
+
+Two records are alike when all their quasi-identifiers are equal; a missing value equals another missing value. Only
+what occurs is counted: there is never a table of every group with every value.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from modicum.errors import DataError, ParameterError
+from modicum.table.frames import as_frame, texts
+from modicum.table.groups import first_rows, group_rows
+from modicum.table.values import canonical
+
+Ints = npt.NDArray[np.int64]
+
+_MOST_PLACES = 4  # for each record, of a table of all combinations
+
+
+@dataclass(frozen=True)
+class Held:
+    """How often each value occurs in each group, for those that occur, by group and then by value.
+
+    Attributes
+    ----------
+    group, value, count : of each combination that occurs
+    sizes : how many records each group has
+    totals : how many records each value has
+    """
+
+    group: Ints
+    value: Ints
+    count: Ints
+    sizes: Ints
+    totals: Ints
+
+
+def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[nw.DataFrame[Any], list[str]]:
+    """The frame and the quasi-identifiers to look at: all columns but the `others` where none are named.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.alike import named_columns
+    >>> named_columns(pd.DataFrame({"age": [31], "job": ["nurse"], "who": [1]}), None, "who")[1]
+    ['age', 'job']
+    """
+    table = as_frame(frame)
+    if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
+        raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {names!r}.")
+    asked = table.columns if names is None else list(dict.fromkeys(names))
+    found = [name for name in asked if name not in others]
+    for name in [*found, *(name for name in others if name is not None)]:
+        if name not in table.columns:
+            raise DataError(f"The column {name!r} is not in the data.")
+    if not len(table):
+        raise DataError("The data has no rows, so nobody is hidden in it.")
+    return table, found
+
+
+def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
+    """A number per record such that two share it exactly when they are equal in these columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.alike import alike
+    >>> from modicum.table.frames import as_frame
+    >>> table = as_frame(pd.DataFrame({"age": [31, None, 31, None], "job": ["a", "a", "a", "a"]}))
+    >>> alike(table, ["age", "job"]).tolist()
+    [1, 0, 1, 0]
+    """
+    if not names:
+        return np.zeros(len(table), dtype=np.int64)
+    return group_rows(np.column_stack([value_codes(table[name]) for name in names]))
+
+
+def value_codes(series: nw.Series[Any]) -> Ints:
+    """A number per record such that two share it exactly when their values are equal; -1 is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.alike import value_codes
+    >>> from modicum.table.frames import as_frame
+    >>> value_codes(as_frame(pd.DataFrame({"pay": [2.5, None, 0.0, 2.5]}))["pay"]).tolist()
+    [0, -1, 1, 0]
+    """
+    if series.dtype.is_float() or (series.dtype.is_integer() and not series.null_count()):
+        return np.asarray(pd.factorize(series.to_numpy())[0], dtype=np.int64)
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        return _by_text(native.cat.codes.to_numpy(), native.cat.categories)
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.StringDtype):
+        return _by_text(*pd.factorize(native))
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum) and hasattr(native, "to_physical"):
+        return _polars_text(series)
+    return texts(series)[0]
+
+
+def _by_text(codes: Any, values: Any) -> Ints:
+    """Codes that are the same for values of one canonical text."""
+    position: dict[str, int] = {}
+    places = [position.setdefault(canonical(value), len(position)) for value in values]
+    return np.array([*places, -1], dtype=np.int64)[codes]
+
+
+def _polars_text(series: nw.Series[Any]) -> Ints:
+    """Polars numbers its categories, which is much faster than to make Python's texts of every record."""
+    if series.dtype == nw.String:
+        series = series.cast(nw.Categorical())
+    physical = nw.from_native(series.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1)
+    codes = pd.factorize(physical.to_numpy())[0]
+    distinct = series[first_rows(codes)]
+    return _by_text(
+        np.where(distinct.is_null().to_numpy()[codes], -1, codes), ["" if v is None else v for v in distinct]
+    )
+
+
+def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Ints, Any]:
+    """The group of each record and the column that is sensitive within it, which may not be what groups are made of.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.alike import sensitive_column
+    >>> groups, column = sensitive_column(pd.DataFrame({"job": ["a", "a"], "pay": [1, 2]}), ["job"], "pay", "sensitive")
+    >>> groups.tolist(), column.name
+    ([0, 0], 'pay')
+    """
+    if not isinstance(name, str):
+        raise ParameterError(f"The {parameter!r} parameter must be a column's name. Got {name!r} instead.")
+    asked = quasi_identifiers if isinstance(quasi_identifiers, str | None) else list(quasi_identifiers)
+    if isinstance(asked, list) and name in asked:
+        raise ParameterError(f"The {parameter!r} column {name!r} may not also be a quasi-identifier.")
+    table, names = named_columns(frame, asked, name)
+    return alike(table, names), table[name]
+
+
+def held(groups: Ints, values: Ints) -> Held:
+    """Count each value in each group. A value of -1, missing, is a value of its own: the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.alike import held
+    >>> found = held(np.array([0, 0, 1, 1]), np.array([0, 0, 0, -1]))
+    >>> found.group.tolist(), found.value.tolist(), found.count.tolist()
+    ([0, 1, 1], [0, 0, 1], [2, 1, 1])
+    """
+    width = int(values.max()) + 1
+    values = np.where(values < 0, width, values)
+    width += 1
+    sizes = np.bincount(groups)
+    key = groups * width + values
+    if len(sizes) * width <= _MOST_PLACES * len(key):
+        counts = np.bincount(key)
+        there = np.flatnonzero(counts)
+        counts = counts[there]
+    else:
+        there, counts = np.unique(key, return_counts=True)
+    return Held(there // width, there % width, counts, sizes, np.bincount(values, minlength=width))

@@ -1,0 +1,87 @@
+"""How many sensitive values hide each other in a group of records that are alike: ℓ-diversity.
+
+Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, ACM TKDD 1(1), 2007.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from modicum.errors import ParameterError
+from modicum.measures.alike import Held, held, sensitive_column, value_codes
+
+Diversity = Literal["distinct", "entropy", "recursive"]
+
+_DIGITS = 9  # exp and log miss a whole number by a little, and ℓ = 5 must be reached by five equally frequent values
+
+
+def l_diversity(
+    frame: Any,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    *,
+    kind: Diversity = "distinct",
+    c: float | None = None,
+) -> int | float:
+    """The largest ℓ such that every group of records with the same quasi-identifiers is ℓ-diverse.
+
+    - "distinct": the fewest different sensitive values in a group, an int;
+    - "entropy": exp of the smallest entropy of a group's sensitive values, a float (rounded to nine decimals):
+      ℓ-diverse where it is at least ℓ;
+    - "recursive": the largest int ℓ with r₁ < c (r_ℓ + … + r_m) in every group, where r₁ ≥ … ≥ r_m are how often its
+      values occur; 1 is always reached.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released.
+    quasi_identifiers : names of columns. Missing values are alike.
+    sensitive : the name of another column. Missing is a value of its own.
+    kind : "distinct", "entropy" or "recursive"
+    c : the paper's constant for "recursive", above 0.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50"] * 3 + ["≥ 51"] * 2, "illness": ["flu", "flu", "cold", "gout", "flu"]})
+    >>> md.measures.l_diversity(released, ["age"], "illness")
+    2
+    >>> round(md.measures.l_diversity(released, ["age"], "illness", kind="entropy"), 3)
+    1.89
+    >>> md.measures.l_diversity(released, ["age"], "illness", kind="recursive", c=3)
+    2
+    """
+    if kind not in ("distinct", "entropy", "recursive"):
+        raise ParameterError(
+            f"The 'kind' parameter of l_diversity must be 'distinct', 'entropy' or 'recursive'. Got {kind!r} instead."
+        )
+    _check_constant(kind, c)
+    groups, column = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
+    found = held(groups, value_codes(column))
+    if kind == "entropy":
+        return _entropy(found)
+    return _recursive(found, float(c)) if c is not None else int(np.bincount(found.group).min())
+
+
+def _check_constant(kind: str, c: Any) -> None:
+    number = isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool)
+    if kind == "recursive" and not (number and 0 < c < float("inf")):
+        raise ParameterError(f"The 'c' parameter of l_diversity must be a number above 0. Got {c!r} instead.")
+    if kind != "recursive" and c is not None:
+        raise ParameterError(f"The 'c' parameter of l_diversity belongs to kind 'recursive', not to {kind!r}.")
+
+
+def _entropy(found: Held) -> float:
+    share = found.count / found.sizes[found.group]
+    entropy = np.bincount(found.group, weights=-share * np.log(share))
+    return round(float(np.exp(entropy.min())), _DIGITS)
+
+
+def _recursive(found: Held, c: float) -> int:
+    order = np.lexsort((-found.count, found.group))
+    count, group = found.count[order], found.group[order]
+    first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])  # each group's most frequent value
+    before = np.cumsum(count) - count
+    rest = found.sizes[group] - (before - before[first][group])  # this value and all that are less frequent
+    return max(1, int(np.bincount(group, weights=count[first][group] < c * rest).min()))

@@ -1,0 +1,72 @@
+"""What groups of records that are alike cost: discernibility and the classification metric."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from modicum.errors import ParameterError
+from modicum.measures.alike import alike, held, named_columns, sensitive_column, value_codes
+
+
+def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
+    """How many pairs of records cannot be told apart: Σ |E|² + suppressed · n (Bayardo and Agrawal, ICDE 2005).
+
+    Each record costs the size of its group E, and each one left out costs as many as there were, n = released +
+    suppressed.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released.
+    quasi_identifiers : names of columns; all by default. Missing values are alike.
+    suppressed : how many records were left out.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50", "≤ 50", "≥ 51"], "job": ["nurse", "nurse", "nurse"]})
+    >>> md.measures.discernibility(released), md.measures.discernibility(released, ["age"], suppressed=2)
+    (5, 15)
+    """
+    _check_suppressed(suppressed, "discernibility")
+    sizes = np.bincount(alike(*named_columns(frame, quasi_identifiers)))
+    return int((sizes**2).sum()) + int(suppressed) * (int(sizes.sum()) + int(suppressed))
+
+
+def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: str, *, suppressed: int = 0) -> float:
+    """The share of records whose label is not the most frequent one of their group (Iyengar, KDD 2002).
+
+    Records that were left out count as wrong. Missing is a label of its own.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released, with the label.
+    quasi_identifiers : names of columns. Missing values are alike.
+    label : the name of another column.
+    suppressed : how many records were left out.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50"] * 3 + ["≥ 51"], "ill": ["no", "no", "yes", "yes"]})
+    >>> md.measures.classification_metric(released, ["age"], "ill")
+    0.25
+    >>> md.measures.classification_metric(released, ["age"], "ill", suppressed=1)
+    0.4
+    """
+    _check_suppressed(suppressed, "classification_metric")
+    groups, column = sensitive_column(frame, quasi_identifiers, label, "label")
+    found = held(groups, value_codes(column))
+    most = np.zeros(len(found.sizes), dtype=np.int64)
+    np.maximum.at(most, found.group, found.count)
+    n = int(found.sizes.sum())
+    return (n - int(most.sum()) + int(suppressed)) / (n + int(suppressed))
+
+
+def _check_suppressed(suppressed: Any, function: str) -> None:
+    if isinstance(suppressed, bool) or not isinstance(suppressed, int | np.integer) or suppressed < 0:
+        raise ParameterError(
+            f"The 'suppressed' parameter of {function} must be an int of at least 0. Got {suppressed!r} instead."
+        )
