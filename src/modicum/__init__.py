@@ -23,6 +23,11 @@ _HOME = {
     "Iterative": "modicum.minimizers",
     "AdversarialTraining": "modicum.minimizers",
     "MutualInformation": "modicum.minimizers",
+    "AccuracyGuided": "modicum.anonymizers",
+    "Mondrian": "modicum.anonymizers",
+    "Hilbert": "modicum.anonymizers",
+    "RPlusTree": "modicum.anonymizers",
+    "Release": "modicum.generalization",
     "certify": "modicum.measures",
     "judge": "modicum.evaluation",
     "study": "modicum.evaluation",
@@ -32,17 +37,22 @@ _HOME = {
 _MODULES = ("attacks", "datasets", "errors", "evaluation", "measures")
 
 __all__ = [
+    "AccuracyGuided",
     "AdversarialTraining",
     "Attribute",
     "CellPartition",
     "FeatureSelection",
     "Generalization",
+    "Hilbert",
     "Iterative",
     "MergePath",
     "ModelGuided",
+    "Mondrian",
     "MutualInformation",
     "PrivacyTree",
     "Questionnaire",
+    "RPlusTree",
+    "Release",
     "Schema",
     "Uniform",
     "attacks",
@@ -62,12 +72,17 @@ if TYPE_CHECKING:
     from modicum import datasets as datasets
     from modicum import evaluation as evaluation
     from modicum import measures as measures
+    from modicum.anonymizers import AccuracyGuided as AccuracyGuided
+    from modicum.anonymizers import Hilbert as Hilbert
+    from modicum.anonymizers import Mondrian as Mondrian
+    from modicum.anonymizers import RPlusTree as RPlusTree
     from modicum.evaluation import judge as judge
     from modicum.evaluation import study as study
     from modicum.evaluation import utility as utility
     from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import Questionnaire as Questionnaire
+    from modicum.generalization import Release as Release
     from modicum.generalization import load as load
     from modicum.measures import certify as certify
     from modicum.minimizers import AdversarialTraining as AdversarialTraining

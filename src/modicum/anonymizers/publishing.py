@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -12,17 +13,18 @@ from modicum.anonymizers.task import Task
 from modicum.errors import DataError
 from modicum.generalization.release import Release
 from modicum.generalization.representatives import typed_column
+from modicum.measures.alike import alike, named_columns
 from modicum.measures.anonymity import k_anonymity
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric, discernibility
 from modicum.measures.group_loss import category_widths, group_ncp, number_widths
 from modicum.measures.information_loss import InformationLoss
-from modicum.table.frames import as_frame, is_array
-from modicum.table.groups import group_rows
+from modicum.table.frames import as_frame
 from modicum.table.values import Codes, Floats
 
 _ROUNDING = 1e-9
+_LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # no names that data has
 
 
 def replaced(task: Task, groups: Codes, values: Sequence[Values] | None) -> Any:
@@ -47,11 +49,14 @@ def _with_columns(task: Task, columns: dict[str, Any]) -> Any:
         for name, values in columns.items():
             found[name] = values if isinstance(values, pd.Series) else pd.Series(values, index=found.index)
         return found
-    import narwhals.stable.v2 as nw
-
-    made = [nw.new_series(n, v.tolist() if isinstance(v, np.ndarray) else v, backend=task.frame.implementation)
-            for n, v in columns.items()]
+    made = [_series(name, values, task.frame) for name, values in columns.items()]
     return task.frame.select(task.published).with_columns(made).to_native()
+
+
+def _series(name: str, values: Any, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+    if isinstance(values, np.ndarray):
+        return nw.new_series(name, values.tolist(), nw.String, backend=frame.implementation)
+    return nw.from_native(values, series_only=True).alias(name)
 
 
 def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
@@ -64,3 +69,83 @@ def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
             values = np.append(ranked.values, np.nan)[ranked.codes]
             widths.append(number_widths(values, groups, ranked.domain))
     return group_ncp(task.names, widths, groups), np.sum(widths, axis=0)
+
+
+def release(
+    task: Task, groups: Codes, values: Sequence[Values] | None, *, method: str, asked: dict[str, Any], suppressed: int
+) -> Release:
+    """The table that these groups make, with what it really has; refused where that is less than was asked for."""
+    frame = replaced(task, groups, values)
+    found = loss(task, groups)[0]
+    names, k, diversity, closeness = task.names, *measured(task, frame)
+    _refuse_broken(asked, k, diversity, closeness)
+    label = None
+    if task.label is not None:
+        quasi = as_frame(frame).select(names).with_columns(_codes(_LABEL, task.label, task.frame))
+        label = classification_metric(quasi, names, _LABEL, suppressed=suppressed)
+    return Release(
+        frame=frame,
+        method=method,
+        output="ranges" if values is None else "values",
+        quasi_identifiers=tuple(names),
+        sensitive=None if task.needs.sensitive is None else task.needs.sensitive.attribute.name,
+        asked=asked,
+        k=k,
+        l=diversity,
+        t=closeness,
+        classes=alike(*named_columns(frame, names)),
+        rows=len(groups),
+        suppressed=suppressed,
+        ncp=found.gcp,
+        ncp_by_attribute=found.by_attribute,
+        discernibility=discernibility(frame, names, suppressed=suppressed),
+        classification_metric=label,
+    )
+
+
+def measured(task: Task, frame: Any) -> tuple[int, float | None, float | None]:
+    """k, ℓ and t of a released table, by measures that know nothing of how it was made."""
+    names, needs = task.names, task.needs
+    table = as_frame(frame).select(names)
+    if needs.persons is not None:
+        table = table.with_columns(_codes(_PERSON, needs.persons, task.frame))
+    k = k_anonymity(table, names, person=None if needs.persons is None else _PERSON)
+    if needs.sensitive is None:
+        return k, None, None
+    asked, sensitive = needs.requirement, needs.sensitive
+    table = table.select(names).with_columns(_codes(_SENSITIVE, sensitive.codes, task.frame))
+    diversity = closeness = None
+    if asked.l is not None:
+        c = asked.c if asked.diversity == "recursive" else None
+        diversity = l_diversity(table, names, _SENSITIVE, kind=asked.diversity, c=c)
+    if asked.t is not None:
+        tree = None
+        if asked.distance == "hierarchical":
+            words = np.array([*sensitive.values, None], dtype=object)[sensitive.codes].tolist()
+            table = table.with_columns(nw.new_series(_SENSITIVE, words, nw.String, backend=task.frame.implementation))
+            tree = sensitive.attribute.hierarchy
+        closeness = t_closeness(table, names, _SENSITIVE, distance=asked.distance, hierarchy=tree)
+    return k, diversity, closeness
+
+
+def _codes(name: str, codes: Any, like: nw.DataFrame[Any]) -> nw.Series[Any]:
+    series = nw.new_series(name, np.asarray(codes, dtype=np.int64), backend=like.implementation)
+    native = like.to_native()
+    if isinstance(native, pd.DataFrame):
+        series = nw.from_native(series.to_native().set_axis(native.index), series_only=True)
+    return series
+
+
+def _refuse_broken(asked: dict[str, Any], k: int, diversity: float | None, closeness: float | None) -> None:
+    """Nothing is released that has less than was asked for."""
+    broken = [
+        name
+        for name, is_kept in (
+            ("k", k >= asked["k"]),
+            ("l", diversity is None or diversity >= asked["l"] - _ROUNDING),
+            ("t", closeness is None or closeness <= asked["t"] + _ROUNDING),
+        )
+        if not is_kept
+    ]
+    if broken:
+        raise DataError(f"The table would break the {broken[0]} that was asked for, so it is not released.")

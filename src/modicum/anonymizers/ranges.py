@@ -1,6 +1,7 @@
 """A group in words: a range for a number, the list of values for a category (papers/2 §3)."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def _sets(members: Members) -> list[str]:
     starts = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(keys)).tolist()
     named: dict[bytes, str] = {}
     found = []
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    for start, end in pairwise(starts):
         own: Codes = codes[start:end]
         key = own.tobytes()
         if key not in named:

@@ -45,6 +45,10 @@ class RankedColumn:
         present = values[~np.isnan(values)]
         return cls(attribute, codes.astype(np.int32), present)
 
+    def some(self, rows: npt.NDArray[np.int64]) -> "RankedColumn":
+        """The same for some of the records."""
+        return RankedColumn(self.attribute, self.codes[rows], self.values)
+
     @property
     def missing(self) -> int:
         """The code of a missing value, whether or not there is one."""

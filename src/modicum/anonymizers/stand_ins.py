@@ -184,6 +184,8 @@ def other_label(groups: Codes, label: Codes | None) -> npt.NDArray[np.bool_]:
 def usual_label(groups: Codes, label: Codes) -> Codes:
     """Each group's most frequent label, the lowest of several."""
     classes = int(label.max()) + 1
-    return np.bincount(groups * classes + label, minlength=(int(groups.max()) + 1) * classes).reshape(
-        -1, classes
-    ).argmax(axis=1)
+    return (
+        np.bincount(groups * classes + label, minlength=(int(groups.max()) + 1) * classes)
+        .reshape(-1, classes)
+        .argmax(axis=1)
+    )

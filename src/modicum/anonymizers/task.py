@@ -1,7 +1,7 @@
 """What an anonymizer is asked for, checked before any work: columns and their parts, and what groups must meet."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,7 +10,7 @@ import numpy as np
 from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
-from modicum.measures.requirement import DISTANCES, DIVERSITIES, Distance, Requirement, balanced_tree
+from modicum.measures.requirement import DISTANCES, DIVERSITIES, Distance, Requirement, hierarchy_arrays
 from modicum.table.checking import check_values
 from modicum.table.codes import MAX_CATEGORIES
 from modicum.table.frames import column
@@ -31,6 +31,7 @@ class Task:
     ranked : the quasi-identifiers
     needs : what every group must meet
     label : each record's class, where a label was given that has classes
+    guide : each record's class as a guided method learns it
     """
 
     frame: nw.DataFrame[Any]
@@ -38,11 +39,23 @@ class Task:
     ranked: Ranked
     needs: Needs
     label: Codes | None
+    guide: Codes | None = None
 
     @property
     def names(self) -> list[str]:
         """The quasi-identifiers."""
         return [each.attribute.name for each in self.ranked.columns]
+
+    def some(self, rows: Codes) -> "Task":
+        """The same for some of the records."""
+        needs = replace(
+            self.needs,
+            sensitive=None if self.needs.sensitive is None else self.needs.sensitive.some(rows),
+            persons=None if self.needs.persons is None else self.needs.persons[rows],
+        )
+        ranked = Ranked(tuple(each.some(rows) for each in self.ranked.columns))
+        label, guide = (None if codes is None else codes[rows] for codes in (self.label, self.guide))
+        return Task(self.frame[rows], self.schema, ranked, needs, label, guide)
 
     @property
     def published(self) -> list[str]:
@@ -160,8 +173,11 @@ def _requirement(owner: Any, sensitive: RankedColumn) -> Requirement:
             raise ParameterError(
                 f"The hierarchical distance needs a hierarchy of {sensitive.attribute.name!r} in the schema."
             )
-        paths = [tuple(tree.get(value, ())) for value in sensitive.values]
-        parents, heights = balanced_tree(paths + [()] * (many - len(paths)))
+        lacking = sum(value not in tree for value in sensitive.values)
+        if lacking:
+            raise SchemaError(f"The hierarchy of {sensitive.attribute.name!r} lacks {lacking:,} of its values.")
+        values = [tree[value] for value in sensitive.values]
+        parents, heights = hierarchy_arrays(list(tree.values()), values + [()] * (many - len(values)))
     return Requirement(owner.k, owner.l, owner.diversity, owner.c, owner.t, distance, overall, parents, heights)
 
 
@@ -178,7 +194,8 @@ def _why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
         many = int(needs.persons.max()) + 1
         return f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {many:,} persons."
     if owner.l > needs.n_sensitive:
-        return f"The sensitive attribute {sensitive!r} has {needs.n_sensitive:,} different values, fewer than l = {owner.l}."
+        many = needs.n_sensitive
+        return f"The sensitive attribute {sensitive!r} has {many:,} different values, fewer than l = {owner.l}."
     return (
         f"Even all records together are not {owner.diversity} l-diverse in {sensitive!r} with l = {owner.l}: one value "
         "is too frequent."

@@ -5,5 +5,6 @@ from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.loading import load
 from modicum.generalization.questionnaire import Questionnaire
+from modicum.generalization.release import Release
 
-__all__ = ["Artifact", "CellPartition", "Generalization", "Questionnaire", "load"]
+__all__ = ["Artifact", "CellPartition", "Generalization", "Questionnaire", "Release", "load"]

@@ -4,6 +4,7 @@ A search asks `Requirement.rule` (through `requirement_kernel.holds`) before it 
 measured once more by `k_anonymity`, `l_diversity` and `t_closeness`, which share no code with it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -76,37 +77,38 @@ class Requirement:
 PLAIN = Requirement(k=1)
 
 
-def balanced_tree(paths: list[tuple[str, ...]]) -> tuple[Codes, Floats]:
-    """Parents and heights of the tree of these values' ancestors, nearest first; values come first, the root last.
+def hierarchy_arrays(chains: Sequence[Sequence[str]], values: Sequence[Sequence[str]]) -> tuple[Codes, Floats]:
+    """Parents and heights of the tree that ancestors make; the values come first, the root last.
 
-    A node's height is the longest way down to a value, as a share of the root's. Values without ancestors hang from
-    the root.
+    Parameters
+    ----------
+    chains : the ancestors of every value that there could be, nearest first
+    values : the ancestors of the values that occur; one without any hangs from the root
+
+    A node's height is the longest way down to a value, as a share of the root's. Where all chains end in one top, that
+    is the root.
 
     Examples
     --------
-    >>> from modicum.measures.requirement import balanced_tree
-    >>> parents, heights = balanced_tree([("care",), ("care",), ()])
+    >>> from modicum.measures.requirement import hierarchy_arrays
+    >>> parents, heights = hierarchy_arrays([("care",), ("craft",)], [("care",), ("care",), ()])
     >>> parents.tolist(), heights.tolist()
-    ([3, 3, 4, 4, -1], [0.0, 0.0, 0.0, 0.5, 1.0])
+    ([3, 3, 5, 5, 5, -1], [0.0, 0.0, 0.0, 0.5, 0.5, 1.0])
     """
-    tops = {path[-1] for path in paths if path}
-    root = tops.pop() if len(tops) == 1 and all(paths) else None
-    depth: dict[str, int] = {}
-    for path in paths:
-        for above, name in enumerate(path):
-            depth[name] = max(depth.get(name, 0), above + 1)
-    ordered = sorted(depth.keys() - {root}, key=lambda name: (depth[name], name))  # children before parents
-    place = {name: len(paths) + i for i, name in enumerate(ordered)}
-    last = len(paths) + len(ordered)
+    tops = {chain[-1] for chain in chains if chain}
+    root = next(iter(tops)) if len(tops) == 1 else None
+    height: dict[str, int] = {}
+    for chain in chains:
+        for below, name in enumerate(chain):
+            height[name] = max(height.get(name, 0), below + 1)
+    ordered = sorted(height.keys() - {root}, key=lambda name: (height[name], name))  # children before parents
+    place = {name: len(values) + i for i, name in enumerate(ordered)}
+    last = len(values) + len(ordered)
     parents = np.full(last + 1, last, dtype=np.int64)
-    heights = np.zeros(last + 1)
-    for i, path in enumerate(paths):
-        below = i
-        for name in path:
-            if name in place:
-                parents[below], below = place[name], place[name]
-    for name, i in place.items():
-        heights[i] = depth[name]
     parents[last] = -1
-    heights[last] = 1 + max([0.0, *heights[:last][parents[:last] == last]])
+    for i, chain in [*enumerate(values), *((-1, chain) for chain in chains)]:
+        way = [i] * (i >= 0) + [place[name] for name in chain if name in place]
+        parents[way[:-1]] = way[1:]
+    heights = np.array([0] * len(values) + [height[name] for name in ordered] + [0], dtype=np.float64)
+    heights[last] = 1 + heights.max()
     return parents, heights / heights[last]

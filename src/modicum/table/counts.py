@@ -130,6 +130,15 @@ class RowCounts:
     def expand(self, splits: Sequence[NodeSplit]) -> list[tuple[NodeCounts, NodeCounts]]:
         return [self._expand(split) for split in splits]
 
+    def rows_of(self, node: int) -> npt.NDArray[np.uint32]:
+        """The rows of a node that is not split yet."""
+        low, high = self._spans[node]
+        return self._rows[low:high]
+
+    def codes_of(self, rows: npt.NDArray[np.uint32], attribute: int) -> npt.NDArray[np.uint16]:
+        """What these rows have in an attribute that may be split, by its position in `Layout.splits`."""
+        return self._codes[rows, self.layout.splits[attribute]]
+
     def _expand(self, split: NodeSplit) -> tuple[NodeCounts, NodeCounts]:
         low, high = self._spans.pop(split.node)
         column = self.layout.splits[split.attribute]

@@ -1,0 +1,258 @@
+"""What every anonymizer shares: reading the data, publishing groups, and the scikit-learn contract."""
+
+import hashlib
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from modicum.anonymizers.publishing import loss, measured, release, replaced
+from modicum.anonymizers.stand_ins import (
+    REPRESENTATIVES,
+    Members,
+    Representatives,
+    Values,
+    drawn,
+    mean,
+    median,
+    nearest_records,
+    of_codes,
+)
+from modicum.anonymizers.task import Task, task_of
+from modicum.errors import DataError, PrivacyWarning, check_choice, check_number
+from modicum.generalization.release import Release
+from modicum.measures.requirement import Distance, Diversity
+from modicum.table.estimator_input import frame_of, schema_of
+from modicum.table.frames import as_frame, is_array
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+
+class Anonymizer(TransformerMixin, BaseEstimator):
+    """The common parent of all anonymizers: `fit` makes `release_`, `fit_transform` returns its table.
+
+    A subclass implements `_groups(task)`: for each record the number of its group, from 0 without gaps.
+
+    Parameters
+    ----------
+    k : int
+        The fewest records that share their quasi-identifiers; persons, where the schema has a person column.
+    quasi_identifiers : names
+        The attributes by which people could be recognised: the schema's, or all but the sensitive one.
+    l : number, optional
+        ℓ-diversity of the sensitive attribute in every group: see `modicum.measures.l_diversity`.
+    t : number from 0 to 1, optional
+        t-closeness of the sensitive attribute: see `modicum.measures.t_closeness`.
+    sensitive : name, optional
+        The attribute that `l` and `t` protect. It is released as it is.
+    diversity : "distinct", "entropy" or "recursive"
+        What `l` means; "recursive" is (c, ℓ)-diversity.
+    c : number
+        Of recursive diversity.
+    distance : "equal", "ordered" or "hierarchical", optional
+        What `t` measures; by default what fits the attribute: its hierarchy, its order, or neither.
+    representatives : "median", "mean", "random" or "record"
+        What stands for a group: made-up values (medians and most frequent categories, means, or one value drawn for
+        each attribute by itself), or the actual record nearest to the median, as in the paper, which publishes a
+        person's record and warns.
+    output : "values" or "ranges"
+        Records of the original domain, on which any model trains as on raw data; or intervals and lists of values.
+    suppress : number from 0 to 1
+        The largest share of records that `fit_resample` may leave out; `fit` and `fit_transform` leave out none.
+    schema : Schema, optional
+        Kinds and roles. A column with the role identifier or person is never released.
+    random_state : int
+        For "random" representatives.
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        quasi_identifiers: Iterable[str] | None = None,
+        l: float | None = None,
+        t: float | None = None,
+        sensitive: str | None = None,
+        diversity: Diversity = "distinct",
+        c: float = 4.0,
+        distance: Distance | None = None,
+        representatives: Representatives = "median",
+        output: str = "values",
+        suppress: float = 0.05,
+        schema: Schema | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.k = k
+        self.quasi_identifiers = quasi_identifiers
+        self.l = l
+        self.t = t
+        self.sensitive = sensitive
+        self.diversity = diversity
+        self.c = c
+        self.distance = distance
+        self.representatives = representatives
+        self.output = output
+        self.suppress = suppress
+        self.schema = schema
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Anonymize these records: `release_`.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+        y : array-like, optional
+            The label, for the classification metric, and for methods that look at it.
+        """
+        task = self._task(X, y)
+        self._publish(task, self._groups(task), 0)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The anonymized records: as many as were given, in their order; only quasi-identifiers are changed."""
+        self.fit(X, y)
+        return self._like(self.release_.frame, X)
+
+    def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Anonymize, and leave out the groups that lose most detail, up to the share `suppress` of the records.
+
+        Returns
+        -------
+        X, y : the released records and their labels; `release_.suppressed` counts what was left out, and
+            `sample_indices_` tells which rows stayed.
+        """
+        check_number(self, "suppress", 0, 1, whole=False)
+        task = self._task(X, y)
+        groups = self._groups(task)
+        rows = self._kept(task, groups)
+        if not len(rows):
+            raise DataError("Every record would be left out; allow fewer with the 'suppress' parameter.")
+        few = task.some(rows)
+        self._publish(few, np.unique(groups[rows], return_inverse=True)[1], len(groups) - len(rows))
+        self.sample_indices_ = rows
+        return self._like(self.release_.frame, X), _rows_of(y, rows)
+
+    def transform(self, X: Any) -> Any:
+        """Records to predict for, unchanged: a model trained on the release takes them as they are (papers/2 §3).
+
+        The records that were anonymized are no exception: `fit_transform` returns those in their anonymous form, and
+        giving them to `transform` warns.
+        """
+        check_is_fitted(self)
+        if is_array(X):
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+            frame = as_frame(X, self._columns)
+        else:
+            validate_data(self, X, skip_check_array=True, reset=False)
+            frame = as_frame(X)
+        self._warn_of_own(frame)
+        return self._like(frame.select(self._published).to_native(), X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The names of the columns that are released."""
+        check_is_fitted(self)
+        return np.array(self._published, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _groups(self, task: Task) -> Codes:
+        raise DataError(f"{type(self).__name__} does not say how it makes groups.")
+
+    def _task(self, X: Any, y: Any) -> Task:
+        check_choice(self, "representatives", REPRESENTATIVES)
+        check_choice(self, "output", ("values", "ranges"))
+        frame = frame_of(self, X)
+        self._columns = list(frame.columns)
+        task = task_of(self, frame, schema_of(self, frame), y)
+        self._published, self._first = task.published, _fingerprint(frame)
+        return task
+
+    def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
+        values = None if self.output == "ranges" else self._values(task, groups)
+        asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
+        if self.l is not None:
+            asked["diversity"] = self.diversity
+        if self.t is not None:
+            asked["distance"] = task.needs.requirement.distance
+        self.release_: Release = release(
+            task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed
+        )
+
+    def _values(self, task: Task, groups: Codes) -> list[Values]:
+        """What stands for each group, one attribute after another."""
+        columns = task.ranked.columns
+        if self.representatives == "record":
+            warnings.warn(
+                "representatives='record' publishes the quasi-identifiers of one actual person for each group.",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+            rows = nearest_records(task.ranked, groups, task.label if task.guide is None else task.guide)
+            return [of_codes(column, column.codes[rows].astype(np.int64)) for column in columns]
+        if self.representatives == "random":
+            random = np.random.default_rng(self.random_state)
+            return [drawn(Members(column, groups), random) for column in columns]
+        make = mean if self.representatives == "mean" else median
+        return [make(Members(column, groups)) for column in columns]
+
+    def _kept(self, task: Task, groups: Codes) -> Codes:
+        """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""
+        sizes = np.bincount(groups)
+        cost = loss(task, groups)[1]
+        order = np.argsort(-cost, kind="stable")
+        gone = np.cumsum(sizes[order]) <= self.suppress * len(groups)
+        many = int((gone & (cost[order] > 0)).sum())
+        while many:
+            rows = np.flatnonzero(~np.isin(groups, order[:many]))
+            if not len(rows) or self._still_close(task, groups, rows):
+                return rows
+            many //= 2
+        return np.arange(len(groups))
+
+    def _still_close(self, task: Task, groups: Codes, rows: Codes) -> bool:
+        """Whether what stays is as close to all that stays as it must be: leaving records out moves both."""
+        if self.t is None:
+            return True
+        few = task.some(rows)
+        ranges = replaced(few, np.unique(groups[rows], return_inverse=True)[1], None)
+        return float(measured(few, ranges)[2] or 0.0) <= self.t
+
+    def _like(self, frame: Any, X: Any) -> Any:
+        """The table as what was given: an array for an array."""
+        if not is_array(X):
+            return frame
+        return frame.to_numpy()
+
+    def _warn_of_own(self, frame: nw.DataFrame[Any]) -> None:
+        if _fingerprint(frame) == self._first:
+            warnings.warn(
+                "These look like the records that were anonymized, and transform returns them as they are; "
+                "fit_transform (or release_) gives their anonymous form.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+
+
+def _fingerprint(frame: nw.DataFrame[Any]) -> tuple[int, str]:
+    """How many rows there are, and a hash of the first of them."""
+    return len(frame), hashlib.blake2b(repr(frame.head(100).rows()).encode()).hexdigest()
+
+
+def _rows_of(y: Any, rows: Codes) -> Any:
+    """Some of the labels, in the form in which they were given."""
+    if hasattr(y, "iloc"):
+        return y.iloc[rows]
+    if isinstance(y, list | tuple):
+        return [y[row] for row in rows.tolist()]
+    return y[rows]
