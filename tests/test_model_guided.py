@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError, PrivacyWarning
-from modicum.measures import disclosure_risk, ncp
 from modicum.learners.asking import Model
+from modicum.measures import disclosure_risk, ncp
 from modicum.minimizers.guiding.grouping import exactly, grouped, numbers_of, partition_of
 from modicum.minimizers.guiding.homogeneous import homogeneous_tree
 from modicum.minimizers.guiding.losses import Losses

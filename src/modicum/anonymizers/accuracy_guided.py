@@ -8,10 +8,11 @@ from sklearn.base import clone
 
 from modicum.anonymizers.asked_model import AskedModel
 from modicum.anonymizers.base import Anonymizer
+from modicum.anonymizers.grouping import split
 from modicum.anonymizers.guided_tree import guided_groups
 from modicum.anonymizers.stand_ins import Members, Representatives, Values
 from modicum.anonymizers.task import Task, class_codes
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.measures.requirement import Distance, Diversity
 from modicum.table.frames import is_array
 from modicum.table.labels import Labels, label_values
@@ -30,14 +31,19 @@ class AccuracyGuided(Anonymizer):
 
     **How this differs from the paper.** The tree grows on the records that are released. The paper grows it on another
     40% of the data, which does not by itself leave k of the released records in every leaf. Categories are split into
-    subsets of values, without one-hot columns. ℓ-diversity and t-closeness, which the paper names as extensions, hold
-    at every split of the tree. What stands for a leaf is made up by default, not a person's record; where a model is
-    given, it is one of which the model says what it says of most of the leaf, if such a one is found nearby.
+    subsets of values, without one-hot columns. Where the model says the same of a whole leaf, the paper stops; by
+    default such leaves are split further, so that records stay near to what they were (`refine`). ℓ-diversity and
+    t-closeness, which the paper names as extensions, hold at every split. What stands for a leaf is made up by default,
+    not a person's record; where a model is given, it is one of which the model says what it says of most of the leaf,
+    if such a one is found nearby.
 
     Parameters
     ----------
     model : fitted estimator or function of a frame, optional
         The model to keep accurate. It is asked about the records in X; without one, y guides.
+    refine : bool
+        Split the leaves further where the tree has nothing left to learn, as `RPlusTree` does; False is the paper's
+        algorithm.
     k, quasi_identifiers, l, t, sensitive, diversity, c, distance, representatives, output, suppress, schema,
     random_state
         As in `modicum.anonymizers.base.Anonymizer`.
@@ -63,6 +69,7 @@ class AccuracyGuided(Anonymizer):
         quasi_identifiers: Iterable[str] | None = None,
         model: Any = None,
         *,
+        refine: bool = True,
         l: float | None = None,
         t: float | None = None,
         sensitive: str | None = None,
@@ -91,6 +98,7 @@ class AccuracyGuided(Anonymizer):
             random_state=random_state,
         )
         self.model = model
+        self.refine = refine
 
     def __sklearn_clone__(self) -> "AccuracyGuided":
         """A new estimator with the same, fitted model; a clone of the model would know nothing."""
@@ -103,8 +111,12 @@ class AccuracyGuided(Anonymizer):
         return tags
 
     def _task(self, X: Any, y: Any) -> Task:
+        if not isinstance(self.refine, bool):
+            raise ParameterError(
+                f"The 'refine' parameter of AccuracyGuided must be True or False. Got {self.refine!r}."
+            )
         if self.model is None and y is None:
-            raise DataError("AccuracyGuided requires y to be passed, or a model; the target y is None.")
+            raise DataError("AccuracyGuided requires y to be passed, but the target y is None; or give it a model.")
         task = super()._task(X, y)
         self._asked = None if self.model is None else AskedModel(self.model, task, is_array(X))
         said = label_values(y) if self._asked is None else self._asked.of_records()
@@ -112,7 +124,8 @@ class AccuracyGuided(Anonymizer):
 
     def _groups(self, task: Task) -> Codes:
         assert task.guide is not None
-        return guided_groups(task, task.guide)
+        groups = guided_groups(task, task.guide)
+        return split(task.ranked, task.needs, tight=True, groups=groups) if self.refine else groups
 
     def _values(self, task: Task, groups: Codes) -> list[Values]:
         if self._asked is None or self.representatives != "median":

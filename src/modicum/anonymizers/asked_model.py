@@ -53,12 +53,12 @@ class AskedModel:
             return [median(each) for each in members]
         others = [name for name in self._columns if name not in task.names]
         ranked = Ranked.of(task.frame, task.schema, others) if others else Ranked(())
-        beside = {each.attribute.name: median(Members(each, groups)) for each in ranked.columns}
+        beside = {each.attribute.name: median(Members(each, groups)).written for each in ranked.columns}
 
         def ask(values: Sequence[list[Any]], of: Codes) -> Codes:
             made = {name: Values(each.column, own) for name, each, own in zip(task.names, members, values, strict=True)}
-            placed = {name: own.values for name, own in made.items()}
-            placed |= {name: [own.values[group] for group in of.tolist()] for name, own in beside.items()}
+            placed = {name: own.written for name, own in made.items()}
+            placed |= {name: [written[group] for group in of.tolist()] for name, written in beside.items()}
             return pd.Index(classes).get_indexer(pd.Index(self._ask(self._records(task, placed))))
 
         return accepted(members, usual_label(groups, task.guide), ask, random_state)

@@ -57,6 +57,22 @@ class Needs:
         return enough and (counts is None or self.requirement.met_by(counts))
 
 
+def split(ranked: Ranked, needs: Needs, *, tight: bool, relaxed: bool = False, groups: Codes | None = None) -> Codes:
+    """Split all records, or groups of them, by one attribute at a time as long as both sides may be groups.
+
+    Parameters
+    ----------
+    tight : choose the attribute whose two sides lose least, rather than the widest
+    relaxed : let equal values go to both sides
+    groups : groups to begin with, numbered from 0; one of all records by default
+    """
+    from modicum.anonymizers.split_kernel import split_groups  # deferred: the compiler takes a second to import
+
+    start = np.zeros(len(ranked.columns[0].codes), dtype=np.int64) if groups is None else groups
+    found: Codes = split_groups(for_kernel(ranked), needs.for_kernel(), relaxed, tight, start)
+    return found
+
+
 def for_kernel(ranked: Ranked) -> tuple[Any, ...]:
     """Ranked quasi-identifiers as `groups_kernel` takes them."""
     return (ranked.codes, ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)

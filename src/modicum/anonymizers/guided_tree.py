@@ -14,7 +14,10 @@ from modicum.trees import Criterion, Tree, grow
 
 def guided_groups(task: Task, label: Codes) -> Codes:
     """The leaf of each record in a tree that predicts the label, every leaf with what is asked of a group."""
-    coder = Coder.fit(task.frame, task.schema.select(task.names))
+    names = [each.attribute.name for each in task.ranked.columns if len(each.values)]  # a column may be empty
+    if not names:
+        return np.zeros(len(label), dtype=np.int64)
+    coder = Coder.fit(task.frame, task.schema.select(names))
     codes = coder.encode(task.frame)
     tree = _grown(coder, codes, label, task.needs)
     return tree.apply(codes)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.grouping import for_kernel
+from modicum.anonymizers.grouping import split
 from modicum.anonymizers.stand_ins import Representatives
 from modicum.anonymizers.task import Task
 from modicum.errors import ParameterError
@@ -80,9 +80,6 @@ class Mondrian(Anonymizer):
         self.strict = strict
 
     def _groups(self, task: Task) -> Codes:
-        from modicum.anonymizers.split_kernel import split_groups
-
         if not isinstance(self.strict, bool):
             raise ParameterError(f"The 'strict' parameter of Mondrian must be True or False. Got {self.strict!r}.")
-        groups: Codes = split_groups(for_kernel(task.ranked), task.needs.for_kernel(), not self.strict, False)
-        return groups
+        return split(task.ranked, task.needs, tight=False, relaxed=not self.strict)

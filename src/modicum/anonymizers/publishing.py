@@ -38,7 +38,7 @@ def replaced(task: Task, groups: Codes, values: Sequence[Values] | None) -> Any:
             labels = np.array(range_labels(Members(ranked, groups)), dtype=object)
             columns[ranked.attribute.name] = labels[groups]
         else:
-            columns[ranked.attribute.name] = typed_column(ranked.attribute, values[j].values, groups, task.frame)
+            columns[ranked.attribute.name] = typed_column(ranked.attribute, values[j].written, groups, task.frame)
     return _with_columns(task, columns)
 
 

@@ -117,30 +117,34 @@ def tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, 
 
 
 @numba.njit(cache=True, nogil=True)
-def split_groups(table, needs, relaxed, tight):  # type: ignore[no-untyped-def]
-    """The group of each record, from one of all records down to those that cannot be split any more."""
-    n, d = table[0].shape
-    rows, spare = np.arange(n), np.empty(n, np.int64)
-    groups = np.empty(n, np.int64)
+def split_groups(table, needs, relaxed, tight, groups):  # type: ignore[no-untyped-def]
+    """Split groups, numbered from 0, down to those that cannot be split any more; each record's new group."""
+    d = table[0].shape[1]
+    rows, spare = np.argsort(groups, kind="mergesort"), np.empty(len(groups), np.int64)
+    found = np.empty(len(groups), np.int64)
     room = working_space(table, needs)
-    widths, found = np.empty(d), np.empty(3, np.int64)
-    lows, highs = [0], [n]
+    widths, where = np.empty(d), np.empty(3, np.int64)
+    ends = np.cumsum(np.bincount(groups))
+    lows, highs = [0], [0]
+    for g in range(len(ends) - 1, -1, -1):
+        lows.append(ends[g - 1] if g else 0)
+        highs.append(ends[g])
     many = 0
-    while len(lows):
+    while len(lows) > 1:
         low, high = lows.pop(), highs.pop()
         middle = -1
         if high - low >= 2 * needs[0]:
             if tight:
-                middle = tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found)
+                middle = tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, where)
             else:
-                middle = widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found)
+                middle = widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, where)
         if middle < 0:
             for i in range(low, high):
-                groups[rows[i]] = many
+                found[rows[i]] = many
             many += 1
             continue
         lows.append(middle)
         highs.append(high)
         lows.append(low)
         highs.append(middle)
-    return groups
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.anonymizers.ranks import Ranked, RankedColumn
-from modicum.table.values import Codes, Floats, plainest_date_between, shortest_between
+from modicum.table.values import Codes, Floats, iso, plainest_date_between, shortest_between
 
 Representatives = Literal["median", "mean", "random", "record"]
 REPRESENTATIVES = ("median", "mean", "random", "record")
@@ -107,6 +107,13 @@ class Values:
 
     column: RankedColumn
     values: list[Any]
+
+    @property
+    def written(self) -> list[Any]:
+        """The values as artifacts write them: dates as text."""
+        if self.column.attribute.kind != "date":
+            return self.values
+        return [None if value is None else iso(value) for value in self.values]
 
     @property
     def positions(self) -> Floats:

@@ -81,9 +81,8 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Tas
     for name in [*names, *([] if sensitive is None else [sensitive])]:
         check_values(schema[name], column(frame, name))
     if owner.k > len(frame):
-        raise DataError(
-            f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {len(frame):,} records."
-        )
+        many = "is only 1 sample" if len(frame) == 1 else f"are only {len(frame):,} records"
+        raise DataError(f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there {many}.")
     ranked = Ranked.of(frame, schema, names)
     return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
 

@@ -6,6 +6,7 @@ import narwhals.stable.v2 as nw
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, is_array
+from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
 
 
@@ -25,10 +26,12 @@ def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
 
 
 def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
-    """The estimator's schema, or what the data looks like."""
+    """The estimator's schema, or what the data looks like, without the suggestions that `Schema.infer` makes."""
     schema = estimator.schema
     if schema is None:
-        return Schema.infer(frame)
+        if not frame.columns:
+            raise DataError("The data has no columns.")
+        return Schema(attributes=tuple(infer_attribute(frame[name]) for name in frame.columns))
     if not isinstance(schema, Schema):
         raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
     return schema
