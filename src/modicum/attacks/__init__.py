@@ -1,6 +1,8 @@
 """Adversaries: what someone learns who sees generalized records (papers/0 §5) or asks a model (papers/2 §4.2)."""
 
 from modicum.attacks._suite import SuiteResult, suite
+from modicum.attacks.attribute_inference import AttributeInference
+from modicum.attacks.attribute_result import AttributeInferenceResult
 from modicum.attacks.confidence import ConfidentResult
 from modicum.attacks.estimate import Estimate
 from modicum.attacks.linkability import Linkability, LinkResult
@@ -14,6 +16,8 @@ from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 
 __all__ = [
     "AttackResult",
+    "AttributeInference",
+    "AttributeInferenceResult",
     "AttributeResult",
     "ConfidentResult",
     "Estimate",
