@@ -11,7 +11,7 @@ from modicum.attacks.asked import AskedModel, check_choice, check_whole, true_ch
 from modicum.attacks.attribute_result import AttributeInferenceResult, GuessedRecords, Judge, difference
 from modicum.attacks.candidates import Candidates
 from modicum.attacks.giveaways import check_giveaways
-from modicum.attacks.imputation import Imputation, most_likely
+from modicum.attacks.imputation import Viewer, Without, most_likely
 from modicum.attacks.two_sides import Side, both_sides, joined, warn_of_shared
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, column
@@ -35,10 +35,11 @@ class AttributeInference:
     A number is guessed in bins; the value nearest to the bin's typical one is put to the model.
 
     Right guesses alone say little: who knows all else of a person often guesses the attribute without any model. So a
-    second adversary, without the model, learns from `others` how the attribute goes with the other attributes and
-    the label, and `leak` is what asking the model adds to that. A third combines both: chances from the other
-    attributes alone, times what the model says of the label, so that the label counts once. All three are tried on
-    members and, as a control, on as many records that neither the model nor the adversary has seen.
+    second adversary, without the model, learns from `others` how the attribute goes with the other attributes and the
+    label, in the strongest of three ways (see `modicum.attacks.imputation.Without`), and `leak` is what asking the
+    model adds to that. A third combines both: chances from the other attributes alone, times what the model says of
+    the label, so that the label counts once. All three are tried on members and, as a control, on as many records that
+    neither the model nor the adversary has seen.
 
     A column that says the same as the attacked one, or the rest of a one-hot encoding, is refused.
 
@@ -106,6 +107,7 @@ class AttributeInference:
         return AttributeInferenceResult(
             attribute=columns,
             values=adversary.candidates.size,
+            baseline=adversary.without.method,
             positive=None if adversary.positive is None else adversary.candidates.name(adversary.positive),
             members=found[0],
             control=found[1],
@@ -135,22 +137,20 @@ class AttributeInference:
         candidates = Candidates.of(known.X, columns, self.bins)
         if candidates.size < 2:
             raise DataError(f"The attacked attribute {columns[0]!r} has a single value among the known others.")
-        values = candidates.encode(known.X)
         counts = candidates.target.counts
         prior = np.full(candidates.size, 1.0) if self.priors == "uniform" else counts.astype(np.float64)
-        learned = [
-            Imputation(columns, with_label=seen, random_state=self.random_state).fit(known, values, candidates.size)
-            for seen in (True, False)
-        ]
+        viewer = Viewer(known, candidates)
+        without = Without(self.random_state).fit(viewer.view(known))
         confusion = None if self.output == "chances" else _confusion(asked, known)
-        return Adversary(asked, candidates, prior / prior.sum(), confusion, *learned)
+        return Adversary(asked, candidates, prior / prior.sum(), confusion, viewer, without)
 
     def _judged(self, adversary: "Adversary", side: Side) -> GuessedRecords:
         likelihood = adversary.likelihood(side)
         naive = np.full(len(side), int(adversary.candidates.target.counts.argmax()))
         with_model = most_likely(np.broadcast_to(adversary.prior, likelihood.shape), likelihood)
-        without = adversary.imputation.chances(side).argmax(axis=1)
-        combined = most_likely(adversary.imputation_without_label.chances(side), likelihood)
+        seen = adversary.viewer.view(side)
+        without = adversary.without.chances(seen).argmax(axis=1)
+        combined = most_likely(adversary.without.prior(seen), likelihood)
         truth = adversary.candidates.encode(side.X)
         judge = Judge(truth, adversary.candidates.size, adversary.positive, naive, self.random_state)
         return GuessedRecords(
@@ -171,8 +171,8 @@ class Adversary:
     candidates: Candidates
     prior: Floats
     confusion: Floats | None
-    imputation: Imputation
-    imputation_without_label: Imputation
+    viewer: Viewer
+    without: Without
 
     @property
     def positive(self) -> int | None:

@@ -57,6 +57,7 @@ class AttributeInferenceResult:
     attribute : its column, or its one-hot columns
     values : how many values there are to choose from
     positive : the value of which precision and recall speak, the rarer of two; None where they are means over values
+    baseline : how the adversary without the model guesses, the strongest way on known records
     members : the attack on records that trained the model
     control : the same attack on as many that did not
     gap : accuracy of the attack with the model on members less that on the control: what is known of members alone
@@ -69,6 +70,7 @@ class AttributeInferenceResult:
     attribute: tuple[str, ...]
     values: int
     positive: str | None
+    baseline: str
     members: GuessedRecords
     control: GuessedRecords
     gap: Estimate

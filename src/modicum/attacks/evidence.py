@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.asked import AskedModel, true_chance
+from modicum.attacks.two_sides import Side
 from modicum.table.values import Codes, Floats
 
 LEAST = 1e-9  # chance; what is less counts as this
@@ -19,9 +20,13 @@ class Evidence:
     labels: Codes
 
     @classmethod
-    def of(cls, asked: AskedModel, X: Any, y: Any) -> "Evidence":
+    def of(cls, asked: AskedModel, side: Side) -> "Evidence":
         """What the model says of these records."""
-        return cls(asked.chances(X), asked.labels(y))
+        return cls(asked.chances(side.X), asked.labels(side.y))
+
+    def followed_by(self, other: "Evidence") -> "Evidence":
+        """Both as one."""
+        return Evidence(np.vstack([self.chances, other.chances]), np.concatenate([self.labels, other.labels]))
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -1,61 +1,138 @@
-"""Guessing an attribute without the model: from the other attributes and the label, as others have them."""
+"""Guessing an attribute without the model, from other people's records: what an attack on a model must beat."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from modicum.attacks.candidates import Candidates
 from modicum.attacks.two_sides import Side
-from modicum.generalization.core import Generalization
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.inputs import Inputs
-from modicum.learners.portfolio import MEMBERS, Portfolio, Question
+from modicum.learners.portfolio import MEMBERS, Portfolio, Question, set_aside
 from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, Floats
+from modicum.table.values import Codes, Floats, Mask
+
+BY_LABEL, DIRECT, NAIVE = WAYS = ("own model", "all else", "naive guess")
 
 
-class Imputation:
-    """The strongest of the portfolio that also guesses from buckets (network, counts, boosted trees, their average).
+@dataclass(frozen=True)
+class View:
+    """Records as a learner sees them: the other attributes in full detail, the attacked value, the label."""
 
-    Parameters
-    ----------
-    hidden : the attacked attribute's columns, which are not seen
-    with_label : whether the label is seen
+    rest: Inputs
+    value: Inputs
+    label: Inputs
+
+    def __getitem__(self, rows: Any) -> "View":
+        return View(self.rest[rows], self.value[rows], self.label[rows])
+
+    def with_value(self, code: int) -> Inputs:
+        """All else but the label, with one value for everybody."""
+        same = Inputs(np.full_like(self.value.codes, code), self.value.sizes, self.value.numbers)
+        return Inputs.beside([self.rest, same], len(self.rest))
+
+
+class Viewer:
+    """How known records, and then others, are seen."""
+
+    def __init__(self, known: Side, candidates: Candidates) -> None:
+        frame = as_frame(known.X)
+        self._seen = [name for name in frame.columns if name not in candidates.columns]
+        self._raw = None
+        if self._seen:
+            self._raw = raw_generalization(frame.select(self._seen), Schema.infer(frame.select(self._seen)))
+        self._candidates = candidates
+        self._classes = pd.Index(pd.unique(known.y))
+
+    def view(self, side: Side) -> View:
+        """The records; a value or a label that is not known has a code of its own, the last."""
+        parts = [] if self._raw is None else [Inputs.of(self._raw, as_frame(side.X).select(self._seen))]
+        labels = np.asarray(self._classes.get_indexer(pd.Index(side.y)), dtype=np.int64)
+        value = _column(self._candidates.encode(side.X), self._candidates.size)
+        return View(Inputs.beside(parts, len(side)), value, _column(labels, len(self._classes)))
+
+
+class Without:
+    """Chances of each value from all else that is known of a person, in three ways.
+
+    - "all else": a portfolio (network, counts, boosted trees, their average) learns the attribute from the other
+      attributes and the label;
+    - "own model": one learns the attribute from the other attributes, another the label from all attributes; the
+      chance of a value is that of the former times the chance of the true label with it: the attack itself, on a model
+      that the adversary made from other people's records;
+    - "naive guess": the shares of the values.
+
+    On a fifth of the known records, set aside, `method` is chosen: the own model, unless another way is right more
+    often by over a standard error of the difference. Then it is learned from all known records.
     """
 
-    def __init__(self, hidden: Sequence[str], *, with_label: bool, random_state: int = 0) -> None:
-        self.hidden = hidden
-        self.with_label = with_label
+    def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, known: Side, values: Codes, size: int) -> "Imputation":
+    def fit(self, known: View) -> "Without":
         """Learn from records whose value is known."""
-        frame = as_frame(known.X)
-        seen = [name for name in frame.columns if name not in self.hidden]
-        self._raw: Generalization | None = None
-        if seen:
-            self._raw = raw_generalization(frame.select(seen), Schema.infer(frame.select(seen)))
-        self._classes = pd.Index(pd.unique(known.y))
-        inputs, cells = self._inputs(known).distinct()
-        self._learned = Portfolio(MEMBERS, self.random_state).fit(inputs, cells, [Question(values, size)])
+        aside = set_aside(len(known.rest), None, self.random_state)
+        self._learn(known[~aside], (DIRECT, BY_LABEL))
+        truth = known.value.codes[aside, 0]
+        self.method = _preferred({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
+        self._learn(known, (self.method,))
         return self
 
-    def chances(self, side: Side) -> Floats:
-        """The chance of each value for every record."""
-        inputs, cells = self._inputs(side).distinct()
-        return np.asarray(self._learned.predict(inputs)[0], dtype=np.float64)[cells]
+    def chances(self, seen: View) -> Floats:
+        """The chances of each value by the chosen way."""
+        return self._by(self.method, seen)
 
-    def _inputs(self, side: Side) -> Inputs:
-        parts = [] if self._raw is None else [Inputs.of(self._raw, as_frame(side.X).select(self._raw.names))]
-        if self.with_label:
-            codes = np.asarray(self._classes.get_indexer(pd.Index(side.y)), dtype=np.int64)
-            unseen = np.where(codes < 0, len(self._classes), codes)
-            parts.append(Inputs(unseen[:, None], (len(self._classes) + 1,), np.zeros((len(side), 0))))
-        return Inputs.beside(parts, len(side))
+    def prior(self, seen: View) -> Floats:
+        """The chances of each value from the other attributes alone, without the label."""
+        return _chances(self._prior, seen.rest)[:, : seen.value.sizes[0] - 1]
+
+    def _by(self, way: str, seen: View) -> Floats:
+        size = seen.value.sizes[0] - 1
+        if way == NAIVE:
+            return np.tile(self._shares, (len(seen.rest), 1))
+        if way == DIRECT:
+            return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :size]
+        labels = seen.label.codes
+        by_value = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]
+        return self.prior(seen) * np.hstack(by_value)
+
+    def _learn(self, known: View, ways: Sequence[str]) -> None:
+        n, value, label = len(known.rest), known.value, known.label
+        self._prior = self._portfolio(known.rest, value)
+        self._shares = np.bincount(value.codes[:, 0], minlength=value.sizes[0])[:-1] / n
+        if DIRECT in ways:
+            self._direct = self._portfolio(Inputs.beside([known.rest, label], n), value)
+        if BY_LABEL in ways:
+            self._own = self._portfolio(Inputs.beside([known.rest, value], n), label)
+
+    def _portfolio(self, inputs: Inputs, wanted: Inputs) -> Portfolio:
+        distinct, cells = inputs.distinct()
+        question = Question(wanted.codes[:, 0], wanted.sizes[0])
+        return Portfolio(MEMBERS, self.random_state).fit(distinct, cells, [question])
+
+
+def _preferred(right: Mapping[str, Mask]) -> str:
+    """The first way, or the best of those that are clearly right more often."""
+    first = next(iter(right.values()))
+    ahead = {way: int(mine.sum()) - int(first.sum()) for way, mine in right.items()}
+    clear = [way for way, mine in right.items() if ahead[way] > np.sqrt((mine != first).sum())]
+    return max(clear, key=lambda way: ahead[way]) if clear else next(iter(right))
 
 
 def most_likely(*factors: Any) -> Codes:
     """The value with the highest product of chances, per record; none is ever quite impossible."""
     return np.asarray(np.sum([np.log(np.asarray(f) + 1e-6) for f in factors], axis=0).argmax(axis=1), dtype=np.int64)
+
+
+def _chances(learned: Portfolio, inputs: Inputs) -> Floats:
+    distinct, cells = inputs.distinct()
+    return np.asarray(learned.predict(distinct)[0], dtype=np.float64)[cells]
+
+
+def _column(codes: Codes, size: int) -> Inputs:
+    """Codes up to `size`, which stands for what is not known (-1)."""
+    return Inputs(np.where(codes < 0, size, codes)[:, None], (size + 1,), np.zeros((len(codes), 0)))

@@ -35,7 +35,7 @@ class MembershipInference:
       variance serves all records;
     - "strongest": forest or loss, or LiRA where a `shadow` is given, whichever has the highest AUC on known records.
 
-    Thresholds, and which is strongest, come from known records scored by models that have not learned from them (five
+    Thresholds, and which is strongest, come from known records scored by models that have not learned from them (three
     folds), never from the attacked. Only the true-positive rates at low false-positive rates take their threshold from
     the attacked records, as the literature does.
 

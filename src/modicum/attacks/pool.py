@@ -41,14 +41,14 @@ class Pool:
     def of(cls, asked: AskedModel, members: Side, others: Side, units: Codes | None, random_state: int) -> "Pool":
         """Ask the model about everyone and draw the halves."""
         X, y = joined(members.X, others.X), np.concatenate([members.y, others.y])
-        evidence = Evidence.of(asked, X, y)
+        evidence = Evidence.of(asked, members).followed_by(Evidence.of(asked, others))
         if (evidence.labels < 0).all():
             raise DataError("None of the labels is a class that the model knows; are they written as in its training?")
         member = np.arange(len(y)) < len(members)
         return cls(asked, X, y, evidence, member, units, *halves(member, units, random_state))
 
     def folds(self, random_state: int) -> Codes:
-        """For each known record one of five folds, of whole persons, members and others dealt out alike."""
+        """For each known record one of three folds, of whole persons, members and others dealt out alike."""
         random = np.random.default_rng(random_state)
         member, units = self.member[self.known], _compact(self.units, self.known)
         found = np.zeros(len(member), dtype=np.int64)

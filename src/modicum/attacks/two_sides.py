@@ -73,7 +73,10 @@ def joined(first: Any, second: Any) -> Any:
     if isinstance(first, np.ndarray):
         return np.vstack([first, second])
     frames = [nw.from_native(X, eager_only=True) for X in (first, second)]
-    return nw.to_native(nw.concat(frames, how="vertical"))
+    try:
+        return nw.to_native(nw.concat(frames, how="vertical"))
+    except Exception:
+        raise DataError("The members and the others must have the same types of columns.") from None
 
 
 def warn_of_shared(members: Side, others: Side) -> int:

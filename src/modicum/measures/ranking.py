@@ -70,8 +70,12 @@ def rate_at(scores: npt.ArrayLike, positive: npt.ArrayLike, false_rate: float, d
     _, place = np.unique(-scores, return_inverse=True)
     found = np.append(0.0, np.cumsum(np.bincount(place, weights=counted * positive)))
     wrong = np.append(0.0, np.cumsum(np.bincount(place, weights=counted * ~positive)))
-    last = np.append(wrong[1:] > wrong[:-1], True)  # of points with equally many wrong ones, the highest
-    return float(np.interp(false_rate, wrong[last] / max(wrong[-1], 1), found[last] / max(found[-1], 1)))
+    wrong, found = wrong / max(wrong[-1], 1), found / max(found[-1], 1)
+    reached = int(np.searchsorted(wrong, false_rate, side="right")) - 1  # the highest point that keeps to the rate
+    if wrong[reached] == false_rate:
+        return float(found[reached])
+    part = (false_rate - wrong[reached]) / (wrong[reached + 1] - wrong[reached])
+    return float(found[reached] + part * (found[reached + 1] - found[reached]))
 
 
 def rate_interval(
