@@ -36,10 +36,10 @@ class AttributeInference:
 
     Right guesses alone say little: who knows all else of a person often guesses the attribute without any model. So a
     second adversary, without the model, learns from `others` how the attribute goes with the other attributes and the
-    label, in the strongest of three ways (see `modicum.attacks.imputation.Without`), and `leak` is what asking the
-    model adds to that. A third combines both: chances from the other attributes alone, times what the model says of
-    the label, so that the label counts once. All three are tried on members and, as a control, on as many records that
-    neither the model nor the adversary has seen.
+    label, in the strongest of four ways (see `modicum.attacks.imputation.Without`), and `leak` is what asking the
+    model adds to that. A third combines both: chances from the other attributes alone where these help, times what the
+    model says of the label, so that the label counts once. All three are tried on members and, as a control, on as many
+    records that neither the model nor the adversary has seen.
 
     A column that says the same as the attacked one, or the rest of a one-hot encoding, is refused.
 

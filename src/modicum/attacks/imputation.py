@@ -16,7 +16,7 @@ from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats, Mask
 
-BY_LABEL, DIRECT, NAIVE = WAYS = ("own model", "all else", "naive guess")
+OWN, OWN_AND_ELSE, DIRECT, NAIVE = WAYS = ("own model", "own model and all else", "all else", "naive guess")
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class Viewer:
 
 
 class Without:
-    """Chances of each value from all else that is known of a person, in three ways.
+    """Chances of each value from all else that is known of a person, in four ways.
 
-    - "all else": a portfolio (network, counts, boosted trees, their average) learns the attribute from the other
-      attributes and the label;
-    - "own model": one learns the attribute from the other attributes, another the label from all attributes; the
-      chance of a value is that of the former times the chance of the true label with it: the attack itself, on a model
-      that the adversary made from other people's records;
+    - "own model": a portfolio (network, counts, boosted trees, their average) learns the label from all attributes, and
+      a value's share is multiplied by the chance of the true label with it: the attack itself, on a model that
+      the adversary made from other people's records;
+    - "own model and all else": the same with chances that a second one learned from the other attributes, for shares;
+    - "all else": one learns the attribute from the other attributes and the label;
     - "naive guess": the shares of the values.
 
-    On a fifth of the known records, set aside, `method` is chosen: the own model, unless another way is right more
-    often by over a standard error of the difference. Then it is learned from all known records.
+    On a fifth of the known records, set aside, `method` is chosen: the first, unless another way is right more often by
+    over a standard error of the difference. Then it is learned from all known records.
     """
 
     def __init__(self, random_state: int = 0) -> None:
@@ -76,10 +76,12 @@ class Without:
     def fit(self, known: View) -> "Without":
         """Learn from records whose value is known."""
         aside = set_aside(len(known.rest), None, self.random_state)
-        self._learn(known[~aside], (DIRECT, BY_LABEL))
+        self._learn(known[~aside], WAYS)
         truth = known.value.codes[aside, 0]
-        self.method = _preferred({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
-        self._learn(known, (self.method,))
+        right = {way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS}
+        self.method = _preferred(right)
+        self._else = _preferred({way: right[way] for way in (OWN, OWN_AND_ELSE, DIRECT)}) != OWN
+        self._learn(known, (self.method, *([OWN_AND_ELSE] if self._else else [])))
         return self
 
     def chances(self, seen: View) -> Floats:
@@ -87,26 +89,33 @@ class Without:
         return self._by(self.method, seen)
 
     def prior(self, seen: View) -> Floats:
-        """The chances of each value from the other attributes alone, without the label."""
-        return _chances(self._prior, seen.rest)[:, : seen.value.sizes[0] - 1]
+        """The chances of each value without the label: from the other attributes where these help, else the shares."""
+        return self._by_else(seen) if self._else else self._by(NAIVE, seen)
 
     def _by(self, way: str, seen: View) -> Floats:
-        size = seen.value.sizes[0] - 1
         if way == NAIVE:
             return np.tile(self._shares, (len(seen.rest), 1))
         if way == DIRECT:
-            return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :size]
-        labels = seen.label.codes
-        by_value = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]
-        return self.prior(seen) * np.hstack(by_value)
+            return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :-1]
+        return (self._by_else(seen) if way == OWN_AND_ELSE else self._by(NAIVE, seen)) * self._by_label(seen)
+
+    def _by_else(self, seen: View) -> Floats:
+        return _chances(self._prior, seen.rest)[:, :-1]
+
+    def _by_label(self, seen: View) -> Floats:
+        """The chance of the true label with each value."""
+        size, labels = seen.value.sizes[0] - 1, seen.label.codes
+        found = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]
+        return np.hstack(found)
 
     def _learn(self, known: View, ways: Sequence[str]) -> None:
         n, value, label = len(known.rest), known.value, known.label
-        self._prior = self._portfolio(known.rest, value)
         self._shares = np.bincount(value.codes[:, 0], minlength=value.sizes[0])[:-1] / n
+        if OWN_AND_ELSE in ways:
+            self._prior = self._portfolio(known.rest, value)
         if DIRECT in ways:
             self._direct = self._portfolio(Inputs.beside([known.rest, label], n), value)
-        if BY_LABEL in ways:
+        if OWN in ways or OWN_AND_ELSE in ways:
             self._own = self._portfolio(Inputs.beside([known.rest, value], n), label)
 
     def _portfolio(self, inputs: Inputs, wanted: Inputs) -> Portfolio:
