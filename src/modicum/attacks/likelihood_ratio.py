@@ -53,12 +53,20 @@ def unfitted(shadow: Any) -> Any:
     from sklearn.base import clone
 
     try:
-        return clone(shadow)
+        copy = clone(shadow)
     except (TypeError, RuntimeError):
+        copy = None
+    if copy is None or hasattr(copy, "classes_"):
         raise ParameterError(
             f"The {type(shadow).__name__} cannot be copied unfitted, so that there are no shadow models; give "
             "MembershipInference an unfitted scikit-learn classifier as 'shadow'."
-        ) from None
+        )
+    if not hasattr(copy, "predict_proba"):
+        raise ParameterError(
+            "The 'shadow' parameter of MembershipInference must be an unfitted classifier with predict_proba. "
+            f"Got {type(shadow).__name__}, which has none."
+        )
+    return copy
 
 
 def seeded(model: Any, seed: int) -> Any:
