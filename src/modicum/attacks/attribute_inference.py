@@ -37,9 +37,9 @@ class AttributeInference:
     Right guesses alone say little: who knows all else of a person often guesses the attribute without any model. So a
     second adversary, without the model, learns from `others` how the attribute goes with the other attributes and the
     label, in the strongest of four ways (see `modicum.attacks.imputation.Without`), and `leak` is what asking the
-    model adds to that. A third combines both: chances from the other attributes alone where these help, times what the
-    model says of the label, so that the label counts once. All three are tried on members and, as a control, on as many
-    records that neither the model nor the adversary has seen.
+    model adds to that. A third combines both: its chances without the model times the chance of the true label that
+    the model gives. All three are tried on members and, as a control, on as many records that neither the model nor the
+    adversary has seen.
 
     A column that says the same as the attacked one, or the rest of a one-hot encoding, is refused.
 
@@ -147,10 +147,9 @@ class AttributeInference:
     def _judged(self, adversary: "Adversary", side: Side) -> GuessedRecords:
         likelihood = adversary.likelihood(side)
         naive = np.full(len(side), int(adversary.candidates.target.counts.argmax()))
-        with_model = most_likely(np.broadcast_to(adversary.prior, likelihood.shape), likelihood)
-        seen = adversary.viewer.view(side)
-        without = adversary.without.chances(seen).argmax(axis=1)
-        combined = most_likely(adversary.without.prior(seen), likelihood)
+        with_model = most_likely(adversary.prior, likelihood)
+        chances = adversary.without.chances(adversary.viewer.view(side))
+        without, combined = chances.argmax(axis=1), most_likely(chances, likelihood)
         truth = adversary.candidates.encode(side.X)
         judge = Judge(truth, adversary.candidates.size, adversary.positive, naive, self.random_state)
         return GuessedRecords(

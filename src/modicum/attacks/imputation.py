@@ -78,29 +78,21 @@ class Without:
         aside = set_aside(len(known.rest), None, self.random_state)
         self._learn(known[~aside], WAYS)
         truth = known.value.codes[aside, 0]
-        right = {way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS}
-        self.method = _preferred(right)
-        self._else = _preferred({way: right[way] for way in (OWN, OWN_AND_ELSE, DIRECT)}) != OWN
-        self._learn(known, (self.method, *([OWN_AND_ELSE] if self._else else [])))
+        self.method = _preferred({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
+        self._learn(known, (self.method,))
         return self
 
     def chances(self, seen: View) -> Floats:
         """The chances of each value by the chosen way."""
         return self._by(self.method, seen)
 
-    def prior(self, seen: View) -> Floats:
-        """The chances of each value without the label: from the other attributes where these help, else the shares."""
-        return self._by_else(seen) if self._else else self._by(NAIVE, seen)
-
     def _by(self, way: str, seen: View) -> Floats:
         if way == NAIVE:
             return np.tile(self._shares, (len(seen.rest), 1))
         if way == DIRECT:
             return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :-1]
-        return (self._by_else(seen) if way == OWN_AND_ELSE else self._by(NAIVE, seen)) * self._by_label(seen)
-
-    def _by_else(self, seen: View) -> Floats:
-        return _chances(self._prior, seen.rest)[:, :-1]
+        prior = self._by(NAIVE, seen) if way == OWN else _chances(self._prior, seen.rest)[:, :-1]
+        return prior * self._by_label(seen)
 
     def _by_label(self, seen: View) -> Floats:
         """The chance of the true label with each value."""
@@ -134,7 +126,8 @@ def _preferred(right: Mapping[str, Mask]) -> str:
 
 def most_likely(*factors: Any) -> Codes:
     """The value with the highest product of chances, per record; none is ever quite impossible."""
-    return np.asarray(np.sum([np.log(np.asarray(f) + 1e-6) for f in factors], axis=0).argmax(axis=1), dtype=np.int64)
+    scores: Any = sum(np.log(np.asarray(factor) + 1e-6) for factor in factors)
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
 
 def _chances(learned: Portfolio, inputs: Inputs) -> Floats:
