@@ -96,3 +96,7 @@ def test_the_readme_s_figures_are_those_of_the_benchmarks():
     assert all(max(volumes, key=volumes.get) == "PrivacyTree" for volumes in judged.values())
     first, second = sorted(judged["employment"].values(), reverse=True)[:2]
     assert f"on ACS employment {first:.3f} of it, the next best minimizer {second:.3f}" in " ".join(text.split())
+
+
+def test_the_page_on_attacks_on_models_runs():
+    run_blocks("docs/attacks-on-models.md")

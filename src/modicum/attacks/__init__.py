@@ -1,8 +1,13 @@
-"""Adversaries: what someone learns who sees generalized records (papers/0 §5)."""
+"""Adversaries: what someone learns who sees generalized records (papers/0 §5) or asks a model (papers/2 §4.2)."""
 
 from modicum.attacks._suite import SuiteResult, suite
+from modicum.attacks.attribute_inference import AttributeInference
+from modicum.attacks.attribute_result import AttributeInferenceResult
 from modicum.attacks.confidence import ConfidentResult
+from modicum.attacks.estimate import Estimate
 from modicum.attacks.linkability import Linkability, LinkResult
+from modicum.attacks.membership import MembershipInference
+from modicum.attacks.membership_result import MembershipResult
 from modicum.attacks.multi_breach import MultiBreach, MultiBreachResult
 from modicum.attacks.overlap import OverlapWarning
 from modicum.attacks.reconstruction import Reconstruction
@@ -11,10 +16,15 @@ from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 
 __all__ = [
     "AttackResult",
+    "AttributeInference",
+    "AttributeInferenceResult",
     "AttributeResult",
     "ConfidentResult",
+    "Estimate",
     "LinkResult",
     "Linkability",
+    "MembershipInference",
+    "MembershipResult",
     "MultiBreach",
     "MultiBreachResult",
     "OverlapWarning",

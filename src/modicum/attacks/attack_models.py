@@ -1,0 +1,144 @@
+"""Models that learn from a target's answers who was in its training data (papers/2 §4.2)."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from modicum.attacks.evidence import Evidence
+from modicum.errors import require
+from modicum.table.values import Floats, Mask
+
+TREES = 100
+LEAVES = (5, 50)  # records in a leaf at least, the forest's choice
+FOLDS = 3
+STEPS, BATCH, RATE, DECAY = 400, 1024, 0.01, 1e-3
+
+
+class AttackModel(Protocol):
+    """Learns from known records, then scores others: the higher, the rather a member."""
+
+    def fit(self, evidence: Evidence, member: Mask) -> Any: ...
+
+    def score(self, evidence: Evidence) -> Floats: ...
+
+
+class LossThreshold:
+    """A low loss speaks for a member (Yeom et al. 2018): nothing to learn but the threshold."""
+
+    def fit(self, evidence: Evidence, member: Mask) -> "LossThreshold":
+        return self
+
+    def score(self, evidence: Evidence) -> Floats:
+        return -evidence.loss
+
+
+class Forest:
+    """A random forest of 100 trees on f(x), the one-hot label and the loss.
+
+    How many records a leaf holds at least (5 or 50) is chosen by the AUC of the votes of those trees that have not
+    seen a record.
+    """
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, evidence: Evidence, member: Mask) -> "Forest":
+        from modicum.measures.ranking import auc
+
+        X = evidence.columns
+        grown = [self._grown(X, member, least) for least in LEAVES]
+        self._forest = max(grown, key=lambda forest: auc(np.nan_to_num(forest.oob_decision_function_[:, 1]), member))
+        return self
+
+    def _grown(self, X: Floats, member: Mask, least: int) -> Any:
+        from sklearn.ensemble import RandomForestClassifier
+
+        forest = RandomForestClassifier(TREES, min_samples_leaf=least, oob_score=True, random_state=self.random_state)
+        return forest.fit(X, member)
+
+    def score(self, evidence: Evidence) -> Floats:
+        return np.asarray(self._forest.predict_proba(evidence.columns)[:, 1], dtype=np.float64)
+
+
+class AttackNetwork:
+    """A network in the manner of Nasr et al. (2018), shallower and with smaller layers (PyTorch).
+
+    The paper's own shape (Figure 7) is a picture only; ours, for n classes:
+
+    - outputs: [f(x) as logits, f(x), loss], 2n + 1 numbers → 64 → 32;
+    - label: one-hot y, n numbers → 32 → 16;
+    - together: 32 + 16 → 32 → 1, a sigmoid gives the chance that the record is a member.
+
+    ReLU between layers. The numbers are scaled to mean 0 and spread 1 on known records. Adam, 400 steps of 1,024 known
+    records drawn at random (of all where there are fewer), rate 0.01 and a tenth of it in the second half, weight decay
+    0.001. On a CPU and with numpy's random numbers, so that the same seed gives the same network.
+    """
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, evidence: Evidence, member: Mask) -> "AttackNetwork":
+        torch = require("torch", extra="neural")
+        random = np.random.default_rng(self.random_state)
+        outputs = _outputs(evidence)
+        self._middle, spread = outputs.mean(axis=0), outputs.std(axis=0)
+        self._spread = np.where(spread > 0, spread, 1)
+        said, label = self._inputs(torch, evidence)
+        wide, classes = said.shape[1], label.shape[1]
+        shapes = [(wide, 64), (64, 32), (classes, 32), (32, 16), (48, 32), (32, 1)]
+        self._layers = [_layer(torch, random, rows, columns) for rows, columns in shapes]
+        self._train(torch, random, said, label, torch.from_numpy(member.astype(np.float32)))
+        return self
+
+    def score(self, evidence: Evidence) -> Floats:
+        torch = require("torch", extra="neural")
+        with torch.no_grad():
+            found = self._forward(torch, *self._inputs(torch, evidence))
+        return np.asarray(found.numpy(), dtype=np.float64)
+
+    def _inputs(self, torch: Any, evidence: Evidence) -> tuple[Any, Any]:
+        said = np.clip((_outputs(evidence) - self._middle) / self._spread, -5, 5)
+        return torch.from_numpy(said.astype(np.float32)), torch.from_numpy(evidence.one_hot.astype(np.float32))
+
+    def _forward(self, torch: Any, said: Any, label: Any) -> Any:
+        first, second, third, fourth, fifth, last = self._layers
+        outputs = torch.relu(second(torch.relu(first(said))))
+        truth = torch.relu(fourth(torch.relu(third(label))))
+        return last(torch.relu(fifth(torch.cat([outputs, truth], dim=1))))[:, 0]
+
+    def _train(self, torch: Any, random: np.random.Generator, said: Any, label: Any, member: Any) -> None:
+        parameters = [p for layer in self._layers for p in layer.parameters()]
+        optimizer = torch.optim.Adam(parameters, lr=RATE, weight_decay=DECAY)
+        miss = torch.nn.functional.binary_cross_entropy_with_logits
+        whole = len(member) <= BATCH
+        for step in range(STEPS):
+            rows = slice(None) if whole else torch.from_numpy(random.integers(0, len(member), BATCH))
+            for group in optimizer.param_groups:
+                group["lr"] = RATE if step < STEPS // 2 else RATE / 10
+            optimizer.zero_grad()
+            miss(self._forward(torch, said[rows], label[rows]), member[rows]).backward()
+            optimizer.step()
+
+
+def _outputs(evidence: Evidence) -> Floats:
+    return np.column_stack([evidence.logits, evidence.chances, evidence.loss])
+
+
+def _layer(torch: Any, random: np.random.Generator, rows: int, columns: int) -> Any:
+    """He's start, drawn by numpy: PyTorch's generator is one for all threads."""
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, rows, columns)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(random.standard_normal((columns, rows)) * np.sqrt(2 / rows)))
+        layer.bias.zero_()
+    return layer
+
+
+def cross_scores(model: AttackModel, evidence: Evidence, member: Mask, folds: Any) -> Floats:
+    """Scores of known records by models that have not learned from them (nor from others of the same fold)."""
+    found = np.zeros(len(evidence))
+    for fold in range(int(folds.max()) + 1):
+        inside = folds == fold
+        if len(np.unique(member[~inside])) < 2:  # one person's records are nearly all: nothing to learn from the rest
+            continue
+        found[inside] = model.fit(evidence[~inside], member[~inside]).score(evidence[inside])
+    return found

@@ -1,0 +1,209 @@
+"""Attribute inference: what a model gives away of an attribute of its training data (papers/2 §4.2)."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.attacks.asked import AskedModel, check_choice, check_whole, true_chance
+from modicum.attacks.attribute_result import AttributeInferenceResult, GuessedRecords, Judge, difference
+from modicum.attacks.candidates import Candidates
+from modicum.attacks.giveaways import check_giveaways
+from modicum.attacks.imputation import Viewer, Without, most_likely
+from modicum.attacks.two_sides import Side, both_sides, joined, warn_of_shared
+from modicum.errors import DataError, ParameterError
+from modicum.table.frames import as_frame, column
+from modicum.table.targets import BINS
+from modicum.table.values import Codes, Floats
+
+PRIORS = ("known", "uniform")
+OUTPUTS = ("chances", "class")
+
+
+class AttributeInference:
+    """Guess an attribute of people from a model that was trained on their records (Fredrikson et al. 2014, 2015).
+
+    The adversary knows all else of a person, the true label included, and may ask the model. It puts every value v that
+    the attribute may have into the record and chooses
+
+        argmax_v prior(v) · P(y | what the model says of the record with v)
+
+    with the chance that the model gives the true label (``output="chances"``, 2015), or, where it only shows a class,
+    how often records of that label are given that class (``output="class"``, 2014; a confusion matrix of known others).
+    A number is guessed in bins; the value nearest to the bin's typical one is put to the model.
+
+    Right guesses alone say little: who knows all else of a person often guesses the attribute without any model. So a
+    second adversary, without the model, learns from `others` how the attribute goes with the other attributes and the
+    label, in the strongest of four ways (see `modicum.attacks.imputation.Without`), and `leak` is what asking the
+    model adds to that. A third combines both: its chances without the model times the chance of the true label that
+    the model gives. All three are tried on members and, as a control, on as many records that neither the model nor the
+    adversary has seen.
+
+    A column that says the same as the attacked one, or the rest of a one-hot encoding, is refused.
+
+    Parameters
+    ----------
+    attribute : str, or list of str
+        The attacked column (`x0`, `x1`, … of an array), or the one-hot columns that make one attribute.
+    priors : "known" or "uniform"
+        How frequent the adversary takes the values to be: as among known others, or all alike.
+    output : "chances" or "class"
+        What it uses of the model's answer.
+    bins : int
+        Of a number.
+    random_state : int
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "hours-per-week", "capital-gain"]].assign(woman=(X["sex"] == "Female").astype(int))
+    >>> model = DecisionTreeClassifier(random_state=0).fit(X[:1_000], y[:1_000])
+    >>> attack = md.attacks.AttributeInference("woman")
+    >>> result = attack.run(model, members=(X[:1_000], y[:1_000]), others=(X[1_000:3_000], y[1_000:3_000]))
+    >>> result.positive, result.members.combined_leak.value > result.control.combined_leak.value
+    ('1', True)
+    """
+
+    def __init__(
+        self,
+        attribute: str | Sequence[str],
+        *,
+        priors: str = "known",
+        output: str = "chances",
+        bins: int = BINS,
+        random_state: int = 0,
+    ) -> None:
+        self.attribute = attribute
+        self.priors = priors
+        self.output = output
+        self.bins = bins
+        self.random_state = random_state
+
+    def run(self, model: Any, members: Any, others: Any) -> AttributeInferenceResult:
+        """Attack a model.
+
+        Parameters
+        ----------
+        model : fitted classifier with `predict_proba`, with all its preprocessing
+        members : pair (X, y), records that the model was trained on
+        others : pair (X, y), records that it was not, drawn alike; of half of them, or more, the adversary knows all
+        """
+        start = time.perf_counter()
+        columns = self._check()
+        asked = AskedModel(model)
+        sides = both_sides(members, others)
+        everyone = as_frame(joined(sides[0].X, sides[1].X))
+        for name in columns:
+            column(everyone, name)
+        check_giveaways(everyone, columns)
+        overlap = warn_of_shared(*sides)
+        attacked, control, known = _parts(*sides, self.random_state)
+        adversary = self._adversary(asked, known, columns)
+        found = [self._judged(adversary, side) for side in (attacked, control)]
+        return AttributeInferenceResult(
+            attribute=columns,
+            values=adversary.candidates.size,
+            baseline=adversary.without.method,
+            positive=None if adversary.positive is None else adversary.candidates.name(adversary.positive),
+            members=found[0],
+            control=found[1],
+            gap=difference(found[0].model.accuracy, found[1].model.accuracy),
+            known=len(known),
+            records=len(attacked),
+            overlap=overlap,
+            random_state=self.random_state,
+            seconds=time.perf_counter() - start,
+        )
+
+    def _check(self) -> tuple[str, ...]:
+        name = "AttributeInference"
+        check_choice(name, "priors", self.priors, PRIORS)
+        check_choice(name, "output", self.output, OUTPUTS)
+        check_whole(name, "bins", self.bins, 2)
+        check_whole(name, "random_state", self.random_state, 0)
+        given = [self.attribute] if isinstance(self.attribute, str) else self.attribute
+        if not isinstance(given, list | tuple) or not given or not all(isinstance(each, str) for each in given):
+            raise ParameterError(
+                f"The 'attribute' parameter of {name} must be a column's name or a list of names. "
+                f"Got {self.attribute!r} instead."
+            )
+        return tuple(dict.fromkeys(given))
+
+    def _adversary(self, asked: AskedModel, known: Side, columns: tuple[str, ...]) -> "Adversary":
+        candidates = Candidates.of(known.X, columns, self.bins)
+        if candidates.size < 2:
+            raise DataError(f"The attacked attribute {columns[0]!r} has a single value among the known others.")
+        counts = candidates.target.counts
+        prior = np.full(candidates.size, 1.0) if self.priors == "uniform" else counts.astype(np.float64)
+        viewer = Viewer(known, candidates)
+        without = Without(self.random_state).fit(viewer.view(known))
+        confusion = None if self.output == "chances" else _confusion(asked, known)
+        return Adversary(asked, candidates, prior / prior.sum(), confusion, viewer, without)
+
+    def _judged(self, adversary: "Adversary", side: Side) -> GuessedRecords:
+        likelihood = adversary.likelihood(side)
+        naive = np.full(len(side), int(adversary.candidates.target.counts.argmax()))
+        with_model = most_likely(adversary.prior, likelihood)
+        chances = adversary.without.chances(adversary.viewer.view(side))
+        without, combined = chances.argmax(axis=1), most_likely(chances, likelihood)
+        truth = adversary.candidates.encode(side.X)
+        judge = Judge(truth, adversary.candidates.size, adversary.positive, naive, self.random_state)
+        return GuessedRecords(
+            model=judge.guessed(with_model),
+            imputation=judge.guessed(without),
+            combined=judge.guessed(combined),
+            naive=judge.guessed(naive),
+            leak=judge.leak(with_model, without),
+            combined_leak=judge.leak(combined, without),
+        )
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """What it has: the model, the values and how frequent they are, and what it learned without the model."""
+
+    asked: AskedModel
+    candidates: Candidates
+    prior: Floats
+    confusion: Floats | None
+    viewer: Viewer
+    without: Without
+
+    @property
+    def positive(self) -> int | None:
+        """The rarer of two values."""
+        return int(self.candidates.target.counts.argmin()) if self.candidates.size == 2 else None
+
+    def likelihood(self, side: Side) -> Floats:
+        """For each record and value the chance of its label, by what the model says of the record with that value."""
+        labels = self.asked.labels(side.y)
+        found = [
+            self._one(self.asked.chances(self.candidates.put(side.X, v)), labels) for v in range(self.candidates.size)
+        ]
+        return np.column_stack(found)
+
+    def _one(self, chances: Floats, labels: Codes) -> Floats:
+        if self.confusion is None:
+            return true_chance(chances, labels)
+        return np.where(labels < 0, 0.0, self.confusion[labels, chances.argmax(axis=1)])
+
+
+def _confusion(asked: AskedModel, known: Side) -> Floats:
+    """How often records of each label are given each class, one more of each counted than there are."""
+    labels, size = asked.labels(known.y), len(asked.classes)
+    seen = labels >= 0
+    places = labels[seen] * size + asked.chances(known.X).argmax(axis=1)[seen]
+    counts = np.bincount(places, minlength=size * size).reshape(size, size) + 1.0
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _parts(members: Side, others: Side, random_state: int) -> tuple[Side, Side, Side]:
+    """Members to attack, as many others as a control, and the others left to learn from, at least half of them."""
+    random = np.random.default_rng(random_state)
+    many = min(len(members), len(others) // 2)
+    first, second = random.permutation(len(members)), random.permutation(len(others))
+    return members.some(np.sort(first[:many])), others.some(np.sort(second[:many])), others.some(np.sort(second[many:]))

@@ -1,0 +1,140 @@
+"""Guessing an attribute without the model, from other people's records: what an attack on a model must beat."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from modicum.attacks.candidates import Candidates
+from modicum.attacks.two_sides import Side
+from modicum.generalization.raw import raw_generalization
+from modicum.learners.inputs import Inputs
+from modicum.learners.portfolio import MEMBERS, Portfolio, Question, set_aside
+from modicum.table.frames import as_frame
+from modicum.table.schema import Schema
+from modicum.table.values import Codes, Floats, Mask
+
+OWN, OWN_AND_ELSE, DIRECT, NAIVE = WAYS = ("own model", "own model and all else", "all else", "naive guess")
+
+
+@dataclass(frozen=True)
+class View:
+    """Records as a learner sees them: the other attributes in full detail, the attacked value, the label."""
+
+    rest: Inputs
+    value: Inputs
+    label: Inputs
+
+    def __getitem__(self, rows: Any) -> "View":
+        return View(self.rest[rows], self.value[rows], self.label[rows])
+
+    def with_value(self, code: int) -> Inputs:
+        """All else but the label, with one value for everybody."""
+        same = Inputs(np.full_like(self.value.codes, code), self.value.sizes, self.value.numbers)
+        return Inputs.beside([self.rest, same], len(self.rest))
+
+
+class Viewer:
+    """How known records, and then others, are seen."""
+
+    def __init__(self, known: Side, candidates: Candidates) -> None:
+        frame = as_frame(known.X)
+        self._seen = [name for name in frame.columns if name not in candidates.columns]
+        self._raw = None
+        if self._seen:
+            self._raw = raw_generalization(frame.select(self._seen), Schema.infer(frame.select(self._seen)))
+        self._candidates = candidates
+        self._classes = pd.Index(pd.unique(known.y))
+
+    def view(self, side: Side) -> View:
+        """The records; a value or a label that is not known has a code of its own, the last."""
+        parts = [] if self._raw is None else [Inputs.of(self._raw, as_frame(side.X).select(self._seen))]
+        labels = np.asarray(self._classes.get_indexer(pd.Index(side.y)), dtype=np.int64)
+        value = _column(self._candidates.encode(side.X), self._candidates.size)
+        return View(Inputs.beside(parts, len(side)), value, _column(labels, len(self._classes)))
+
+
+class Without:
+    """Chances of each value from all else that is known of a person, in four ways.
+
+    - "own model": a portfolio (network, counts, boosted trees, their average) learns the label from all attributes, and
+      a value's share is multiplied by the chance of the true label with it: the attack itself, on a model that
+      the adversary made from other people's records;
+    - "own model and all else": the same with chances that a second one learned from the other attributes, for shares;
+    - "all else": one learns the attribute from the other attributes and the label;
+    - "naive guess": the shares of the values.
+
+    On a fifth of the known records, set aside, `method` is chosen: the first, unless another way is right more often by
+    over a standard error of the difference. Then it is learned from all known records.
+    """
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, known: View) -> "Without":
+        """Learn from records whose value is known."""
+        aside = set_aside(len(known.rest), None, self.random_state)
+        self._learn(known[~aside], WAYS)
+        truth = known.value.codes[aside, 0]
+        self.method = _preferred({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
+        self._learn(known, (self.method,))
+        return self
+
+    def chances(self, seen: View) -> Floats:
+        """The chances of each value by the chosen way."""
+        return self._by(self.method, seen)
+
+    def _by(self, way: str, seen: View) -> Floats:
+        if way == NAIVE:
+            return np.tile(self._shares, (len(seen.rest), 1))
+        if way == DIRECT:
+            return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :-1]
+        prior = self._by(NAIVE, seen) if way == OWN else _chances(self._prior, seen.rest)[:, :-1]
+        return prior * self._by_label(seen)
+
+    def _by_label(self, seen: View) -> Floats:
+        """The chance of the true label with each value."""
+        size, labels = seen.value.sizes[0] - 1, seen.label.codes
+        found = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]
+        return np.hstack(found)
+
+    def _learn(self, known: View, ways: Sequence[str]) -> None:
+        n, value, label = len(known.rest), known.value, known.label
+        self._shares = np.bincount(value.codes[:, 0], minlength=value.sizes[0])[:-1] / n
+        if OWN_AND_ELSE in ways:
+            self._prior = self._portfolio(known.rest, value)
+        if DIRECT in ways:
+            self._direct = self._portfolio(Inputs.beside([known.rest, label], n), value)
+        if OWN in ways or OWN_AND_ELSE in ways:
+            self._own = self._portfolio(Inputs.beside([known.rest, value], n), label)
+
+    def _portfolio(self, inputs: Inputs, wanted: Inputs) -> Portfolio:
+        distinct, cells = inputs.distinct()
+        question = Question(wanted.codes[:, 0], wanted.sizes[0])
+        return Portfolio(MEMBERS, self.random_state).fit(distinct, cells, [question])
+
+
+def _preferred(right: Mapping[str, Mask]) -> str:
+    """The first way, or the best of those that are clearly right more often."""
+    first = next(iter(right.values()))
+    ahead = {way: int(mine.sum()) - int(first.sum()) for way, mine in right.items()}
+    clear = [way for way, mine in right.items() if ahead[way] > np.sqrt((mine != first).sum())]
+    return max(clear, key=lambda way: ahead[way]) if clear else next(iter(right))
+
+
+def most_likely(*factors: Any) -> Codes:
+    """The value with the highest product of chances, per record; none is ever quite impossible."""
+    scores: Any = sum(np.log(np.asarray(factor) + 1e-6) for factor in factors)
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+
+
+def _chances(learned: Portfolio, inputs: Inputs) -> Floats:
+    distinct, cells = inputs.distinct()
+    return np.asarray(learned.predict(distinct)[0], dtype=np.float64)[cells]
+
+
+def _column(codes: Codes, size: int) -> Inputs:
+    """Codes up to `size`, which stands for what is not known (-1)."""
+    return Inputs(np.where(codes < 0, size, codes)[:, None], (size + 1,), np.zeros((len(codes), 0)))
