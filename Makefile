@@ -53,6 +53,7 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/beyond_pat.py speed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_ai_privacy_toolkit.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guided_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_peers.py
 	$(BIN)/python benchmarks/reproduce_apt.py
 
 clean:
