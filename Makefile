@@ -71,5 +71,5 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev,neural]'
+	$(PIP) --editable '.[dev,neural,dp]'
 	@touch $@ .venv/core
