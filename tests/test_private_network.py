@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from modicum.errors import DataError, MissingPackageError, ParameterError
-from modicum.learners.private_network import PrivateNetwork
+from modicum.learners import PrivateNetwork
 
 
 @pytest.fixture

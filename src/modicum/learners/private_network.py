@@ -67,7 +67,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.learners.private_network import PrivateNetwork
+    >>> from modicum.learners import PrivateNetwork
     >>> X = np.random.default_rng(0).uniform(-1, 1, (2_000, 2))
     >>> y = np.where(X[:, 0] > X[:, 1], "yes", "no")
     >>> network = PrivateNetwork(epsilon=3.0, learning_rate=0.03).fit(X, y)
