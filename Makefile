@@ -54,6 +54,7 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_ai_privacy_toolkit.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guided_speed.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_peers.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/dp_on_minimized.py
 	$(BIN)/python benchmarks/reproduce_apt.py
 
 clean:

@@ -99,11 +99,23 @@ def main() -> None:
     summary = {key: compared(runs, key) for key in ("none", *(f"{epsilon:g}" for epsilon in EPSILONS))}
     for key, found in summary.items():
         print(told(key, found), flush=True)
-    lost = {
-        side: {key: summary["none"]["accuracy"][side] - summary[key]["accuracy"][side] for key in summary}
-        for side in ("raw", "minimized")
+    lost = {measure: noise_costs(summary, measure) for measure in ("accuracy", "auc")}
+    for measure, own in lost.items():
+        each = "; ".join(
+            f"ε = {key}: {cost['raw']:.4f} raw, {cost['minimized']:.4f} minimized" for key, cost in own.items()
+        )
+        print(f"{measure} lost to noise: {each}", flush=True)
+    write("dp_on_minimized", {"splits": runs, "summary": summary, "lost_to_noise": lost})
+
+
+def noise_costs(summary: dict[str, dict], measure: str) -> dict[str, dict[str, float]]:
+    """What the noise of each ε takes from either table."""
+    plain = summary["none"][measure]
+    return {
+        key: {side: plain[side] - own[measure][side] for side in ("raw", "minimized")}
+        for key, own in summary.items()
+        if key != "none"
     }
-    write("dp_on_minimized", {"splits": runs, "summary": summary, "accuracy_lost_to_noise": lost})
 
 
 if __name__ == "__main__":
