@@ -101,10 +101,8 @@ def main() -> None:
         print(told(key, found), flush=True)
     lost = {measure: noise_costs(summary, measure) for measure in ("accuracy", "auc")}
     for measure, own in lost.items():
-        each = "; ".join(
-            f"ε = {key}: {cost['raw']:.4f} raw, {cost['minimized']:.4f} minimized" for key, cost in own.items()
-        )
-        print(f"{measure} lost to noise: {each}", flush=True)
+        each = (f"ε = {key}: {cost['raw']:.4f} raw, {cost['minimized']:.4f} minimized" for key, cost in own.items())
+        print(f"{measure} lost to noise: {'; '.join(each)}", flush=True)
     write("dp_on_minimized", {"splits": runs, "summary": summary, "lost_to_noise": lost})
 
 
