@@ -53,6 +53,8 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/beyond_pat.py speed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_ai_privacy_toolkit.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guided_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_peers.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/dp_on_minimized.py
 	$(BIN)/python benchmarks/reproduce_apt.py
 
 clean:
@@ -70,5 +72,5 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev,neural]'
+	$(PIP) --editable '.[dev,neural,dp]'
 	@touch $@ .venv/core

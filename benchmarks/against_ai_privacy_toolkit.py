@@ -14,16 +14,12 @@ The toolkit needs numpy 1 and scikit-learn 1.3, so a second Python runs it (`ben
 imports, PyTorch is a stub: the minimizer never calls it.
 """
 
-import json
-import os
-import subprocess
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from common import ROOT, figures_of, seconds, write, write_table
+from common import figures_of, seconds, write, write_table
+from peers import TOOLKIT, ask
 from sklearn.ensemble import RandomForestClassifier
 
 import modicum as md
@@ -31,53 +27,9 @@ from modicum.datasets import load_adult
 from modicum.generalization.bins import AnyPartition, FullDetail, Intervals
 from modicum.generalization.build import intervals
 
-PEER = ROOT / "build" / "peer"
-SCRIPT = Path(__file__).parent / "peer" / "minimize.py"
-# Installed without their dependencies, which would bring PyTorch and more: this is all that the minimizer imports.
-PINS = (
-    "ai-privacy-toolkit==0.2.1",
-    "adversarial-robustness-toolbox==1.18.2",
-    "numpy==1.26.4",
-    "pandas==2.2.3",
-    "scikit-learn==1.3.2",
-    "scipy==1.11.4",
-    "joblib==1.3.2",
-    "threadpoolctl==3.5.0",
-    "python-dateutil==2.9.0.post0",
-    "pytz==2024.2",
-    "packaging==24.1",
-    "six==1.16.0",
-    "tqdm==4.66.5",
-)
-TORCH = '''"""Stands in for PyTorch, of which these names alone are looked up while ai-privacy-toolkit is imported."""
-
-
-class Tensor:
-    pass
-
-
-class nn:
-    class Module:
-        pass
-'''
 SIZES = (5_000, 10_000, 20_000)
 TARGET, MORE = 0.95, 0.005
 ROWS = 10_000  # to fit the forest, and as many held out
-
-
-def peer_python() -> Path:
-    """The Python that has the toolkit; its environment is made once."""
-    python, made = PEER / "bin" / "python", PEER / "made.txt"
-    wanted = "\n".join([*PINS, TORCH])
-    if not made.exists() or made.read_text() != wanted:
-        print(f"making {PEER} with {', '.join(PINS)} and a stub for torch", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", PEER], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", *PINS], check=True)
-        site = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-        packages = Path(subprocess.run(site, capture_output=True, text=True, check=True).stdout.strip())
-        (packages / "torch.py").write_text(TORCH)
-        made.write_text(wanted)
-    return python
 
 
 def adult_ordinals(n_fit: int, seed: int) -> dict[str, np.ndarray]:
@@ -137,13 +89,8 @@ def run_peer(arrays: dict[str, np.ndarray]) -> dict:
     arrays : dict
         As `adult_ordinals` gives them, and `target`: the share of predictions to keep.
     """
-    with TemporaryDirectory() as folder:
-        source, destination = Path(folder) / "arrays.npz", Path(folder) / "found.json"
-        np.savez(source, **arrays)
-        command = [peer_python(), SCRIPT, source, destination]
-        quiet = os.environ | {"PYTHONWARNINGS": "ignore"}
-        log = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=quiet, check=True).stdout
-        return json.loads(destination.read_text()) | {"log": log.splitlines()}
+    answer = ask(TOOLKIT, "minimize.py", arrays)
+    return answer.found | {"log": answer.log}
 
 
 def ours(arrays: dict[str, np.ndarray], target: float) -> dict:

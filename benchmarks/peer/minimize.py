@@ -1,56 +1,42 @@
-"""One run of ai-privacy-toolkit's minimizer, by the Python that has it installed; nothing of modicum is imported.
+"""One run of ai-privacy-toolkit's minimizer.
 
-    python benchmarks/peer/minimize.py arrays.npz found.json
-
-`arrays.npz` holds `model_X`, `model_y` (the forest is fitted to them), `fit_X` (what the minimizer learns from),
-`held_X`, `target`, `seed` and `names`. The calls are those of the toolkit's README for minimization. What the toolkit
-prints on its way goes to standard output.
+Given: `model_X`, `model_y` (the forest is fitted to them), `fit_X` (what the minimizer learns from), `held_X`,
+`target`, `seed` and `names`. The calls are those of the toolkit's README for minimization. What the toolkit prints on
+its way goes to standard output.
 """
-
-import json
-import platform
-import sys
-import time
-from importlib.metadata import version
 
 import numpy as np
 from apt.minimization import GeneralizeToRepresentative
 from apt.utils.models import ModelOutputType, SklearnClassifier
+from exchange import Arrays, answer, timed
 from sklearn.ensemble import RandomForestClassifier
 
 PACKAGES = ("ai-privacy-toolkit", "adversarial-robustness-toolbox", "numpy", "pandas", "scikit-learn", "scipy")
 
 
-def forest(arrays: dict) -> RandomForestClassifier:
+def forest(arrays: Arrays) -> RandomForestClassifier:
     """The model whose predictions are to be kept."""
     model = RandomForestClassifier(n_estimators=50, max_leaf_nodes=64, random_state=int(arrays["seed"]))
     return model.fit(arrays["model_X"], arrays["model_y"])
 
 
-def fitted(model: RandomForestClassifier, arrays: dict) -> tuple[GeneralizeToRepresentative, float]:
+def fitted(model: RandomForestClassifier, arrays: Arrays) -> tuple[GeneralizeToRepresentative, float]:
     """The toolkit's minimizer and the seconds that its `fit` took."""
     wrapped = SklearnClassifier(model, ModelOutputType.CLASSIFIER_PROBABILITIES)
     minimizer = GeneralizeToRepresentative(wrapped, target_accuracy=float(arrays["target"]))
     X, names = arrays["fit_X"], arrays["names"].tolist()
     predictions = model.predict(X)
-    start = time.perf_counter()
-    minimizer.fit(X, predictions, features_names=names)
-    return minimizer, time.perf_counter() - start
+    return timed(lambda: minimizer.fit(X, predictions, features_names=names))
 
 
-def transformed(minimizer: GeneralizeToRepresentative, arrays: dict) -> tuple[np.ndarray, float]:
+def transformed(minimizer: GeneralizeToRepresentative, arrays: Arrays) -> tuple[np.ndarray, float]:
     """The held-out records as representatives, and the seconds that it took (the toolkit's NCP included)."""
     X, names = arrays["held_X"], arrays["names"].tolist()
-    start = time.perf_counter()
-    representatives = minimizer.transform(X, features_names=names)  # `dataset=` fails since scikit-learn 1.2
-    return representatives, time.perf_counter() - start
+    # `dataset=` fails since scikit-learn 1.2
+    return timed(lambda: minimizer.transform(X, features_names=names))
 
 
-def versions() -> dict[str, str]:
-    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
-
-
-def minimized(arrays: dict) -> dict:
+def minimized(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
     """What the toolkit found, how long it took, and how often the model says the same of the held-out records."""
     model = forest(arrays)
     minimizer, seconds = fitted(model, arrays)
@@ -64,17 +50,8 @@ def minimized(arrays: dict) -> dict:
         "generalizations": minimizer.generalizations,
         "ncp": vars(minimizer.ncp),
         "predictions": predictions.tolist(),
-        "versions": versions(),
-    }
-
-
-def main() -> None:
-    source, destination = sys.argv[1:]
-    with np.load(source) as arrays:
-        found = minimized(dict(arrays))
-    with open(destination, "w") as file:
-        json.dump(found, file, default=lambda number: number.item())
+    }, {}
 
 
 if __name__ == "__main__":
-    main()
+    answer(minimized, PACKAGES)
