@@ -67,7 +67,7 @@ def membership(size: Size) -> dict:
 
 def attacked(name: str, kind: str, size: Size) -> list[dict]:
     """The lines of Table 2 on one table and kind of model; without DP-SGD where Opacus is not installed."""
-    data = split(name, 0, size)
+    data = split(name, size.seeds[0], size)
     raw = fitted(kind, *data.train, data.schema, 0, size)
     able = kind != "large network" or find_spec("opacus") is not None
     asked = [each for each in PAPER_2[name, kind] if able or not each.startswith("epsilon")]
@@ -166,7 +166,7 @@ def attributes(size: Size) -> dict:
     The paper's rates are those of two values, as if one of three one-hot columns was attacked: so here both, the three
     values and whether it is "problematic".
     """
-    data = split("nursery", 0, size)
+    data = split("nursery", size.seeds[0], size)
     cases = [("social", data), ("social, problematic or not", in_two(data, "social", "problematic"))]
     rows = [row for title, own in cases for row in guessed(title, own, size)]
     return {"attribute": "social", "rows": rows}
