@@ -49,7 +49,7 @@ NAME = "reproduce_anonymization"
 CUT = {
     "network": "40 epochs instead of the paper's 200",
     "boosted trees": "scikit-learn's HistGradientBoostingClassifier with its defaults, for XGBoost",
-    "seeds": "3 splits, none of which was looked at before; one for the network on all but adult_12, and for Tables 2 and 3",
+    "seeds": "3 splits, on which nothing was chosen; one for the network on all but adult_12, and for Tables 2 and 3",
     "guide": "AccuracyGuided grows its tree on the released 40%, the paper on another 40%",
     "feature selection": "none in the sweeps; the paper selects before anonymizing for all models but networks",
     "adult": "education as an ordered category where the paper has education-num",
