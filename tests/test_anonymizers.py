@@ -426,3 +426,48 @@ def test_all_methods_agree_on_real_data_with_many_missing_values():
             release = method(k=25).fit(X, y).release_
             assert release.k >= 25
             assert 0 < release.ncp < 1
+
+
+@pytest.mark.parametrize("in_polars", [False, True])
+@pytest.mark.parametrize("output", ["values", "ranges"])
+def test_batches_are_released_as_one_table(output, in_polars):
+    X, _ = md.datasets.load_adult(return_X_y=True)
+    X = X[:6_000].reset_index(drop=True)
+    quasi = ["age", "sex", "occupation", "hours-per-week"]
+    given = as_polars(X) if in_polars else X
+
+    def batches():
+        return (given[start : start + 700] for start in range(0, 6_000, 700))
+
+    tree = md.RPlusTree(k=20, quasi_identifiers=quasi, sensitive="education", l=3, output=output)
+    found = list(tree.fit_batches(batches, batch_rows=1_500))
+    Z = pl.concat(found) if in_polars else pd.concat(found)
+    assert len(Z) == 6_000
+    others = [name for name in X.columns if name not in quasi]
+    assert Z[others].equals(given[others])
+    assert tree.release_.k == md.measures.k_anonymity(Z, quasi) >= 20
+    assert tree.release_.l == md.measures.l_diversity(Z, quasi, "education") >= 3
+    assert tree.release_.rows == 6_000
+    assert tree.release_.ncp < 1.5 * md.RPlusTree(k=20, quasi_identifiers=quasi).fit(X).release_.ncp
+    with pytest.raises(DataError, match="in batches"):
+        tree.release_.save("nowhere.csv")
+
+
+def test_a_part_that_is_too_small_joins_its_neighbour():
+    X = pd.DataFrame({"age": np.arange(100), "who": np.repeat(np.arange(20), 5)})
+    tree = md.RPlusTree(k=8, quasi_identifiers=["age"], schema=md.Schema.infer(X, person="who"))
+    Z = pd.concat(tree.fit_batches(lambda: [X[:30], X[:0], X[30:]], batch_rows=16))
+    assert list(Z.columns) == ["age"]
+    assert md.measures.k_anonymity(Z.assign(who=X["who"]), ["age"], person="who") >= 8
+
+
+def test_batches_that_cannot_be_released_are_refused():
+    X = pd.DataFrame({"age": [1, 2, 3]})
+    with pytest.raises(DataError, match="0 rows"):
+        list(md.RPlusTree(k=2).fit_batches(lambda: [X[:0]]))
+    with pytest.raises(DataError, match="only 3 records"):
+        list(md.RPlusTree(k=4).fit_batches(lambda: [X], batch_rows=10))
+    with pytest.raises(ParameterError, match="whole table"):
+        list(md.RPlusTree(k=2, t=0.5, sensitive="age").fit_batches(lambda: [X]))
+    with pytest.raises(ParameterError, match="'batch_rows'"):
+        list(md.RPlusTree(k=2).fit_batches(lambda: [X], batch_rows=2))

@@ -83,6 +83,7 @@ def release(
     if task.label is not None:
         quasi = as_frame(frame).select(names).with_columns(_codes(_LABEL, task.label, task.frame))
         label = classification_metric(quasi, names, _LABEL, suppressed=suppressed)
+    classes = alike(*named_columns(frame, names))
     return Release(
         frame=frame,
         method=method,
@@ -93,7 +94,8 @@ def release(
         k=k,
         l=diversity,
         t=closeness,
-        classes=alike(*named_columns(frame, names)),
+        classes=classes,
+        n_classes=int(classes.max()) + 1,
         rows=len(groups),
         suppressed=suppressed,
         ncp=found.gcp,

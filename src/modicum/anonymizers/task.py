@@ -63,7 +63,14 @@ class Task:
         return [name for name in self.frame.columns if name not in self.schema or not self.schema[name].is_identifying]
 
 
-def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Task:
+def parts_of(owner: Any, schema: Schema) -> tuple[list[str], str | None]:
+    """The quasi-identifiers and the sensitive attribute, as the anonymizer or the schema names them."""
+    check_number(owner, "k", 2)
+    sensitive = _sensitive(owner, schema)
+    return _quasi_identifiers(owner, schema, sensitive), sensitive
+
+
+def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse: bool = True) -> Task:
     """Check what an anonymizer was given.
 
     Parameters
@@ -72,19 +79,18 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Tas
     frame : the records
     schema : their schema
     y : the label, or None
+    refuse : whether to refuse records that cannot be released even as one group
     """
-    check_number(owner, "k", 2)
+    names, sensitive = parts_of(owner, schema)
     if not len(frame):
         raise DataError("The data has 0 rows, so there is nobody to hide among.")
-    sensitive = _sensitive(owner, schema)
-    names = _quasi_identifiers(owner, schema, sensitive)
     for name in [*names, *([] if sensitive is None else [sensitive])]:
         check_values(schema[name], column(frame, name))
     if owner.k > len(frame):
         many = "is only 1 sample" if len(frame) == 1 else f"are only {len(frame):,} records"
         raise DataError(f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there {many}.")
     ranked = Ranked.of(frame, schema, names)
-    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
+    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive, refuse), class_codes(y, len(frame)))
 
 
 def _sensitive(owner: Any, schema: Schema) -> str | None:
@@ -131,7 +137,7 @@ def _known(names: Sequence[Any], schema: Schema, parameter: str) -> None:
             raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is not in the data.")
 
 
-def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None) -> Needs:
+def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None, refuse: bool) -> Needs:
     persons = person_codes(schema, frame)
     if owner.l is None and owner.t is None:
         needs = Needs(Requirement(owner.k), None, persons)
@@ -139,7 +145,7 @@ def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str 
         _check_limits(owner)
         ranked = RankedColumn.of(column(frame, str(sensitive)), schema[str(sensitive)])
         needs = Needs(_requirement(owner, ranked), ranked, persons)
-    if not needs.met_by_all():
+    if refuse and not needs.met_by_all():
         raise DataError(_why_not(owner, needs, sensitive))
     return needs
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import modicum
-from modicum.cli import apply, attack, demo, describe, judge, minimize, study
+from modicum.cli import anonymize, apply, attack, demo, describe, judge, minimize, study
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -26,6 +26,7 @@ app.command("describe")(describe.describe)
 app.command("judge")(judge.judge)
 app.command("attack")(attack.attack)
 app.command("study")(study.study)
+app.command("anonymize")(anonymize.anonymize)
 app.command("report")(judge.report)
 
 

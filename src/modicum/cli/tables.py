@@ -1,5 +1,7 @@
 """A description as a table on the terminal."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -32,6 +34,16 @@ def show_description(description: Description, console: Console) -> None:
     console.print(table)
     console.print()
     console.print(Text(summary_text(description)))
+
+
+def facts(lines: Sequence[tuple[str, str]], console: Console) -> None:
+    """What was found, one fact a line."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in lines:
+        table.add_row(printable(name), printable(value))
+    console.print(table)
 
 
 def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> None:

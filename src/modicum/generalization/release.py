@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from modicum.errors import DataError
 from modicum.table.files import write_frame
 from modicum.table.values import Codes, plain
 
@@ -14,13 +15,15 @@ class Release:
 
     Attributes
     ----------
-    frame : the released records, in the order in which they were given
+    frame : the released records, in the order in which they were given; None, as `classes`, where a table was released
+        in batches
     method : how it was made
     output : "values" (one record of the original domain for each group) or "ranges"
     quasi_identifiers, sensitive : the columns by which people could be recognised, and the one to protect
     asked : what was asked for: k, and ℓ and t where they were
     k, l, t : what the released table has, measured on it
     classes : for each released record the number of its equivalence class: the records with the same quasi-identifiers
+    n_classes : how many there are
     rows : how many records were released
     suppressed : how many were left out
     ncp, ncp_by_attribute : information loss of the groups (papers/1 §2.2): 0 is full detail, 1 is nothing
@@ -45,7 +48,8 @@ class Release:
     k: int
     l: float | None
     t: float | None
-    classes: Codes = field(repr=False, compare=False)
+    classes: Codes | None = field(repr=False, compare=False)
+    n_classes: int
     rows: int
     suppressed: int
     ncp: float
@@ -53,16 +57,13 @@ class Release:
     discernibility: int
     classification_metric: float | None
 
-    @property
-    def n_classes(self) -> int:
-        """How many different combinations of quasi-identifiers were released."""
-        return int(self.classes.max()) + 1
-
     def to_dict(self) -> dict[str, Any]:
         """What was measured as plain data, without any record."""
         content = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("frame", "classes")}
-        return dict(plain(content | {"n_classes": self.n_classes}))
+        return dict(plain(content))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released table (.csv or .parquet), whole or not at all."""
+        if self.frame is None:
+            raise DataError("This table was released in batches, which are not kept; write them as they come.")
         write_frame(self.frame, path)

@@ -1,0 +1,154 @@
+"""`modicum anonymize`: from a file to one in which nobody stands alone."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from modicum.cli.anonymous_file import read_records, write_batches, write_records
+from modicum.cli.options import (
+    CategoryOption,
+    FileArgument,
+    IdentifierOption,
+    JsonOption,
+    MissingOption,
+    PersonOption,
+    SchemaOption,
+    check_places,
+    names,
+    notes,
+    out,
+)
+from modicum.cli.tables import facts
+from modicum.errors import ParameterError
+from modicum.table.files import file_format
+
+if TYPE_CHECKING:
+    from modicum.generalization import Release
+
+
+class Method(StrEnum):
+    """How groups are made."""
+
+    guided = "accuracy-guided"
+    mondrian = "mondrian"
+    hilbert = "hilbert"
+    rplus_tree = "rplus-tree"
+
+
+def anonymize(
+    file: FileArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the result (.csv or .parquet).")],
+    k: Annotated[int, typer.Option("--k", min=2, help="The fewest people who share their quasi-identifiers.")] = 10,
+    quasi_identifiers: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns by which people could be recognised, with commas or repeated; all others if none."),
+    ] = None,
+    method: Annotated[
+        Method | None, typer.Option(help="How groups are made: accuracy-guided with a label, else mondrian.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The column to predict; written as it is.")] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="The column that --l and --t protect; written as it is.")
+    ] = None,
+    l: Annotated[float | None, typer.Option("--l", help="l-diversity of the sensitive column in every group.")] = None,
+    diversity: Annotated[
+        Literal["distinct", "entropy", "recursive"], typer.Option(help="What --l counts.")
+    ] = "distinct",
+    t: Annotated[
+        float | None, typer.Option("--t", help="t-closeness of the sensitive column in every group, from 0 to 1.")
+    ] = None,
+    form: Annotated[
+        Literal["values", "ranges"],
+        typer.Option("--as", help="Values to train a model on, or intervals and lists of values for people."),
+    ] = "values",
+    suppress: Annotated[
+        float, typer.Option(min=0, max=1, help="The largest share of records that may be left out.")
+    ] = 0.0,
+    identifier: IdentifierOption = None,
+    person: PersonOption = None,
+    category: CategoryOption = None,
+    schema: SchemaOption = None,
+    missing: MissingOption = None,
+    batch_rows: Annotated[
+        int | None, typer.Option(help="For rplus-tree: how many records to hold in memory at once.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
+
+    All other columns are written as they are, in the same order; columns that name a person are left out. What was
+    written is measured anew, and nothing is written that breaks what was asked for.
+    """
+    file_format(output)
+    check_places([file], output)
+    chosen = _method(method, label, batch_rows)
+    settings: dict[str, Any] = {"k": k, "output": form, "sensitive": sensitive, "t": t, "diversity": diversity}
+    settings["l"] = int(l) if l is not None and l.is_integer() else l
+    roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
+    if batch_rows is not None:
+        if suppress or label:
+            raise ParameterError("With --batch-rows, give neither --suppress nor --label.")
+        release = write_batches(
+            file, output, settings, quasi_identifiers, batch_rows, schema=schema, missing=missing, **roles
+        )
+        _show(release, output, as_json)
+        return
+    table, found = read_records(file, schema, missing, **roles)
+    settings["quasi_identifiers"] = names(quasi_identifiers, list(table.columns))
+    anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
+    y = None if label is None else table[label]
+    if suppress:
+        anonymizer.fit_resample(table, y)
+    else:
+        anonymizer.fit(table, y)
+    rows = anonymizer.sample_indices_ if suppress else None
+    write_records(file, output, anonymizer.release_, rows)
+    _show(anonymizer.release_, output, as_json)
+
+
+def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:
+    if batch_rows is not None and method not in (None, Method.rplus_tree):
+        raise ParameterError("The option --batch-rows belongs to --method rplus-tree.")
+    if method is Method.guided and label is None:
+        raise ParameterError("The method accuracy-guided needs the column to predict; name it with --label.")
+    return method or (Method.guided if label is not None else Method.mondrian)
+
+
+def _anonymizer(method: Method, settings: dict[str, Any]) -> Any:
+    import modicum as md
+
+    kinds = {
+        Method.guided: md.AccuracyGuided,
+        Method.mondrian: md.Mondrian,
+        Method.hilbert: md.Hilbert,
+        Method.rplus_tree: md.RPlusTree,
+    }
+    return kinds[method](**settings)
+
+
+def _show(release: "Release", output: Path, as_json: bool) -> None:
+    if as_json:
+        out.print_json(json.dumps(release.to_dict()))
+        return
+    asked = release.asked
+    lines = [
+        ("method", release.method),
+        ("quasi-identifiers", ", ".join(release.quasi_identifiers)),
+        ("records", f"{release.rows:,}" + (f" ({release.suppressed:,} left out)" if release.suppressed else "")),
+        ("groups", f"{release.n_classes:,}"),
+        ("smallest group", f"{release.k:,} (asked for {asked['k']:,})"),
+    ]
+    if release.l is not None:
+        lines.append((f"{asked['diversity']} l-diversity", f"{release.l:g} (asked for {asked['l']:g})"))
+    if release.t is not None:
+        lines.append((f"t-closeness, {asked['distance']} distance", f"{release.t:.3f} (asked for {asked['t']:g})"))
+    lines.append(("information loss (NCP)", f"{release.ncp:.1%}; 0% is full detail, 100% is nothing"))
+    worst = sorted(release.ncp_by_attribute.items(), key=lambda pair: -pair[1])[:3]
+    lines.append(("most is lost of", ", ".join(f"{name} ({loss:.0%})" for name, loss in worst)))
+    if release.classification_metric is not None:
+        lines.append(("label not that of most of the group", f"{release.classification_metric:.1%} of records"))
+    facts(lines, out)
+    notes.print(f"Written to {output}.", markup=False)

@@ -1,0 +1,118 @@
+"""Files for `modicum anonymize`: records in, and records out whose other columns are what they were."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from modicum.cli.options import names
+from modicum.errors import DataError
+from modicum.table.files import (
+    connected,
+    file_format,
+    quoted_name,
+    read_batches,
+    read_table,
+    scan_table,
+    write_frame,
+    write_table,
+)
+from modicum.table.replacing import replacing
+from modicum.table.schema import Schema
+
+if TYPE_CHECKING:
+    from modicum.generalization import Release
+
+_KEPT = "\1kept"  # no name that a column of a file has
+
+
+def read_records(
+    file: Path, schema_file: Path | None, missing: Sequence[str] | None, **roles: Any
+) -> tuple[pd.DataFrame, Schema]:
+    """A file as a table, with its schema."""
+    given = None if schema_file is None else Schema.from_yaml(schema_file)
+    table = read_table(file, missing=missing or (), schema=given)
+    return table, _with_roles(Schema.infer(table) if given is None else given, list(table.columns), **roles)
+
+
+def _with_roles(schema: Schema, columns: list[str], **roles: Any) -> Schema:
+    for name in names(roles["categories"], columns) or []:
+        schema = schema.replace(name, kind="category")
+    for role in ("label", "person"):
+        if roles[role] is not None and roles[role] not in columns:
+            raise DataError(f"The column {roles[role]!r} is not in the file.")
+    identifiers = names(roles["identifiers"], columns)
+    return schema.with_roles(label=roles["label"], person=roles["person"], identifiers=identifiers)
+
+
+def write_records(file: Path, output: Path, release: "Release", rows: Any) -> None:
+    """Write a release; from CSV to CSV the other columns stay the very texts that they were."""
+    if file_format(file) != "csv" or file_format(output) != "csv":
+        write_frame(release.frame, output)
+        return
+    released = release.frame[list(release.quasi_identifiers)].reset_index(drop=True)
+    with connected() as connection, replacing(output) as temporary:
+        connection.execute("SET threads = 1")  # rows stay in their order
+        texts = scan_table(connection, file, Schema(attributes=()))
+        if rows is not None:
+            whole = pd.DataFrame(index=range(len(texts)))
+            whole[_KEPT] = np.isin(np.arange(len(texts)), rows)
+            released = whole.join(released.set_axis(rows))
+        chosen = [
+            f"{'released' if name in released.columns else 'texts'}.{quoted_name(name)}"
+            for name in release.frame.columns
+        ]
+        kept = "" if rows is None else f" WHERE released.{quoted_name(_KEPT)}"
+        sql = f"SELECT {', '.join(chosen)} FROM texts POSITIONAL JOIN released{kept}"
+        write_table(connection.sql(sql), temporary)
+
+
+def write_batches(
+    file: Path,
+    output: Path,
+    settings: dict[str, Any],
+    quasi_identifiers: Sequence[str] | None,
+    batch_rows: int,
+    *,
+    schema: Path | None,
+    missing: Sequence[str] | None,
+    **roles: Any,
+) -> "Release":
+    """Anonymize a file that need not fit into memory."""
+    import modicum as md
+    from modicum.anonymizers.task import parts_of
+
+    given = None if schema is None else Schema.from_yaml(schema)
+    first = next(read_batches(file, batch_rows, given, missing=missing or ()), None)
+    if first is None:
+        raise DataError(f"The file {str(file)!r} has 0 rows.")
+    known = _with_roles(Schema.infer(first) if given is None else given, list(first.columns), **roles)
+    asked = names(quasi_identifiers, list(first.columns))
+    tree = md.RPlusTree(**settings, quasi_identifiers=asked, schema=known)
+    quasi, sensitive = parts_of(tree, known)
+    typed = [*quasi, *([] if sensitive is None else [sensitive])]
+
+    def read() -> Iterator[pd.DataFrame]:
+        for batch in read_batches(file, batch_rows, known, missing=missing or (), only=typed):
+            yield batch.astype({n: "Int64" for n in typed if _is_whole(known, n) and not _is_whole_already(batch[n])})
+
+    with replacing(output) as temporary, tempfile.TemporaryDirectory(prefix="modicum-") as folder:
+        parts = []
+        for number, batch in enumerate(tree.fit_batches(read, batch_rows)):
+            parts.append(str(Path(folder) / f"{number:08d}.parquet"))
+            write_frame(batch, parts[-1])
+        with connected() as connection:
+            connection.execute("SET threads = 1")
+            write_table(connection.read_parquet(parts), temporary)
+    return tree.release_
+
+
+def _is_whole(schema: Schema, name: str) -> bool:
+    return schema[name].kind == "number" and schema[name].storage == "integer"
+
+
+def _is_whole_already(values: pd.Series) -> bool:
+    return pd.api.types.is_integer_dtype(values.dtype)
