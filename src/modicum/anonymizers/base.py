@@ -119,7 +119,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.fit(X, y)
         return self._like(self.release_.frame, X)
 
-    def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def fit_resample(self, X: Any, y: Any = None) -> tuple[Any, Any]:
         """Anonymize, and leave out the groups that lose most detail, up to the share `suppress` of the records.
 
         Returns
@@ -251,6 +251,8 @@ def _fingerprint(frame: nw.DataFrame[Any]) -> tuple[int, str]:
 
 def _rows_of(y: Any, rows: Codes) -> Any:
     """Some of the labels, in the form in which they were given."""
+    if y is None:
+        return None
     if hasattr(y, "iloc"):
         return y.iloc[rows]
     if isinstance(y, list | tuple):

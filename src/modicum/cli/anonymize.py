@@ -91,19 +91,21 @@ def anonymize(
     if batch_rows is not None:
         if suppress or label:
             raise ParameterError("With --batch-rows, give neither --suppress nor --label.")
-        release = write_batches(
-            file, output, settings, quasi_identifiers, batch_rows, schema=schema, missing=missing, **roles
-        )
+        with notes.status("Reading the file three times …"):
+            release = write_batches(
+                file, output, settings, quasi_identifiers, batch_rows, schema=schema, missing=missing, **roles
+            )
         _show(release, output, as_json)
         return
     table, found = read_records(file, schema, missing, **roles)
     settings["quasi_identifiers"] = names(quasi_identifiers, list(table.columns))
     anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
     y = None if label is None else table[label]
-    if suppress:
-        anonymizer.fit_resample(table, y)
-    else:
-        anonymizer.fit(table, y)
+    with notes.status("Making groups …"):
+        if suppress:
+            anonymizer.fit_resample(table, y)
+        else:
+            anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if suppress else None
     write_records(file, output, anonymizer.release_, rows)
     _show(anonymizer.release_, output, as_json)

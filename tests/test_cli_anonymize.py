@@ -1,0 +1,116 @@
+"""`modicum anonymize`: what is written, and what is refused."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import modicum as md
+from modicum.cli.main import app
+from modicum.errors import ModicumError
+
+QUASI = ["age", "sex", "race"]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """A file with odd texts in columns that nobody should touch."""
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X = X[:1_200].reset_index(drop=True)
+    table = X[[*QUASI, "education", "hours-per-week"]].assign(
+        income=y[:1_200].to_numpy(), score=["1.50", "007", " x ", "a,b"] * 300, id=[f"p{i}" for i in range(1_200)]
+    )
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def anonymize(*arguments):
+    return CliRunner().invoke(app, ["anonymize", *map(str, arguments)])
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("method", ["accuracy-guided", "mondrian", "hilbert", "rplus-tree"])
+def test_other_columns_stay_the_very_texts_that_they_were(people, tmp_path, method):
+    out = tmp_path / "out.csv"
+    options = ["--quasi-identifiers", ",".join(QUASI), "--label", "income", "--identifier", "id"]
+    result = anonymize(people, "--k", 30, *options, "--method", method, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "smallest group" in result.output
+    given, written = rows(people), rows(out)
+    assert len(given) == len(written)
+    assert "id" not in written[0]
+    for name in ("education", "hours-per-week", "income", "score"):
+        assert [row[name] for row in given] == [row[name] for row in written]
+    assert md.measures.k_anonymity(pd.DataFrame(written), QUASI) >= 30
+
+
+def test_records_are_left_out_only_where_asked_for(people, tmp_path):
+    out = tmp_path / "out.csv"
+    options = ["--quasi-identifiers", ",".join(QUASI), "--identifier", "id", "--as", "ranges", "--json"]
+    result = anonymize(people, "--k", 30, *options, "--suppress", 0.1, "-o", out)
+    found = json.loads(result.output[: result.output.rindex("}") + 1])
+    written = rows(out)
+    assert 0 < found["suppressed"] == 1_200 - len(written)
+    given = {row["hours-per-week"] + row["score"] for row in rows(people)}
+    assert {row["hours-per-week"] + row["score"] for row in written} <= given
+    assert found["k"] == md.measures.k_anonymity(pd.DataFrame(written), QUASI) >= 30
+
+
+def test_a_sensitive_column_is_protected_and_parquet_written(people, tmp_path):
+    out = tmp_path / "out.parquet"
+    options = ["--quasi-identifiers", ",".join(QUASI), "--sensitive", "education", "--l", 4, "--t", 0.4]
+    result = anonymize(people, "--k", 20, *options, "-o", out)
+    assert result.exit_code == 0, result.output
+    Z = pd.read_parquet(out)
+    assert md.measures.l_diversity(Z, QUASI, "education") >= 4
+    assert md.measures.t_closeness(Z, QUASI, "education") <= 0.4
+    assert Z["age"].dtype == np.int64
+
+
+def test_a_file_is_taken_in_batches(people, tmp_path):
+    out = tmp_path / "out.csv"
+    options = ["--quasi-identifiers", ",".join(QUASI), "--identifier", "id", "--batch-rows", 400]
+    result = anonymize(people, "--k", 20, *options, "-o", out)
+    assert result.exit_code == 0, result.output
+    given, written = rows(people), rows(out)
+    for name in ("education", "score"):
+        assert [row[name] for row in given] == [row[name] for row in written]
+    assert md.measures.k_anonymity(pd.DataFrame(written), QUASI) >= 20
+    assert {row["age"] for row in written} <= {str(age) for age in range(17, 91)}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--k", 5_000], "only 1,200 records"),
+        (["--quasi-identifiers", "height"], "'height' is not in the file"),
+        (["--sensitive", "education"], None),
+        (["--l", 3], "'sensitive' parameter must name"),
+        (["--quasi-identifiers", "age,education", "--sensitive", "education", "--l", 3], "both a quasi-identifier"),
+        (["--quasi-identifiers", "age,id", "--identifier", "id"], "'id' has the role 'identifier'"),
+        (["--quasi-identifiers", "age,income", "--label", "income"], "'income' has the role 'label'"),
+        (["--method", "accuracy-guided"], "name it with --label"),
+        (["--label", "height"], "'height' is not in the file"),
+        (["--method", "mondrian", "--batch-rows", 500], "belongs to --method rplus-tree"),
+        (["--batch-rows", 500, "--suppress", 0.1], "neither --suppress nor --label"),
+        (["--batch-rows", 500, "--sensitive", "race", "--t", 0.1], "whole table"),
+        (["--sensitive", "education", "--t", 2], "from 0 to 1"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_left(people, tmp_path, options, said):
+    out = tmp_path / "out.csv"
+    result = anonymize(people, *options, "-o", out)
+    if said is None:
+        assert result.exit_code == 0
+        return
+    assert isinstance(result.exception, ModicumError)
+    assert said in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
