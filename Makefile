@@ -55,6 +55,8 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guided_speed.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_peers.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/dp_on_minimized.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anonymizers_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_anonymization.py
 	$(BIN)/python benchmarks/reproduce_apt.py
 
 clean:

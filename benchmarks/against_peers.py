@@ -1,6 +1,7 @@
 """Anonymizers, measures and attacks of other libraries beside ours, on Adult; each library in its own environment.
 
     OMP_NUM_THREADS=1 python benchmarks/against_peers.py [toolkit | anonypy | pycanon | art]
+    python benchmarks/against_peers.py table  # writes the results into docs/anonymization.md
 
 All 48,842 records; a missing category is the word "?", for both sides alike. Both run on one core and are timed inside
 their own process around their own call: a peer once, ours as the median of five after one that compiles. What each peer
@@ -19,12 +20,13 @@ computes, read from its source, stands at the top of its script in benchmarks/pe
 The interval beside a difference is that of a mean over splits which share records.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import seconds
+from common import figures_of, seconds, write_table
 from peers import ANONYPY, ART, PYCANON, TOOLKIT, ask, columns, table
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -132,7 +134,7 @@ def anonypy() -> dict:
     labelled = X[SEVEN].assign(income=np.where(y, ">50K", "<=50K"))
     answer = ask(ANONYPY, "mondrian.py", columns(labelled), sensitive="income", **options)
     ours = seconds(lambda: md.Mondrian(k=K_ANONYPY, quasi_identifiers=SEVEN).fit_transform(X))
-    release = md.Mondrian(k=K_ANONYPY, quasi_identifiers=SEVEN).fit(X).release_
+    release = md.Mondrian(k=K_ANONYPY, quasi_identifiers=SEVEN, output="ranges").fit(X).release_
     classes = {"ours": release.classes, "theirs": answer.arrays["classes"]}
     found = {side: groups(X[SEVEN], numbers) for side, numbers in classes.items()}
     lost = {side: own["ncp"] for side, own in found.items()}
@@ -249,5 +251,20 @@ def by_art(model: Any, members: Any, others: Any, of_members: np.ndarray, of_oth
     return answer.found | {"auc": auc}
 
 
+NAMES = {"toolkit": "ai-privacy-toolkit", "anonypy": "anonypy", "pycanon": "pycanon", "art": "ART"}
+
+
+def summary(figures: dict) -> str:
+    """Every target and what was found, for docs/anonymization.md."""
+    lines = ["| library | ours, theirs and the target | |", "|---|---|---|"]
+    for section, name in NAMES.items():
+        for one in figures[section]["targets"]:
+            lines.append(f"| {name} | {one['target']} | {'reached' if one['reached'] else '**missed**'} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["table"]:
+        write_table("anonymization.md", "against_peers.py table", summary(figures_of("against_peers")))
+        sys.exit()
     run_sections("against_peers", {"toolkit": toolkit, "anonypy": anonypy, "pycanon": pycanon, "art": art})

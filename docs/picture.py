@@ -1,6 +1,6 @@
 """Takes the pictures: the report of `modicum demo`, the front of a study, a path's buckets, benchmarks' curves.
 
-python docs/picture.py [report|study|merge|guided|speed]
+python docs/picture.py [report|study|merge|guided|speed|anonymous]
 """
 
 import json
@@ -159,6 +159,44 @@ def speed(folder: Path) -> None:
     drawing("model-guided-speed", svg(parts, top + height + 34, "Seconds by rows"))
 
 
+def anonymous(folder: Path) -> None:
+    """Accuracy against k on Adult with twelve quasi-identifiers, from benchmarks/reproduce_anonymization.py."""
+    cells = json.loads((RESULTS / "reproduce_anonymization.json").read_text())["figures"]["adult_12"]["cells"]
+    methods = ["accuracy-guided", "R+ tree", "Mondrian", "Hilbert"]
+    parts: list[Any] = []
+    for i, method in enumerate(methods):
+        parts += [line(60 + i * 170, 16, 90 + i * 170, 16, colour(i), 3), text(98 + i * 170, 21, method)]
+    parts += [line(60 + 4 * 170, 16, 90 + 4 * 170, 16, SOFT, 1), text(98 + 4 * 170, 21, "raw data")]
+    for place, model in enumerate(dict.fromkeys(cell["model"] for cell in cells)):
+        own = [cell for cell in cells if cell["model"] == model]
+        parts += _against_k(own, methods, model, 60 + (place % 2) * 430, 60 + (place // 2) * 290)
+    drawing("anonymization", svg(parts, 640, "Accuracy against k for four models and four methods"))
+
+
+def _against_k(cells: list[dict], methods: list[str], title: str, left: float, top: float) -> list[Any]:
+    width, height = 370, 210
+    found = {method: [(c["k"], c["accuracy"]) for c in cells if c["method"] == method] for method in methods}
+    raw = next(cell["accuracy"] for cell in cells if cell["method"] == "raw")
+    low = math.floor(50 * min(each for points in found.values() for _, each in points)) / 50
+    high = math.ceil(50 * max(raw, *(each for points in found.values() for _, each in points))) / 50
+
+    def at(k: float, accuracy: float) -> tuple[float, float]:
+        return left + math.log10(k / 2) / math.log10(500) * width, top + (high - accuracy) / (high - low) * height
+
+    parts: list[Any] = [text(left, top - 12, title)]
+    for step in range(round(50 * (high - low)) + 1):
+        y = at(2, low + step / 50)[1]
+        parts += [line(left, y, left + width, y, "#e5e9ee", 1)]
+        parts.append(text(left - 6, y + 4, f"{low + step / 50:.0%}", SOFT, "end"))
+    for k in (2, 10, 50, 250, 1000):
+        parts.append(text(at(k, low)[0], top + height + 18, f"k = {k}" if k == 2 else str(k), SOFT, "middle"))
+    parts.append(line(left, at(2, raw)[1], left + width, at(2, raw)[1], SOFT, 1))
+    for i, method in reversed(list(enumerate(methods))):
+        points = [at(k, accuracy) for k, accuracy in sorted(found[method])]
+        parts += [line(*a, *b, colour(i), 3 if i == 0 else 2) for a, b in pairwise(points)]
+    return parts
+
+
 def _shade(left: int) -> str:
     """White where nothing is collected, darker the more buckets are left."""
     if left <= 1:
@@ -175,6 +213,13 @@ def _key(x: float) -> list:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        pictures = {"report": report, "study": study, "merge": merge, "guided": guided, "speed": speed}
+        pictures = {
+            "report": report,
+            "study": study,
+            "merge": merge,
+            "guided": guided,
+            "speed": speed,
+            "anonymous": anonymous,
+        }
         for name in sys.argv[1:] or pictures:
             pictures[name](Path(temporary))

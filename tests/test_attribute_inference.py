@@ -238,7 +238,7 @@ def test_people_on_both_sides_are_told():
         ({"attribute": []}, "'attribute' parameter of AttributeInference must be a column's name"),
         ({"attribute": 3}, "'attribute' parameter"),
         ({"attribute": "shoe size"}, "'shoe size' is not in the data"),
-        ({"attribute": "secret", "priors": "flat"}, "'priors' parameter of AttributeInference must be one of 'known'"),
+        ({"attribute": "secret", "priors": "flat"}, "'priors' parameter of AttributeInference must be 'known'"),
         ({"attribute": "secret", "output": "logits"}, "'output' parameter"),
         ({"attribute": "secret", "bins": 1}, "'bins' parameter of AttributeInference must be an int ≥ 2"),
     ],

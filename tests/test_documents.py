@@ -100,3 +100,26 @@ def test_the_readme_s_figures_are_those_of_the_benchmarks():
 
 def test_the_page_on_attacks_on_models_runs():
     run_blocks("docs/attacks-on-models.md")
+
+
+def test_the_page_on_anonymous_data_runs_and_shows_the_benchmarks_figures(monkeypatch):
+    run_blocks("docs/anonymization.md")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import against_peers
+    import anonymization_tables
+    import common
+    import dp_on_minimized
+
+    page = (ROOT / "docs" / "anonymization.md").read_text(encoding="utf-8")
+    figures = common.figures_of("reproduce_anonymization")
+    for _, table in anonymization_tables.TABLES.values():
+        assert table(figures) in page
+    assert against_peers.summary(common.figures_of("against_peers")) in page
+    assert dp_on_minimized.table(common.figures_of("dp_on_minimized")) in page
+    cells = figures["verdict"]["cells"]
+    first = sum(cell["highest"] for cell in cells)
+    assert f"the highest of the four in {first} of {len(cells)} cells" in " ".join(page.split())
+    speed = common.figures_of("anonymizers_speed")
+    assert f"takes {speed['methods']['Mondrian']['times_lexsort']:.1f} times as long as sorting" in " ".join(
+        page.split()
+    )

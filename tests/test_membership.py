@@ -209,7 +209,7 @@ def test_one_person_s_records_stay_together_and_are_not_taken_for_independent():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"method": "magic"}, "'method' parameter of MembershipInference must be one of 'forest', 'network'"),
+        ({"method": "magic"}, "'method' parameter of MembershipInference must be 'forest', 'network'"),
         ({"shadows": 2}, "'shadows' parameter of MembershipInference must be an int ≥ 4"),
         ({"shadows": 7}, "must be even"),
         ({"random_state": -1}, "'random_state' parameter"),

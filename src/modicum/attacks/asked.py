@@ -1,17 +1,16 @@
 """A fitted classifier as an adversary meets it: records in, chances out, with what may go wrong said in words."""
 
-import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError
+from modicum.learners.asking import safe_message
 from modicum.table.labels import label_values
 from modicum.table.values import Codes, Floats
 
 _AT_ONCE = 200_000  # records, so that a model's own arrays stay small
-_SHOWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 
 
 class AskedModel:
@@ -81,24 +80,3 @@ def true_chance(chances: Floats, labels: Codes) -> Floats:
     """The chance given to each record's true class; 0 where the model does not know that class."""
     found = np.take_along_axis(chances, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
     return np.where(labels < 0, 0.0, found)
-
-
-def safe_message(error: Exception, X: Any) -> str:
-    """What a model complains of, without quoted texts and numbers, which may be somebody's; columns stay."""
-    kept = {str(name) for name in getattr(X, "columns", ())}
-    text = _SHOWN.sub(lambda found: found[0] if found[0].strip("'\"") in kept else "…", " ".join(str(error).split()))
-    return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__
-
-
-def check_choice(owner: str, name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Refuse what is none of the words that a parameter knows."""
-    if not isinstance(value, str) or value not in known:
-        raise ParameterError(
-            f"The {name!r} parameter of {owner} must be one of {quoted(known)}. Got {value!r} instead."
-        )
-
-
-def check_whole(owner: str, name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(f"The {name!r} parameter of {owner} must be an int ≥ {least}. Got {value!r} instead.")

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.asked import AskedModel, check_choice, check_whole, true_chance
+from modicum.attacks.asked import AskedModel, true_chance
 from modicum.attacks.attribute_result import AttributeInferenceResult, GuessedRecords, Judge, difference
 from modicum.attacks.candidates import Candidates
 from modicum.attacks.giveaways import check_giveaways
 from modicum.attacks.imputation import Viewer, Without, most_likely
 from modicum.attacks.two_sides import Side, both_sides, joined, warn_of_shared
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.table.frames import as_frame, column
 from modicum.table.targets import BINS
 from modicum.table.values import Codes, Floats
@@ -121,10 +121,10 @@ class AttributeInference:
 
     def _check(self) -> tuple[str, ...]:
         name = "AttributeInference"
-        check_choice(name, "priors", self.priors, PRIORS)
-        check_choice(name, "output", self.output, OUTPUTS)
-        check_whole(name, "bins", self.bins, 2)
-        check_whole(name, "random_state", self.random_state, 0)
+        check_choice(self, "priors", PRIORS)
+        check_choice(self, "output", OUTPUTS)
+        check_number(self, "bins", 2)
+        check_number(self, "random_state", 0)
         given = [self.attribute] if isinstance(self.attribute, str) else self.attribute
         if not isinstance(given, list | tuple) or not given or not all(isinstance(each, str) for each in given):
             raise ParameterError(

@@ -3,14 +3,14 @@
 import time
 from typing import Any
 
-from modicum.attacks.asked import AskedModel, check_choice, check_whole
+from modicum.attacks.asked import AskedModel
 from modicum.attacks.attack_models import AttackModel, AttackNetwork, Forest, LossThreshold, cross_scores
 from modicum.attacks.estimate import Estimate
 from modicum.attacks.likelihood_ratio import likelihood_ratios, unfitted
 from modicum.attacks.membership_result import MembershipResult, best_threshold
 from modicum.attacks.pool import Pool
 from modicum.attacks.two_sides import both_sides, person_units, warn_of_shared
-from modicum.errors import ParameterError
+from modicum.errors import ParameterError, check_choice, check_number
 from modicum.measures.ranking import auc, share_of
 from modicum.table.values import Floats
 
@@ -104,9 +104,9 @@ class MembershipInference:
         )
 
     def _check(self) -> None:
-        check_choice("MembershipInference", "method", self.method, METHODS)
-        check_whole("MembershipInference", "shadows", self.shadows, FEWEST_SHADOWS)
-        check_whole("MembershipInference", "random_state", self.random_state, 0)
+        check_choice(self, "method", METHODS)
+        check_number(self, "shadows", FEWEST_SHADOWS)
+        check_number(self, "random_state", 0)
         if self.shadows % 2:
             raise ParameterError(
                 "The 'shadows' parameter of MembershipInference must be even: each record is in half of them. "

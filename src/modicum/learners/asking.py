@@ -47,7 +47,7 @@ class Model:
             raise
         except Exception as error:
             names = list(getattr(X, "columns", ()))
-            raise DataError(f"The model failed on the records as they are: {_message(error, names)}") from error
+            raise DataError(f"The model failed on the records as they are: {safe_message(error, names)}") from error
 
     def asked(self, X: Any) -> Predictions:
         """The predictions; what the model raises is raised."""
@@ -102,7 +102,7 @@ def ask_in_stead(
     except Exception as error:
         guilty = [name for name in columns if _fails(model, with_columns([name]))]
         raise DataError(
-            f"The model failed on representative values of {quoted(guilty or columns)}: {_message(error, columns)}"
+            f"The model failed on representative values of {quoted(guilty or columns)}: {safe_message(error, columns)}"
         ) from error
 
 
@@ -114,8 +114,8 @@ def _fails(model: Model, X: Any) -> bool:
     return False
 
 
-def _message(error: Exception, columns: Sequence[str]) -> str:
-    """What the model complains of, without texts in quotes and numbers: they may be somebody's; columns stay."""
-    kept = {str(name) for name in columns}
+def safe_message(error: Exception, X: Any) -> str:
+    """What a model complains of, without texts in quotes and numbers: they may be somebody's; columns stay."""
+    kept = {str(name) for name in getattr(X, "columns", X if isinstance(X, list | tuple) else ())}
     text = _SHOWN.sub(lambda found: found[0] if found[0].strip("'\"") in kept else "…", " ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__
