@@ -257,10 +257,11 @@ NAMES = {"toolkit": "ai-privacy-toolkit", "anonypy": "anonypy", "pycanon": "pyca
 def summary(figures: dict) -> str:
     """Every target and what was found, for docs/anonymization.md."""
     lines = ["| library | ours, theirs and the target | |", "|---|---|---|"]
-    for section, name in NAMES.items():
-        for one in figures[section]["targets"]:
-            lines.append(f"| {name} | {one['target']} | {'reached' if one['reached'] else '**missed**'} |")
-    return "\n".join(lines)
+    targets = [(name, one) for section, name in NAMES.items() for one in figures[section]["targets"]]
+    return "\n".join(
+        lines
+        + [f"| {name} | {one['target']} | {'reached' if one['reached'] else '**missed**'} |" for name, one in targets]
+    )
 
 
 if __name__ == "__main__":

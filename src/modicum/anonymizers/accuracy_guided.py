@@ -15,7 +15,7 @@ from modicum.anonymizers.task import Task, class_codes
 from modicum.errors import DataError, ParameterError
 from modicum.measures.requirement import Distance, Diversity
 from modicum.table.frames import is_array
-from modicum.table.labels import Labels, label_values
+from modicum.table.labels import MAX_CATEGORIES_OF_LABEL, Labels, label_values
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 
@@ -42,8 +42,8 @@ class AccuracyGuided(Anonymizer):
     model : fitted estimator or function of a frame, optional
         The model to keep accurate. It is asked about the records in X; without one, y guides.
     refine : bool
-        Split the leaves further where the tree has nothing left to learn, as `RPlusTree` does; False is the paper's
-        algorithm.
+        Split the leaves further where the tree has nothing left to learn, as `RPlusTree` does. The paper's algorithm is
+        False with `representatives="record"`.
     k, quasi_identifiers, l, t, sensitive, diversity, c, distance, representatives, output, suppress, schema,
     random_state
         As in `modicum.anonymizers.base.Anonymizer`.
@@ -118,9 +118,9 @@ class AccuracyGuided(Anonymizer):
         if self.model is None and y is None:
             raise DataError("AccuracyGuided requires y to be passed, but the target y is None; or give it a model.")
         task = super()._task(X, y)
-        self._asked = None if self.model is None else AskedModel(self.model, task, is_array(X))
-        said = label_values(y) if self._asked is None else self._asked.of_records()
-        return replace(task, guide=_guide(said, len(task.frame)))
+        asked = None if self.model is None else AskedModel(self.model, task, is_array(X))
+        said = label_values(y) if asked is None else asked.said
+        return replace(task, guide=_guide(said, len(task.frame)), asked=asked)
 
     def _groups(self, task: Task) -> Codes:
         assert task.guide is not None
@@ -128,13 +128,18 @@ class AccuracyGuided(Anonymizer):
         return split(task.ranked, task.needs, tight=True, groups=groups) if self.refine else groups
 
     def _values(self, task: Task, groups: Codes) -> list[Values]:
-        if self._asked is None or self.representatives != "median":
+        if task.asked is None or self.representatives != "median":
             return super()._values(task, groups)
-        members = [Members(column, groups) for column in task.ranked.columns]
-        return self._asked.stand_ins(task, members, self.random_state)
+        members = [Members(column, groups, task.needs.persons) for column in task.ranked.columns]
+        found: list[Values] = task.asked.stand_ins(task, members, self.random_state)
+        return found
 
 
 def _guide(said: Any, n: int) -> Codes:
     """What the tree learns as class numbers; predictions or labels that are numbers by tenths of the records."""
     codes = class_codes(said, n)
-    return Labels.fit(said, bins=_BINS).encode(said) if codes is None else codes
+    if codes is None:
+        return Labels.fit(said, bins=_BINS).encode(said)
+    if codes.max() >= MAX_CATEGORIES_OF_LABEL:
+        raise DataError(f"There are {codes.max() + 1:,} classes to keep apart, more than {MAX_CATEGORIES_OF_LABEL:,}.")
+    return codes

@@ -10,7 +10,8 @@ import pandas as pd
 from modicum.anonymizers.accepted import accepted
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.stand_ins import Members, Values, median, usual_label
-from modicum.anonymizers.task import Task
+from modicum.anonymizers.task import Task, class_codes
+from modicum.errors import DataError
 from modicum.generalization.representatives import typed_column
 from modicum.learners.asking import Model, Predictions
 from modicum.table.values import Codes
@@ -26,6 +27,10 @@ class AskedModel:
         The records; the model takes those columns of them that it was fitted to, else all that may be collected.
     array : bool
         Whether it takes arrays.
+
+    Attributes
+    ----------
+    said : what the model says of the records
     """
 
     def __init__(self, model: Any, task: Task, array: bool) -> None:
@@ -33,14 +38,10 @@ class AskedModel:
         self._array = array
         known = None if array else getattr(model, "feature_names_in_", None)
         self._columns = task.schema.features if known is None else [str(name) for name in known]
-        self._frame = task.frame
-        self._said: Predictions | None = None
-
-    def of_records(self) -> Predictions:
-        """What the model says of the records that are to be released."""
-        if self._said is None:
-            self._said = self._ask(self._frame.select(self._columns))
-        return self._said
+        absent = [name for name in self._columns if name not in task.schema]
+        if absent:
+            raise DataError(f"The model takes a column {absent[0]!r}, which the data or its schema does not have.")
+        self.said = self._ask(task.frame.select(self._columns))
 
     def stand_ins(self, task: Task, members: Sequence[Members], random_state: int) -> list[Values]:
         """For each group a made-up record of which the model says what it says of most of the group.
@@ -48,9 +49,9 @@ class AskedModel:
         Columns that are no quasi-identifiers are released as they are; to ask the model, their medians stand for them.
         """
         groups = members[0].groups
-        classes = np.unique(self.of_records())
-        if task.guide is None or len(classes) != int(task.guide.max()) + 1:  # numbers, in tenths
+        if task.guide is None or class_codes(self.said, len(self.said)) is None:  # numbers, in tenths
             return [median(each) for each in members]
+        classes = np.unique(self.said)
         others = [name for name in self._columns if name not in task.names]
         ranked = Ranked.of(task.frame, task.schema, others) if others else Ranked(())
         beside = {each.attribute.name: median(Members(each, groups)).written for each in ranked.columns}

@@ -172,6 +172,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     def _task(self, X: Any, y: Any) -> Task:
         check_choice(self, "representatives", REPRESENTATIVES)
         check_choice(self, "output", ("values", "ranges"))
+        check_number(self, "random_state", 0)
+        self.__dict__.pop("sample_indices_", None)
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
         task = task_of(self, frame, schema_of(self, frame), y)
@@ -202,9 +204,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):
             return [of_codes(column, column.codes[rows].astype(np.int64)) for column in columns]
         if self.representatives == "random":
             random = np.random.default_rng(self.random_state)
-            return [drawn(Members(column, groups), random) for column in columns]
+            return [drawn(Members(column, groups, task.needs.persons), random) for column in columns]
         make = mean if self.representatives == "mean" else median
-        return [make(Members(column, groups)) for column in columns]
+        return [make(Members(column, groups, task.needs.persons)) for column in columns]
 
     def _kept(self, task: Task, groups: Codes) -> Codes:
         """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""

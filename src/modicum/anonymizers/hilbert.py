@@ -56,7 +56,7 @@ def curve_order(ranked: Ranked) -> Codes:
     """The records in the order of the Hilbert curve through their ranks; those at one point by their row."""
     from modicum.anonymizers.curve_kernel import hilbert_words
 
-    steps = np.maximum(ranked.present - 1, 1)
+    steps = np.maximum(ranked.codes.max(axis=0), 1).astype(np.int64)
     bits = int(min(_BITS, max(1, np.ceil(np.log2(steps.max() + 1)))))
     cells = (ranked.codes * ((2**bits - 1) / steps)).astype(np.int64)
     n, d = cells.shape

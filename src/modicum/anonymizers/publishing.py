@@ -64,7 +64,7 @@ def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
     widths = []
     for ranked in task.ranked.columns:
         if ranked.attribute.is_category:
-            widths.append(category_widths(ranked.codes, groups))
+            widths.append(category_widths(ranked.codes, groups, ranked.n_possible))
         else:
             values = np.append(ranked.values, np.nan)[ranked.codes]
             widths.append(number_widths(values, groups, ranked.domain))

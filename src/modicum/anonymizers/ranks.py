@@ -5,8 +5,8 @@ records are alike exactly when their codes are. Missing is a code of its own, af
 their declared order, by their place in the hierarchy where there is one, else by name.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -32,10 +32,13 @@ class RankedColumn:
     attribute: Attribute
     codes: Ranks
     values: Any
+    is_single: bool = False  # numbers of single precision
 
     @classmethod
     def of(cls, series: nw.Series[Any], attribute: Attribute) -> "RankedColumn":
         """Rank a column."""
+        if isinstance(series.dtype, nw.Duration):
+            raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
         if attribute.is_category:
             return _category(series, attribute)
         found = numbers(series, attribute)
@@ -43,16 +46,22 @@ class RankedColumn:
             raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
         values, codes = np.unique(found, return_inverse=True)  # NaN is last, and once
         present = values[~np.isnan(values)]
-        return cls(attribute, codes.astype(np.int32), present)
+        return cls(attribute, codes.astype(np.int32), present, series.dtype == nw.Float32)
 
     def some(self, rows: npt.NDArray[np.int64]) -> "RankedColumn":
         """The same for some of the records."""
-        return RankedColumn(self.attribute, self.codes[rows], self.values)
+        return replace(self, codes=self.codes[rows])
 
     @property
     def missing(self) -> int:
         """The code of a missing value, whether or not there is one."""
         return len(self.values)
+
+    @property
+    def n_possible(self) -> int:
+        """How many values there can be: those declared, or that occur; missing is one where it occurs."""
+        declared = len(self.attribute.domain or ()) if self.attribute.is_category else 0
+        return max(declared, len(self.values)) + bool((self.codes == self.missing).any())
 
     @property
     def positions(self) -> Floats:
@@ -80,12 +89,17 @@ def _category(series: nw.Series[Any], attribute: Attribute) -> RankedColumn:
             f"The column {attribute.name!r} has {len(words):,} different categories, more than {MAX_CATEGORIES:,}; "
             "declare it an identifier or a number, or group its values first."
         )
-    known = {word: i for i, word in enumerate(attribute.domain or ())}
-    tree = attribute.hierarchy or {}
-    ordered = sorted(words, key=lambda word: (known.get(word, len(known)), tree.get(word, ())[::-1], _by_size(word)))
+    ordered = in_order(attribute, words)
     place = {word: i for i, word in enumerate(ordered)}
     lookup = np.array([place[word] for word in words] + [len(ordered)], dtype=np.int32)
     return RankedColumn(attribute, lookup[codes], tuple(ordered))
+
+
+def in_order(attribute: Attribute, words: Iterable[str]) -> list[str]:
+    """Categories as they are declared, else by their place in the hierarchy, numbers by size, texts by name."""
+    known = {word: i for i, word in enumerate(attribute.domain or ())}
+    tree = attribute.hierarchy or {}
+    return sorted(words, key=lambda word: (known.get(word, len(known)), tree.get(word, ())[::-1], _by_size(word)))
 
 
 def _by_size(word: str) -> tuple[int, float, str]:
@@ -146,5 +160,5 @@ class Ranked:
 
     @property
     def present(self) -> npt.NDArray[np.int64]:
-        """How many codes of each attribute occur, missing included where it does."""
-        return np.array([len(each.values) + bool((each.codes == each.missing).any()) for each in self.columns])
+        """How many codes of each attribute there can be, missing included where it occurs."""
+        return np.array([each.n_possible for each in self.columns])

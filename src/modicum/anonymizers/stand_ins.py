@@ -1,8 +1,9 @@
 """One record for each group, in the original domain (papers/2 §3): what all its records are replaced by.
 
-By default it is made up: per attribute the median, or the most frequent category. A number that only one record of the
-group has gives way to the plainest number between its neighbours in the group, so that no single person's value is
-published. Missing stands where at least half of the group's values are missing.
+By default it is made up: per attribute the median, or the most frequent category. A number that only one person of the
+group has gives way to the plainest number between it and a neighbour in the group; where the type has none (whole
+numbers next to each other), to the nearest value that two persons of the group share, as an ordered category does; only
+where there is no such value either does it stay. Missing stands where at least half of the group's values are missing.
 """
 
 from dataclasses import dataclass
@@ -29,16 +30,22 @@ class Members:
     column : RankedColumn
     groups : array
         Each record's group, numbered from 0 without gaps.
+    persons : array, optional
+        Whose each record is; each its own by default.
     """
 
     column: RankedColumn
     groups: Codes
+    persons: Codes | None = None
+
+    @property
+    def _size(self) -> int:
+        return len(self.column.values) + 1
 
     @cached_property
     def ordered(self) -> Codes:
         """The codes by group, within a group in order, missing last."""
-        size = len(self.column.values) + 1
-        return np.sort(self.groups * size + self.column.codes) % size
+        return np.sort(self.groups * self._size + self.column.codes) % self._size
 
     @cached_property
     def sizes(self) -> Codes:
@@ -53,52 +60,103 @@ class Members:
         """How many records of each group have a value."""
         return np.bincount(self.groups, weights=self.column.codes != self.column.missing).astype(np.int64)
 
+    @cached_property
+    def _held(self) -> tuple[Codes, Codes, Codes]:
+        """Every code that occurs in a group, as group · size + code, how many records have it, and how many persons."""
+        keys = self.groups * self._size + self.column.codes
+        found, place, records = np.unique(keys, return_inverse=True, return_counts=True)
+        if self.persons is None:
+            return found, records, records
+        pairs = np.unique(place * (int(self.persons.max()) + 1) + self.persons)
+        return found, records, np.bincount(pairs // (int(self.persons.max()) + 1))
+
     @property
     def mostly_missing(self) -> npt.NDArray[np.bool_]:
         return 2 * self.present <= self.sizes
 
-    def at(self, share: float) -> Codes:
+    def at(self, share: Any) -> Codes:
         """The code below which this share of a group's values lies; 0 where it has none."""
         place = np.clip(np.ceil(share * self.present).astype(np.int64) - 1, 0, np.maximum(self.present - 1, 0))
         return np.where(self.present > 0, self.ordered[self.starts + place], 0)
 
-    def quantile(self, share: float) -> Floats:
-        """That value as a number; one that nobody else in the group has gives way to a plain number beside it."""
-        values = self.column.values
-        place = np.clip(np.ceil(share * self.present).astype(np.int64) - 1, 0, np.maximum(self.present - 1, 0))
-        last = np.maximum(self.present - 1, 0)
-        low, own, high = (
-            np.minimum(self.ordered[self.starts + np.clip(place + step, 0, last)], len(values) - 1)
-            for step in (-1, 0, 1)
-        )
-        alone = (own != np.where(place > 0, low, -1)) & (own != np.where(place < last, high, -1)) & (low < high)
-        found = values[own].astype(np.float64)
-        found[alone] = _beside(self.column, values[low[alone]], found[alone], values[high[alone]])
+    def shared(self, code: Codes) -> npt.NDArray[np.bool_]:
+        """Whether at least two persons of each group have its code."""
+        keys, _, persons = self._held
+        wanted = np.arange(len(code)) * self._size + code
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return (keys[place] == wanted) & (persons[place] > 1)
+
+    def nearest_shared(self, code: Codes) -> Codes:
+        """The nearest code that two persons of the group share; the code itself where there is none."""
+        keys, _, persons = self._held
+        keys = keys[(persons > 1) & (keys % self._size != self.column.missing)]
+        wanted = np.arange(len(code)) * self._size + code
+        place = np.searchsorted(keys, wanted)
+        best, steps = code.copy(), np.full(len(code), np.iinfo(np.int64).max)
+        for side in (place - 1, place):
+            inside = (side >= 0) & (side < len(keys))
+            own = keys[side[inside]]
+            near = own // self._size == np.flatnonzero(inside)
+            where, found = np.flatnonzero(inside)[near], own[near] % self._size
+            closer = np.abs(found - code[where]) < steps[where]
+            best[where[closer]], steps[where[closer]] = found[closer], np.abs(found - code[where])[closer]
+        return best
+
+    def quantile(self, share: Any) -> Floats:
+        """The value below which this share of a group's values lies, as a number that is not one person's alone."""
+        own = np.minimum(self.at(share), max(0, len(self.column.values) - 1))
+        found = self.column.values[own].astype(np.float64)
+        lonely = np.flatnonzero(~self.shared(own) & (self.present > 0))
+        below, above = self._neighbours(own[lonely], lonely)
+        made, is_made = _beside(self.column, below, found[lonely], above)
+        other = self.column.values[self.nearest_shared(own)[lonely]]
+        found[lonely] = np.where(is_made, made, other)
         return found
+
+    def _neighbours(self, code: Codes, group: Codes) -> tuple[Floats, Floats]:
+        """The values next to a group's own in the group; the value itself where there is none."""
+        keys = self._held[0]
+        place = np.searchsorted(keys, group * self._size + code)
+        ends = []
+        for side in (place - 1, place + 1):
+            inside = np.clip(side, 0, len(keys) - 1)
+            found = keys[inside] % self._size
+            there = (inside == side) & (keys[inside] // self._size == group) & (found != self.column.missing)
+            ends.append(self.column.values[np.where(there, found, code)].astype(np.float64))
+        return ends[0], ends[1]
 
     def mode(self) -> Codes:
         """Each group's most frequent category; of several the one that all records have most often."""
-        size = len(self.column.values) + 1
-        keys, counts = np.unique(self.groups * size + self.column.codes, return_counts=True)
-        overall = np.bincount(self.column.codes, minlength=size)
-        groups, codes = keys // size, keys % size
+        keys, counts, _ = self._held
+        overall = np.bincount(self.column.codes, minlength=self._size)
+        groups, codes = keys // self._size, keys % self._size
         order = np.lexsort((-codes, overall[codes], counts, groups))
         return codes[order[np.append(np.flatnonzero(np.diff(groups[order])), len(order) - 1)]]
 
-    def shared(self, code: Codes) -> npt.NDArray[np.bool_]:
-        """Whether at least two records of each group have its code."""
-        return np.bincount(self.groups, weights=self.column.codes == code[self.groups], minlength=len(code)) > 1
+
+def _beside(column: RankedColumn, low: Floats, own: Floats, high: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The plainest number strictly between a value and a neighbour, on the wider side first; and where there is one."""
+    found, is_found = own.copy(), np.zeros(len(own), dtype=bool)
+    wider = high - own >= own - low
+    for is_above in (wider, ~wider):
+        start, end = np.where(is_above, own, low), np.where(is_above, high, own)
+        tried = np.flatnonzero(~is_found & (start < end))
+        if not len(tried):
+            continue
+        made = _between(column, start[tried], end[tried])
+        usable = (made > start[tried]) & (made < end[tried])
+        unit = _UNITS.get(column.attribute.storage)
+        if unit is not None:
+            usable &= made % unit == 0
+        found[tried[usable]], is_found[tried[usable]] = made[usable], True
+    return found, is_found
 
 
-def _beside(column: RankedColumn, low: Floats, own: Floats, high: Floats) -> Floats:
-    """The plainest number strictly between two others; `own` where the attribute's type has none."""
-    between = plainest_date_between if column.attribute.kind == "date" else shortest_between
-    found = between(low.astype(np.float64), high.astype(np.float64)) if len(low) else low
-    unit = _UNITS.get(column.attribute.storage)
-    usable = (found > low) & (found < high)
-    if unit is not None:
-        usable &= found % unit == 0
-    return np.where(usable, found, own)
+def _between(column: RankedColumn, low: Floats, high: Floats) -> Floats:
+    if column.attribute.kind == "date":
+        return plainest_date_between(low, high)
+    made = shortest_between(low, high)
+    return made.astype(np.float32).astype(np.float64) if column.is_single else made
 
 
 @dataclass(frozen=True)
@@ -132,15 +190,19 @@ def of_codes(column: RankedColumn, codes: Codes) -> Values:
     return Values(column, [known[code] for code in codes.tolist()])
 
 
-def median(members: Members, share: float = 0.5) -> Values:
+def median(members: Members, share: Any = 0.5) -> Values:
     """The median of an attribute with an order (or another quantile), the most frequent of one without."""
     column = members.column
     if not column.attribute.has_order:
         return of_codes(column, members.mode())
     empty = members.mostly_missing
+    if not len(column.values):
+        return of_codes(column, np.zeros(len(empty), dtype=np.int64))
     if column.attribute.is_category:
-        return of_codes(column, np.where(empty, column.missing, members.at(share)))
-    return _numbers(column, members.quantile(share), empty) if len(column.values) else of_codes(column, empty * 0)
+        code = members.at(share)
+        code = np.where(members.shared(code), code, members.nearest_shared(code))
+        return of_codes(column, np.where(empty, column.missing, code))
+    return _numbers(column, members.quantile(share), empty)
 
 
 def mean(members: Members) -> Values:
@@ -160,9 +222,13 @@ def _numbers(column: RankedColumn, found: Floats, empty: npt.NDArray[np.bool_]) 
 
 
 def drawn(members: Members, random: np.random.Generator) -> Values:
-    """The value of one record of each group, drawn for this attribute alone."""
-    place = (random.uniform(size=len(members.sizes)) * members.sizes).astype(np.int64)
-    return of_codes(members.column, members.ordered[members.starts + place])
+    """A value drawn for each group and this attribute alone: about the value of one record, but no person's own."""
+    share = random.uniform(size=len(members.sizes))
+    if members.column.attribute.has_order:
+        return median(members, share)
+    place = (share * members.sizes).astype(np.int64)
+    code = members.ordered[members.starts + place]
+    return of_codes(members.column, np.where(members.shared(code), code, members.mode()))
 
 
 def nearest_records(ranked: Ranked, groups: Codes, label: Codes | None) -> Codes:

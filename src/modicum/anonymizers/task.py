@@ -32,6 +32,7 @@ class Task:
     needs : what every group must meet
     label : each record's class, where a label was given that has classes
     guide : each record's class as a guided method learns it
+    asked : the model that says so
     """
 
     frame: nw.DataFrame[Any]
@@ -40,6 +41,7 @@ class Task:
     needs: Needs
     label: Codes | None
     guide: Codes | None = None
+    asked: Any = None
 
     @property
     def names(self) -> list[str]:
@@ -55,7 +57,7 @@ class Task:
         )
         ranked = Ranked(tuple(each.some(rows) for each in self.ranked.columns))
         label, guide = (None if codes is None else codes[rows] for codes in (self.label, self.guide))
-        return Task(self.frame[rows], self.schema, ranked, needs, label, guide)
+        return Task(self.frame[rows], self.schema, ranked, needs, label, guide, self.asked)
 
     @property
     def published(self) -> list[str]:
@@ -155,7 +157,7 @@ def _check_limits(owner: Any) -> None:
         check_choice(owner, "diversity", DIVERSITIES)
         check_number(owner, "l", 1 if owner.diversity == "entropy" else 2, whole=owner.diversity != "entropy")
         if owner.diversity == "recursive":
-            check_number(owner, "c", 0, whole=False)
+            check_number(owner, "c", 1e-9, 1e9, whole=False)
     if owner.t is not None:
         check_number(owner, "t", 0, 1, whole=False)
         if owner.distance is not None:
@@ -171,6 +173,8 @@ def _requirement(owner: Any, sensitive: RankedColumn) -> Requirement:
         )
     overall = np.bincount(sensitive.codes, minlength=many) / len(sensitive.codes)
     distance = distance_of(owner.distance, sensitive)
+    if owner.t is not None and distance == "ordered" and not sensitive.attribute.has_order:
+        raise ParameterError(f"The ordered distance needs an order of {sensitive.attribute.name!r} in the schema.")
     parents, heights = np.zeros(0, dtype=np.int64), np.zeros(0)
     if distance == "hierarchical":
         tree = sensitive.attribute.hierarchy
@@ -220,4 +224,4 @@ def class_codes(y: Any, n: int) -> Codes | None:
         return None
     values = label_values(y, n)
     distinct, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
-    return None if values.dtype.kind == "f" and len(distinct) > MAX_CLASSES else codes
+    return None if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES else codes

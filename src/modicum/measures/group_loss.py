@@ -38,8 +38,10 @@ def number_widths(values: Floats, groups: Codes, domain: tuple[float, float]) ->
     return np.where(empty, 0.0, np.where(has_missing, 1.0, width))
 
 
-def category_widths(codes: npt.NDArray[np.integer], groups: Codes) -> Floats:
+def category_widths(codes: npt.NDArray[np.integer], groups: Codes, possible: int | None = None) -> Floats:
     """NCP of a category in each group; missing is a value like any other.
+
+    `possible` is how many values there can be; as many as occur by default.
 
     Examples
     --------
@@ -51,7 +53,7 @@ def category_widths(codes: npt.NDArray[np.integer], groups: Codes) -> Floats:
     values, numbers = np.unique(codes, return_inverse=True)
     pairs = np.unique(groups * len(values) + numbers)
     many = np.bincount(pairs // len(values), minlength=int(groups.max()) + 1)
-    return np.where(many > 1, many / len(values), 0.0)
+    return np.where(many > 1, many / (possible or len(values)), 0.0)
 
 
 def group_ncp(names: Sequence[str], widths: Sequence[Floats], groups: Codes) -> InformationLoss:
