@@ -471,3 +471,87 @@ def test_batches_that_cannot_be_released_are_refused():
         list(md.RPlusTree(k=2, t=0.5, sensitive="age").fit_batches(lambda: [X]))
     with pytest.raises(ParameterError, match="'batch_rows'"):
         list(md.RPlusTree(k=2).fit_batches(lambda: [X], batch_rows=2))
+
+
+def test_batches_must_be_alike_in_type_and_the_same_each_time():
+    whole, decimal = pd.DataFrame({"age": [20, 21, 22]}), pd.DataFrame({"age": [20.5, 21.5, 22.5, 23.5]})
+    with pytest.raises(DataError, match="'age' does not have the same type in all batches"):
+        list(md.RPlusTree(k=7).fit_batches(lambda: [whole, decimal], batch_rows=100))
+    random = np.random.default_rng(0)
+
+    def other_each_time():
+        return [pd.DataFrame({"age": random.permutation(100)[:50], "pay": random.permutation(100)[:50]})]
+
+    with pytest.raises(DataError, match="not the same each time"):
+        list(md.RPlusTree(k=2).fit_batches(other_each_time, batch_rows=8))
+
+
+def test_batches_are_measured_against_the_whole_table():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "job": random.choice([f"job {i}" for i in range(20)], 2_000),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, 2_000), unit="D"),
+        }
+    )
+    tree = md.RPlusTree(k=10, output="ranges")
+    Z = pd.concat(tree.fit_batches(lambda: [X[:900], X[900:]], batch_rows=400))
+    groups = Z.groupby(["job", "since"]).ngroup().to_numpy()
+    jobs = X["job"].groupby(groups).transform("nunique")
+    days = X["since"].groupby(groups).transform(np.ptp) / np.ptp(X["since"])
+    assert tree.release_.ncp_by_attribute["job"] == pytest.approx(np.where(jobs > 1, jobs / 20, 0).mean())
+    assert tree.release_.ncp_by_attribute["since"] == pytest.approx(days.mean())
+
+
+def test_types_are_kept_to_the_last():
+    n = 12
+    X = pd.DataFrame(
+        {
+            "flag": np.array([True, False, None] * 4, dtype=object),
+            "day": pd.to_datetime(["2020-01-01", "2021-06-01"] * 6).astype("datetime64[ns]"),
+            "zone": pd.to_datetime(["2020-01-01", "2021-06-01"] * 6).tz_localize("Europe/Berlin"),
+            "size": np.arange(n, dtype=np.float32),
+            "many": pd.array([1, 2, None] * 4, dtype="Int64"),
+            "kind": pd.Categorical(list("abc") * 4),
+        }
+    )
+    Z = md.Mondrian(k=3).fit_transform(X)
+    assert (Z.dtypes == X.dtypes).all()
+    assert set(Z["flag"].dropna().map(type)) <= {bool}
+    P = pl.DataFrame({"kind": pl.Series(list("abc") * 4, dtype=pl.Enum(["a", "b", "c"])), "size": range(n)})
+    P = P.with_columns(day=pl.date(2020, 1, 1), word=pl.col("kind").cast(pl.Categorical))
+    assert md.Mondrian(k=3).fit_transform(P).schema == P.schema
+    assert pl.concat(md.RPlusTree(k=3).fit_batches(lambda: [P[:6], P[6:]], batch_rows=8)).schema == P.schema
+
+
+def test_no_stand_in_is_the_number_of_one_person_of_the_group():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"pay": random.permutation(100_000)[:600] / 4, "single": np.float32(random.normal(size=600))})
+    for representatives in ("median", "random"):
+        for method in METHODS:
+            Z = method(k=5, representatives=representatives).fit_transform(X, random.integers(0, 2, 600))
+            for name in X.columns:
+                assert not set(Z[name]) & set(X[name])
+    persons = pd.DataFrame({"who": [1, 1, 2, 3], "pay": [777.5, 777.5, 1.0, 2000.25]})
+    Z = md.Mondrian(k=3, schema=md.Schema.infer(persons, person="who")).fit_transform(persons)
+    assert Z["pay"].iloc[0] not in set(persons["pay"])
+
+
+def test_a_fitted_anonymizer_holds_no_record():
+    X = pd.DataFrame({"pay": np.arange(500) / 7 + 0.123})
+    anonymizer = md.AccuracyGuided(k=50, model=lambda frame: frame["pay"] > 30).fit(X)
+    known = ("model", "release_", "feature_names_in_")
+    kept = {name: value for name, value in vars(anonymizer).items() if name not in known}
+    assert {type(value) for value in kept.values()} <= {int, float, str, bool, list, tuple, type(None)}
+    assert "0.123" not in repr(kept)
+
+
+def test_an_order_that_nobody_declared_is_no_distance():
+    X = pd.DataFrame({"age": range(100), "ill": ["flu", "cold", "gout", "none"] * 25})
+    with pytest.raises(ParameterError, match="needs an order of 'ill'"):
+        md.Mondrian(k=5, t=0.2, distance="ordered", sensitive="ill").fit(X)
+
+
+def test_a_label_of_many_whole_numbers_is_a_number():
+    X = pd.DataFrame({"age": np.arange(400) % 80})
+    assert md.AccuracyGuided(k=10).fit(X, np.arange(400)).release_.classification_metric is None

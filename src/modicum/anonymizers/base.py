@@ -49,7 +49,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     t : number from 0 to 1, optional
         t-closeness of the sensitive attribute: see `modicum.measures.t_closeness`.
     sensitive : name, optional
-        The attribute that `l` and `t` protect. It is released as it is.
+        The attribute that `l` and `t` protect, and only they. It is released as it is.
     diversity : "distinct", "entropy" or "recursive"
         What `l` means; "recursive" is (c, ℓ)-diversity.
     c : number
@@ -57,11 +57,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     distance : "equal", "ordered" or "hierarchical", optional
         What `t` measures; by default what fits the attribute: its hierarchy, its order, or neither.
     representatives : "median", "mean", "random" or "record"
-        What stands for a group: made-up values (medians and most frequent categories, means, or one value drawn for
-        each attribute by itself), or the actual record nearest to the median, as in the paper, which publishes a
-        person's record and warns.
+        What stands for a group: made-up values (medians and most frequent categories, means, or a value drawn for each
+        attribute by itself), or the actual record nearest to the median, as in the paper, which publishes a person's
+        record and warns.
     output : "values" or "ranges"
-        Records of the original domain, on which any model trains as on raw data; or intervals and lists of values.
+        Records of the original domain, on which any model trains as on raw data; or intervals and lists of values, as
+        people read them: their ends are the lowest and highest value that somebody of the group has.
     suppress : number from 0 to 1
         The largest share of records that `fit_resample` may leave out; `fit` and `fit_transform` leave out none.
     schema : Schema, optional

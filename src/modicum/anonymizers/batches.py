@@ -15,11 +15,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.anonymizers.ranks import Ranked
+from modicum.anonymizers.ranks import Ranked, in_order
 from modicum.anonymizers.segments import Segments
 from modicum.errors import DataError
 from modicum.table.files import connected, write_frame
-from modicum.table.frames import as_frame, column, numbers
+from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats
 
@@ -37,7 +37,7 @@ def frames(read: Read) -> Iterator[nw.DataFrame[Any]]:
 
 @dataclass
 class Survey:
-    """What the first pass learns: how many records there are, a uniform sample of them, and how far numbers reach."""
+    """What the first pass learns: how many records there are, a uniform sample of them, and what values there are."""
 
     schema: Schema
     names: list[str]
@@ -45,6 +45,8 @@ class Survey:
     sample: nw.DataFrame[Any] | None = None
     keys: Floats = field(default_factory=lambda: np.zeros(0))
     ends: dict[str, tuple[float, float]] = field(default_factory=dict)
+    words: dict[str, set[str]] = field(default_factory=dict)
+    types: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, read: Read, schema: Schema, names: list[str], seed: int) -> "Survey":
@@ -60,24 +62,36 @@ class Survey:
         """Look at one batch; of all records so far, those with the lowest random keys are the sample."""
         self.rows += len(frame)
         for name in self.names:
-            if not self.schema[name].is_category:
-                values = numbers(column(frame, name), self.schema[name])
-                low, high = self.ends.get(name, (np.inf, -np.inf))
-                ends = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
-                self.ends[name] = min(low, float(ends[0])), max(high, float(ends[1]))
+            self._note(name, column(frame, name))
         keys = np.append(self.keys, random.uniform(size=len(frame)))
         own = frame.select(self.names)
         together = own if self.sample is None else nw.concat([self.sample, own])
         lowest = np.sort(np.argsort(keys, kind="stable")[:_SAMPLE])
         self.sample, self.keys = together[lowest], keys[lowest]
 
+    def _note(self, name: str, series: nw.Series[Any]) -> None:
+        """Remember a column's values; one type must do for all batches, or casting could tell groups apart again."""
+        kind = getattr(series.to_native(), "dtype", series.dtype)
+        if self.types.setdefault(name, kind) != kind:
+            raise DataError(f"The column {name!r} does not have the same type in all batches; give it one.")
+        attribute = self.schema[name]
+        if attribute.is_category:
+            self.words.setdefault(name, set()).update(texts(series)[1])
+            return
+        values = numbers(series, attribute)
+        low, high = self.ends.get(name, (np.inf, -np.inf))
+        ends = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
+        self.ends[name] = min(low, float(ends[0])), max(high, float(ends[1]))
+
     def closed(self) -> Schema:
-        """The schema with the reach of every number as its domain, so that each part is measured against the whole."""
+        """The schema with all values that there are as domains, so that each part is measured against the whole."""
         schema = self.schema
-        for name, (low, high) in self.ends.items():
-            attribute = schema[name]
-            if attribute.kind == "number" and attribute.domain is None and low <= high:
-                schema = schema.replace(name, domain=[low, high])
+        for name, ends in self.ends.items():
+            if schema[name].domain is None and ends[0] <= ends[1]:
+                schema = schema.replace(name, domain=list(ends))
+        for name, words in self.words.items():
+            if schema[name].domain is None and words:
+                schema = schema.replace(name, domain=in_order(schema[name], words))
         return schema
 
     def segments(self, batch_rows: int) -> Segments:
@@ -131,6 +145,8 @@ class Parts:
     def fetch(self, batch: int, which: Codes) -> pd.DataFrame:
         """What stands for the records of one batch, in their order."""
         parts = list(self.counts[batch])
+        if self.counts[batch] != dict(zip(*np.unique(which, return_counts=True), strict=True)):
+            raise DataError("The batches are not the same each time that they are read.")
         with connected() as connection:
             found = [connection.read_parquet(self._file("out", part, batch)).df() for part in parts]
         order = np.concatenate([np.flatnonzero(which == part) for part in parts])
@@ -152,7 +168,26 @@ def put_back(frame: nw.DataFrame[Any], stands: pd.DataFrame, published: list[str
             own = stands[name].set_axis(native.index)
             found[name] = own.astype(native[name].dtype) if as_values else own
         return found
-    backend, kinds = frame.implementation, frame.schema
     plain = {str(name): own.astype(object).where(own.notna(), None).tolist() for name, own in stands.items()}
-    made = [nw.new_series(n, own, kinds[n] if as_values else nw.String, backend=backend) for n, own in plain.items()]
-    return frame.select(published).with_columns(made).to_native()
+    made = [nw.new_series(name, own, backend=frame.implementation) for name, own in plain.items()]
+    kinds = {name: frame.schema[name] if as_values else nw.String() for name in plain}
+    return frame.select(published).with_columns([each.cast(kinds[each.name]) for each in made]).to_native()
+
+
+@dataclass
+class Tally:
+    """How often each combination of quasi-identifiers was given out, by a hash of it."""
+
+    counts: pd.Series = field(default_factory=lambda: pd.Series(dtype=np.int64))
+
+    def add(self, released: Any, names: list[str]) -> None:
+        """Count one batch as it was given out."""
+        quasi = as_frame(released).select(names).to_pandas()
+        quasi = quasi.astype({name: str for name in names if quasi[name].dtype == "category"})
+        hashes = pd.util.hash_pandas_object(quasi, index=False).value_counts()
+        self.counts = self.counts.add(hashes, fill_value=0)
+
+    def check(self, k: int) -> None:
+        """Refuse, before the last word is spoken, a release in which somebody has fewer than k records."""
+        if self.counts.min() < k:
+            raise DataError("The batches would break the k that was asked for, so they are not to be released.")

@@ -18,8 +18,8 @@ class Mondrian(Anonymizer):
     From all records down, the attribute that takes the largest share of its domain is split at its median; where that
     would leave a side with fewer than k records (or not diverse or close enough), the next widest is tried. In a
     *strict* partition equal values stay together, in a relaxed one those at the median go to both sides, so that halves
-    are equal. A category's values are split in their order (by hierarchy, else by name). Where a number is missing in
-    some records, these are split off first.
+    are equal. A category's values are split in their order: as declared, by hierarchy, by size or name. Where a number
+    is missing in some records, these are split off first.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from modicum.measures.group_costs import classification_metric, discernibility
 from modicum.measures.group_loss import category_widths, group_ncp, number_widths
 from modicum.measures.information_loss import InformationLoss
 from modicum.table.frames import as_frame
-from modicum.table.values import Codes, Floats
+from modicum.table.values import Codes, Floats, canonical
 
 _ROUNDING = 1e-9
 _LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # no names that data has
@@ -38,8 +38,22 @@ def replaced(task: Task, groups: Codes, values: Sequence[Values] | None) -> Any:
             labels = np.array(range_labels(Members(ranked, groups)), dtype=object)
             columns[ranked.attribute.name] = labels[groups]
         else:
-            columns[ranked.attribute.name] = typed_column(ranked.attribute, values[j].written, groups, task.frame)
+            made = typed_column(ranked.attribute, values[j].written, groups, task.frame)
+            columns[ranked.attribute.name] = _as_given(made, task.frame[ranked.attribute.name])
     return _with_columns(task, columns)
+
+
+def _as_given(made: Any, given: nw.Series[Any]) -> Any:
+    """What stands for groups, in the very type of the column: dates' units, categories, odd objects."""
+    native = given.to_native()
+    if not isinstance(made, pd.Series):
+        return nw.from_native(made, series_only=True).cast(given.dtype).to_native()
+    if made.dtype == native.dtype and native.dtype != object:
+        return made
+    if native.dtype == object:
+        known = {canonical(value): value for value in native.dropna().unique()}
+        return made.map(lambda value: known.get(canonical(value), value), na_action="ignore").astype(object)
+    return made.astype(native.dtype)
 
 
 def _with_columns(task: Task, columns: dict[str, Any]) -> Any:

@@ -11,10 +11,10 @@ import pandas as pd
 from sklearn.base import clone
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.batches import Parts, Survey, frames, put_back
+from modicum.anonymizers.batches import Parts, Survey, Tally, frames, put_back
 from modicum.anonymizers.grouping import split
 from modicum.anonymizers.task import Task, parts_of, task_of
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame
@@ -24,9 +24,11 @@ from modicum.table.values import Codes
 class RPlusTree(Anonymizer):
     """k-anonymous records by the leaves of an R+-tree: the third of the three comparators of papers/2 §4.
 
-    Leaves of an R+-tree do not overlap, and each is published as its bounding box. The tree is loaded in bulk, from the
-    top down: of the cuts nearest to each attribute's median, the one whose two boxes lose least (NCP) is made, until no
-    side could keep k records. `fit_batches` does the same for a table that does not fit into memory.
+    Leaves of an R+-tree do not overlap; each is a group, and with `output="ranges"` its bounding box is published. The
+    tree is loaded in bulk and only its leaves are kept: from the top down, of the cuts nearest to each attribute's
+    median the one whose two boxes lose least (NCP) is made, until no side could keep k records. Records are not
+    inserted one by one, as in the paper's incremental case. `fit_batches` does the same for a table that does not fit
+    into memory: its upper levels are cut at the medians of a sample.
 
     Parameters
     ----------
@@ -52,8 +54,10 @@ class RPlusTree(Anonymizer):
     def fit_batches(self, read: Callable[[], Iterable[Any]], batch_rows: int = 1_000_000) -> Iterator[Any]:
         """Anonymize a table that comes in batches, of which about `batch_rows` records are held in memory at once.
 
-        The data is read three times; what is in between lies in a temporary folder, as raw as it came, until the last
-        batch is taken. t-closeness compares with the whole table and is not to be had in batches.
+        The data is read four times; what is in between lies in a temporary folder, as raw as it came, until the last
+        batch is taken. What was given out is counted: where k did not hold in the end, an error says so instead of an
+        end, so take all batches before any is passed on. t-closeness compares with the whole table and is not to be had
+        in batches; every column must have one type in all of them.
 
         Parameters
         ----------
@@ -76,12 +80,15 @@ class RPlusTree(Anonymizer):
         >>> len(Z), md.measures.k_anonymity(Z, ["age", "sex", "race"]) >= 50
         (5000, True)
         """
+        check_number(self, "k", 2)
         if self.t is not None:
             raise ParameterError(
-                "The 't' parameter of RPlusTree compares with the whole table; fit_batches takes k and l."
+                "The 't' parameter compares with the whole table; RPlusTree.fit_batches takes k and l."
             )
         if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 2 * self.k:
             raise ParameterError(f"The 'batch_rows' parameter must be an int ≥ 2 k. Got {batch_rows!r} instead.")
+        if not callable(read):
+            raise ParameterError("The 'read' parameter must be a function that gives the batches anew each time.")
         first = next(frames(read), None)
         if first is None:
             raise DataError("The batches hold 0 rows, so there is nobody to hide among.")
@@ -102,9 +109,13 @@ class RPlusTree(Anonymizer):
                 releases.append(own.fit(parts.load(bundle)).release_)
                 parts.store(bundle, releases[-1].frame[names])
             self.release_ = _together(releases)
+            tally = Tally()
             for number, frame in enumerate(frames(read)):
                 stands = parts.fetch(number, segments.which(frame))
-                yield put_back(frame, stands, published, self.output == "values")
+                released = put_back(frame, stands, published, self.output == "values")
+                tally.add(released, names)
+                yield released
+            tally.check(self.k)
 
     def _groups(self, task: Task) -> Codes:
         return split(task.ranked, task.needs, tight=True)

@@ -91,7 +91,7 @@ def anonymize(
     if batch_rows is not None:
         if suppress or label:
             raise ParameterError("With --batch-rows, give neither --suppress nor --label.")
-        with notes.status("Reading the file three times …"):
+        with notes.status("Reading the file several times …"):
             release = write_batches(
                 file, output, settings, quasi_identifiers, batch_rows, schema=schema, missing=missing, **roles
             )

@@ -95,9 +95,16 @@ def write_batches(
     quasi, sensitive = parts_of(tree, known)
     typed = [*quasi, *([] if sensitive is None else [sensitive])]
 
+    whole = [name for name in typed if _is_whole(known, name)]
+    if given is None:  # the types are those of the whole file
+        whole = [name for name in whole if pd.api.types.is_integer_dtype(first[name].dtype)]
+
     def read() -> Iterator[pd.DataFrame]:
         for batch in read_batches(file, batch_rows, known, missing=missing or (), only=typed):
-            yield batch.astype({n: "Int64" for n in typed if _is_whole(known, n) and not _is_whole_already(batch[n])})
+            decimals = [name for name in whole if (batch[name].dropna() % 1 != 0).any()]
+            if decimals:
+                raise DataError(f"The column {decimals[0]!r} holds decimals, though the schema says whole numbers.")
+            yield batch.astype(dict.fromkeys(whole, "Int64"))
 
     with replacing(output) as temporary, tempfile.TemporaryDirectory(prefix="modicum-") as folder:
         parts = []
@@ -112,7 +119,3 @@ def write_batches(
 
 def _is_whole(schema: Schema, name: str) -> bool:
     return schema[name].kind == "number" and schema[name].storage == "integer"
-
-
-def _is_whole_already(values: pd.Series) -> bool:
-    return pd.api.types.is_integer_dtype(values.dtype)
