@@ -92,7 +92,8 @@ def test_a_file_is_taken_in_batches(people, tmp_path):
     [
         (["--k", 5_000], "only 1,200 records"),
         (["--quasi-identifiers", "height"], "'height' is not in the file"),
-        (["--sensitive", "education"], None),
+        (["--sensitive", "education"], "alone it protects nothing"),
+        (["--diversity", "entropy"], "belongs to --l"),
         (["--l", 3], "'sensitive' parameter must name"),
         (["--quasi-identifiers", "age,education", "--sensitive", "education", "--l", 3], "both a quasi-identifier"),
         (["--quasi-identifiers", "age,id", "--identifier", "id"], "'id' has the role 'identifier'"),
@@ -108,9 +109,61 @@ def test_a_file_is_taken_in_batches(people, tmp_path):
 def test_bad_input_is_refused_and_nothing_is_left(people, tmp_path, options, said):
     out = tmp_path / "out.csv"
     result = anonymize(people, *options, "-o", out)
-    if said is None:
-        assert result.exit_code == 0
-        return
     assert isinstance(result.exception, ModicumError)
     assert said in str(result.exception)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_looks_like_a_name_is_pointed_out_and_what_is_written_listed(people, tmp_path):
+    result = anonymize(people, "--quasi-identifiers", "age,sex", "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.output.split())
+    assert "written as they are race, education" in told
+    assert "id: " in told
+
+
+def test_texts_that_mean_missing_do_so_only_where_they_are_read(tmp_path):
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    table = pd.DataFrame({"age": ["30", "N"] * 100, "sex": ["f", "m"] * 100, "note": ["N", "x"] * 100})
+    table.to_csv(path, index=False)
+    result = anonymize(path, "--quasi-identifiers", "age,sex", "--missing", "N", "--batch-rows", 2048, "-o", out)
+    assert result.exit_code == 0, result.output
+    written = rows(out)
+    assert [row["note"] for row in written] == table["note"].tolist()
+    assert {(row["age"], row["sex"]) for row in written} == {("30", "f"), ("", "m")}
+
+
+def test_parquet_keeps_its_types_and_days_stay_days(tmp_path):
+    import duckdb
+
+    source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    duckdb.sql(
+        "SELECT i::INTEGER AS age, DATE '2020-01-01' + i::INTEGER AS day, (i / 4)::DECIMAL(9, 2) AS pay "
+        "FROM range(200) AS t(i)"
+    ).write_parquet(str(source))
+    assert anonymize(source, "--quasi-identifiers", "age", "--k", 5, "-o", out).exit_code == 0
+    given, written = duckdb.read_parquet(str(source)), duckdb.read_parquet(str(out))
+    assert written.types[1:] == given.types[1:]
+    assert written.project("day, pay").fetchall() == given.project("day, pay").fetchall()
+    days, text = tmp_path / "days.csv", tmp_path / "text.csv"
+    given.write_csv(str(days))
+    assert anonymize(days, "--quasi-identifiers", "day,age", "--k", 5, "-o", text).exit_code == 0
+    assert all(len(row["day"]) == 10 and row["age"].isdigit() for row in rows(text))
+
+
+def test_a_schema_must_describe_what_is_named(people, tmp_path):
+    schema = tmp_path / "schema.yaml"
+    md.Schema(attributes=(md.Attribute(name="age", kind="number", storage="integer"),)).to_yaml(schema)
+    out = tmp_path / "out.csv"
+    result = anonymize(people, "--schema", schema, "--quasi-identifiers", "age,sex", "-o", out)
+    assert "does not describe the column 'sex'" in str(result.exception)
+    assert anonymize(people, "--schema", schema, "--k", 20, "-o", out).exit_code == 0
+    assert all(row["age"].isdigit() for row in rows(out))
+
+
+def test_a_file_whose_lines_do_not_fit_its_header_is_no_table(tmp_path):
+    path = tmp_path / "broken.csv"
+    path.write_text("a,b,c,d\n" + "1,2,3,4\n" * 50 + "1,2\n" + "1,2,3,4\n" * 50)
+    result = anonymize(path, "--k", 5, "-o", tmp_path / "out.csv")
+    assert isinstance(result.exception, ModicumError)
+    assert "cannot be read as CSV" in str(result.exception)

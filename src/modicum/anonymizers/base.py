@@ -185,7 +185,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         values = None if self.output == "ranges" else self._values(task, groups)
         asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
         if self.l is not None:
-            asked["diversity"] = self.diversity
+            asked |= {"diversity": self.diversity} | ({"c": self.c} if self.diversity == "recursive" else {})
         if self.t is not None:
             asked["distance"] = task.needs.requirement.distance
         self.release_: Release = release(

@@ -108,6 +108,9 @@ def _sensitive(owner: Any, schema: Schema) -> str | None:
     if len(named) > 1:
         raise ParameterError("The 'sensitive' parameter must name one attribute; join several into one column first.")
     _known(named, schema, "sensitive")
+    if named and not schema[named[0]].collectable and schema[named[0]].roles != ("label",):
+        role = schema[named[0]].roles[0]
+        raise SchemaError(f"The attribute {named[0]!r} has the role {role!r}, so it is not released and not sensitive.")
     return str(named[0]) if named else None
 
 

@@ -43,6 +43,9 @@ class AttributeInference:
 
     A column that says the same as the attacked one, or the rest of a one-hot encoding, is refused.
 
+    Records are taken for independent: where one person has several, keep one of each. A leak below 0 means that the
+    model tells no more than imputation does.
+
     Parameters
     ----------
     attribute : str, or list of str

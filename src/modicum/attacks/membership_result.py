@@ -12,6 +12,7 @@ from modicum.measures.ranking import auc, auc_interval, rate_at, rate_interval, 
 from modicum.table.values import Codes, Floats, Mask, plain
 
 FALSE_RATES = (0.001, 0.01)
+_FEW_FALSE = 5  # false positives on which a rate rests roughly
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Answers:
         return {
             "accuracy": Estimate(*accuracy, naive=0.5),
             "precision": self._precision(taken),
-            "recall": Estimate(*share_of(taken, self.member, self.units), naive=0.5),
+            "recall": Estimate(*share_of(taken, self.member, self.units), naive=float(taken[~self.member].mean())),
             "auc": Estimate(auc(self.scores, self.member), auc_interval(self.scores, self.member, self.units), 0.5),
             "tpr": {rate: self._at(rate, random_state) for rate in FALSE_RATES},
         }
@@ -108,7 +109,9 @@ class Answers:
             )
             return Estimate(None, None, rate, reason)
         interval = rate_interval(self.scores, self.member, rate, self.units, random_state)
-        return Estimate(rate_at(self.scores, self.member, rate), interval, rate)
+        few = int(others * rate + 1e-9)
+        rough = f"rough: it rests on {few} false positives" if few < _FEW_FALSE else None
+        return Estimate(rate_at(self.scores, self.member, rate), interval, rate, rough)
 
 
 def best_threshold(scores: Floats, member: npt.NDArray[np.bool_]) -> float:

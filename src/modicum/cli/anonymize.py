@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.anonymous_file import read_records, write_batches, write_records
+from modicum.cli.anonymous_file import described, read_records, write_batches, write_records
 from modicum.cli.options import (
     CategoryOption,
     FileArgument,
@@ -17,16 +17,16 @@ from modicum.cli.options import (
     PersonOption,
     SchemaOption,
     check_places,
-    names,
     notes,
     out,
 )
-from modicum.cli.tables import facts
+from modicum.cli.tables import facts, printable, show_suggestions
 from modicum.errors import ParameterError
 from modicum.table.files import file_format
 
 if TYPE_CHECKING:
     from modicum.generalization import Release
+    from modicum.table.schema import Schema
 
 
 class Method(StrEnum):
@@ -55,10 +55,16 @@ def anonymize(
     ] = None,
     l: Annotated[float | None, typer.Option("--l", help="l-diversity of the sensitive column in every group.")] = None,
     diversity: Annotated[
-        Literal["distinct", "entropy", "recursive"], typer.Option(help="What --l counts.")
-    ] = "distinct",
+        Literal["distinct", "entropy", "recursive"] | None,
+        typer.Option(help="What --l counts: distinct values (a missing one is a value), entropy, or recursively."),
+    ] = None,
+    c: Annotated[float, typer.Option("--c", help="The constant of recursive diversity.")] = 4.0,
     t: Annotated[
         float | None, typer.Option("--t", help="t-closeness of the sensitive column in every group, from 0 to 1.")
+    ] = None,
+    distance: Annotated[
+        Literal["equal", "ordered", "hierarchical"] | None,
+        typer.Option(help="What --t measures; by default what fits the column."),
     ] = None,
     form: Annotated[
         Literal["values", "ranges"],
@@ -79,13 +85,19 @@ def anonymize(
 ) -> None:
     """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
 
-    All other columns are written as they are, in the same order; columns that name a person are left out. What was
-    written is measured anew, and nothing is written that breaks what was asked for.
+    All other columns are written as they are, rows in their order; only those that --identifier and --person name are
+    left out. What is written is measured anew, and nothing is written that breaks what was asked for. Fields of a CSV
+    file are separated by commas in the result, tabs in .tsv.
     """
     file_format(output)
     check_places([file], output)
     chosen = _method(method, label, batch_rows)
-    settings: dict[str, Any] = {"k": k, "output": form, "sensitive": sensitive, "t": t, "diversity": diversity}
+    if sensitive is not None and l is None and t is None:
+        raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
+    if (diversity is not None and l is None) or (distance is not None and t is None):
+        raise ParameterError("The option --diversity belongs to --l, and --distance to --t.")
+    settings: dict[str, Any] = {"k": k, "output": form, "sensitive": sensitive, "t": t, "c": c, "distance": distance}
+    settings["diversity"] = diversity or "distinct"
     settings["l"] = int(l) if l is not None and l.is_integer() else l
     roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
     if batch_rows is not None:
@@ -98,7 +110,7 @@ def anonymize(
         _show(release, output, as_json)
         return
     table, found = read_records(file, schema, missing, **roles)
-    settings["quasi_identifiers"] = names(quasi_identifiers, list(table.columns))
+    settings["quasi_identifiers"] = described(quasi_identifiers, list(table.columns), found)
     anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
     y = None if label is None else table[label]
     with notes.status("Making groups …"):
@@ -107,8 +119,9 @@ def anonymize(
         else:
             anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if suppress else None
-    write_records(file, output, anonymizer.release_, rows)
-    _show(anonymizer.release_, output, as_json)
+    write_records(file, output, anonymizer.release_, found, rows)
+    _show(anonymizer.release_, output, as_json, found, y)
+    _warn_of_identifiers(anonymizer.release_, found)
 
 
 def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:
@@ -131,26 +144,41 @@ def _anonymizer(method: Method, settings: dict[str, Any]) -> Any:
     return kinds[method](**settings)
 
 
-def _show(release: "Release", output: Path, as_json: bool) -> None:
+def _show(release: "Release", output: Path, as_json: bool, schema: "Schema | None" = None, y: Any = None) -> None:
+    from modicum.reporting.disclosure import few
+
     if as_json:
         out.print_json(json.dumps(release.to_dict()))
         return
-    asked = release.asked
+    asked, persons = release.asked, schema is not None and schema.person is not None
+    left_out = f" ({few(release.suppressed)} left out)" if release.suppressed else ""
     lines = [
         ("method", release.method),
         ("quasi-identifiers", ", ".join(release.quasi_identifiers)),
-        ("records", f"{release.rows:,}" + (f" ({release.suppressed:,} left out)" if release.suppressed else "")),
+        ("records", f"{release.rows:,}{left_out}"),
         ("groups", f"{release.n_classes:,}"),
-        ("smallest group", f"{release.k:,} (asked for {asked['k']:,})"),
+        (f"smallest group{', in persons' if persons else ''}", f"{release.k:,} (asked for {asked['k']:,})"),
     ]
     if release.l is not None:
-        lines.append((f"{asked['diversity']} l-diversity", f"{release.l:g} (asked for {asked['l']:g})"))
+        constant = f" with c = {asked['c']:g}" if "c" in asked else ""
+        lines.append((f"{asked['diversity']} l-diversity", f"{release.l:g} (asked for {asked['l']:g}{constant})"))
     if release.t is not None:
         lines.append((f"t-closeness, {asked['distance']} distance", f"{release.t:.3f} (asked for {asked['t']:g})"))
     lines.append(("information loss (NCP)", f"{release.ncp:.1%}; 0% is full detail, 100% is nothing"))
     worst = sorted(release.ncp_by_attribute.items(), key=lambda pair: -pair[1])[:3]
     lines.append(("most is lost of", ", ".join(f"{name} ({loss:.0%})" for name, loss in worst)))
-    if release.classification_metric is not None:
-        lines.append(("label not that of most of the group", f"{release.classification_metric:.1%} of records"))
+    if release.classification_metric is not None and y is not None:
+        alone = 1 - float(y.value_counts(normalize=True).max())
+        told = f"{release.classification_metric:.1%} of records; {alone:.1%} if all were one group"
+        lines.append(("label not that of most of the group", told))
+    if release.frame is not None:
+        kept = [name for name in release.frame.columns if name not in release.quasi_identifiers]
+        lines.append(("written as they are", ", ".join(map(str, kept)) or "no other column"))
     facts(lines, out)
-    notes.print(f"Written to {output}.", markup=False)
+    notes.print(printable(f"Written to {output}."))
+
+
+def _warn_of_identifiers(release: "Release", schema: "Schema") -> None:
+    """Say which columns were written that look like names or numbers of people."""
+    found = [s for s in schema.suggestions if s.topic == "identifier" and s.attribute in release.frame.columns]
+    show_suggestions(tuple(found), notes)

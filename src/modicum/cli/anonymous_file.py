@@ -17,6 +17,7 @@ from modicum.table.files import (
     read_batches,
     read_table,
     scan_table,
+    scan_typed,
     write_frame,
     write_table,
 )
@@ -35,7 +36,18 @@ def read_records(
     """A file as a table, with its schema."""
     given = None if schema_file is None else Schema.from_yaml(schema_file)
     table = read_table(file, missing=missing or (), schema=given)
+    _check_columns(table)
     return table, _with_roles(Schema.infer(table) if given is None else given, list(table.columns), **roles)
+
+
+def _check_columns(table: pd.DataFrame) -> None:
+    folded = [str(name).casefold() for name in table.columns]
+    for name, own in zip(table.columns, folded, strict=True):
+        if folded.count(own) > 1:
+            raise DataError(f"The column {name!r} appears more than once (case does not count); rename one.")
+        first = table[name].dropna().head(1)
+        if table[name].dtype == object and len(first) and isinstance(first.iloc[0], list | dict | np.ndarray):
+            raise DataError(f"The column {name!r} holds lists or the like; leave it out.")
 
 
 def _with_roles(schema: Schema, columns: list[str], **roles: Any) -> Schema:
@@ -48,26 +60,46 @@ def _with_roles(schema: Schema, columns: list[str], **roles: Any) -> Schema:
     return schema.with_roles(label=roles["label"], person=roles["person"], identifiers=identifiers)
 
 
-def write_records(file: Path, output: Path, release: "Release", rows: Any) -> None:
-    """Write a release; from CSV to CSV the other columns stay the very texts that they were."""
-    if file_format(file) != "csv" or file_format(output) != "csv":
-        write_frame(release.frame, output)
-        return
-    released = release.frame[list(release.quasi_identifiers)].reset_index(drop=True)
+def described(asked: Sequence[str] | None, columns: Sequence[str], schema: Schema) -> list[str] | None:
+    """The quasi-identifiers that were named, all of which the schema must describe."""
+    found = names(asked, columns)
+    unknown = [name for name in found or [] if name not in schema]
+    if unknown:
+        raise DataError(f"The schema does not describe the column {unknown[0]!r}.")
+    return found
+
+
+def write_records(file: Path, output: Path, release: "Release", schema: Schema, rows: Any) -> None:
+    """Write a release; other columns come from the file itself, from CSV to CSV as the very texts that they were."""
+    released = _written(release.frame[list(release.quasi_identifiers)].reset_index(drop=True), schema, output)
     with connected() as connection, replacing(output) as temporary:
         connection.execute("SET threads = 1")  # rows stay in their order
-        texts = scan_table(connection, file, Schema(attributes=()))
+        as_text = file_format(output) == "csv"
+        source = scan_table(connection, file, Schema(attributes=())) if as_text else scan_typed(connection, file)
         if rows is not None:
-            whole = pd.DataFrame(index=range(len(texts)))
-            whole[_KEPT] = np.isin(np.arange(len(texts)), rows)
+            whole = pd.DataFrame(index=range(len(source)))
+            whole[_KEPT] = np.isin(np.arange(len(source)), rows)
             released = whole.join(released.set_axis(rows))
         chosen = [
-            f"{'released' if name in released.columns else 'texts'}.{quoted_name(name)}"
+            f"{'released' if name in released.columns else 'source'}.{quoted_name(name)}"
             for name in release.frame.columns
         ]
         kept = "" if rows is None else f" WHERE released.{quoted_name(_KEPT)}"
-        sql = f"SELECT {', '.join(chosen)} FROM texts POSITIONAL JOIN released{kept}"
+        sql = f"SELECT {', '.join(chosen)} FROM source POSITIONAL JOIN released{kept}"
         write_table(connection.sql(sql), temporary)
+
+
+def _written(released: pd.DataFrame, schema: Schema, output: Path) -> pd.DataFrame:
+    """Whole numbers and days as such, where the file was read with wider types."""
+    for name, values in released.items():
+        kind = schema[str(name)].storage if schema[str(name)].kind != "date" else "date"
+        if kind == "integer" and pd.api.types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
+            released[name] = values.astype("Int64")
+        elif pd.api.types.is_datetime64_any_dtype(values.dtype) and file_format(output) == "csv":
+            days = values.dropna()
+            if (days == days.dt.normalize()).all():
+                released[name] = values.dt.date
+    return released
 
 
 def write_batches(
@@ -90,7 +122,8 @@ def write_batches(
     if first is None:
         raise DataError(f"The file {str(file)!r} has 0 rows.")
     known = _with_roles(Schema.infer(first) if given is None else given, list(first.columns), **roles)
-    asked = names(quasi_identifiers, list(first.columns))
+    _check_columns(first)
+    asked = described(quasi_identifiers, list(first.columns), known)
     tree = md.RPlusTree(**settings, quasi_identifiers=asked, schema=known)
     quasi, sensitive = parts_of(tree, known)
     typed = [*quasi, *([] if sensitive is None else [sensitive])]

@@ -20,7 +20,7 @@ class Release:
     method : how it was made
     output : "values" (one record of the original domain for each group) or "ranges"
     quasi_identifiers, sensitive : the columns by which people could be recognised, and the one to protect
-    asked : what was asked for: k, and ℓ and t where they were
+    asked : what was asked for: k, and where they were ℓ (with diversity and c) and t (with distance)
     k, l, t : what the released table has, measured on it
     classes : for each released record the number of its equivalence class: the records with the same quasi-identifiers
     n_classes : how many there are

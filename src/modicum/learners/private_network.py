@@ -33,9 +33,10 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
     q = batch/n by itself (Poisson sampling, which the accountant assumes), cuts each one's gradient to length `clip`
     and adds Gaussian noise: the least with which all the steps together spend at most ε, by Rényi accounting.
 
-    The guarantee covers one call of `fit` and adjacent tables that differ in one record. It takes for granted that the
-    number of records, the number of columns and the classes are public, and that X was encoded without looking at
-    values: categories and ranges known beforehand. Trying several settings on the same records spends ε each time.
+    The guarantee covers one call of `fit` and tables of which one has a record more than the other, at the same q. It
+    takes for granted that the number of records, the number of columns and the classes are public, and that X was
+    encoded without looking at values: categories and ranges known beforehand. Trying several settings on the same
+    records spends ε each time.
 
     The noise is drawn from a generator with a known seed, so that an experiment can be repeated. Whoever knows the seed
     can take the noise away, and floating point leaks besides: a model that is really given out needs secure randomness
@@ -46,7 +47,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
     epsilon : float > 0
         ε, the privacy budget.
     delta : float, 0 < δ < 1
-        δ; 1/n by default.
+        δ; 1/(10 n) by default: at 1/n it would allow that one record is given out whole.
     hidden : sequence of int
         Units of each hidden layer; none makes it a logistic regression.
     epochs : int
@@ -107,7 +108,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             raise DataError("PrivateNetwork needs labels of at least two classes.")
         self.n_features_in_ = rows.shape[1]
-        self.delta_ = 1 / len(rows) if self.delta is None else float(self.delta)
+        self.delta_ = 1 / (10 * len(rows)) if self.delta is None else float(self.delta)
         random = np.random.default_rng(self.random_state)
         self._network = self._made(torch, random)
         self._train(torch, random, torch.from_numpy(rows), torch.from_numpy(codes))

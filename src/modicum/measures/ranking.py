@@ -47,21 +47,22 @@ def auc_interval(scores: npt.ArrayLike, positive: npt.ArrayLike, units: Codes | 
     if variance <= 1e-12:
         many = min(_units(positive, units), _units(~positive, units))
         return share_interval(area * many, many)
-    effective = min(many, area * (1 - area) / variance)
+    effective = min(len(scores), area * (1 - area) / variance)
     return share_interval(area * effective, effective)
 
 
 def rate_at(scores: npt.ArrayLike, positive: npt.ArrayLike, false_rate: float, draws: Any = None) -> float:
     """The share of positive records that are found when `false_rate` of the others are taken for positive.
 
-    Of records that tie at the threshold as many are taken, at random, as the rate allows: a straight line between two
+    Positive records count down to the last of these others, not down to the next one, which fresh records would often
+    exceed. Of records that tie there as many are taken, at random, as the rate allows: a straight line between two
     points of the ROC curve. `draws` says how often each record counts, for resampling.
 
     Examples
     --------
     >>> from modicum.measures.ranking import rate_at
     >>> rate_at([4, 3, 2, 1], [True, False, True, False], false_rate=0.5)
-    1.0
+    0.5
     >>> rate_at([7, 7, 7, 7], [True, False, True, False], false_rate=0.5)
     0.5
     """
@@ -71,11 +72,11 @@ def rate_at(scores: npt.ArrayLike, positive: npt.ArrayLike, false_rate: float, d
     found = np.append(0.0, np.cumsum(np.bincount(place, weights=counted * positive)))
     wrong = np.append(0.0, np.cumsum(np.bincount(place, weights=counted * ~positive)))
     wrong, found = wrong / max(wrong[-1], 1), found / max(found[-1], 1)
-    reached = int(np.searchsorted(wrong, false_rate, side="right")) - 1  # the highest point that keeps to the rate
-    if wrong[reached] == false_rate:
-        return float(found[reached])
-    part = (false_rate - wrong[reached]) / (wrong[reached + 1] - wrong[reached])
-    return float(found[reached] + part * (found[reached + 1] - found[reached]))
+    reached = int(np.searchsorted(wrong, false_rate - 1e-12, side="left"))  # the first point that has the rate
+    if reached == 0:
+        return float(found[0])
+    part = (false_rate - wrong[reached - 1]) / (wrong[reached] - wrong[reached - 1])
+    return float(found[reached - 1] + min(1.0, part) * (found[reached] - found[reached - 1]))
 
 
 def rate_interval(

@@ -65,12 +65,28 @@ def scan_table(
 ) -> "duckdb.DuckDBPyRelation":
     """A file as a lazy relation; the columns of a CSV that the schema knows, or `only` these, get its types."""
     markers = [*schema.missing, *missing]
-    relation = reading(path, lambda: _relation(connection, path, markers, typed=False))
+    relation = reading(path, lambda: _relation(connection, path, () if only is not None else markers, typed=False))
     if file_format(path) == "parquet":
         return relation
     known = {a.name: a for a in schema if only is None or a.name in only}
+    if only is not None and markers:  # in other columns the text stays what it is
+        texts = ", ".join("'" + marker.replace("'", "''") + "'" for marker in markers)
+        marked = [
+            f"CASE WHEN {quoted_name(n)} NOT IN ({texts}) THEN {quoted_name(n)} END AS {quoted_name(n)}"
+            if n in known
+            else quoted_name(n)
+            for n in relation.columns
+        ]
+        relation = relation.project(", ".join(marked))
     parts = [f"{_typed(known[n]) if n in known else quoted_name(n)} AS {quoted_name(n)}" for n in relation.columns]
     return relation.project(", ".join(parts))
+
+
+def scan_typed(
+    connection: "duckdb.DuckDBPyConnection", path: str | os.PathLike[str], missing: Sequence[str] = ()
+) -> "duckdb.DuckDBPyRelation":
+    """A file as a lazy relation with the types that fit every row."""
+    return reading(path, lambda: _relation(connection, path, missing, typed=True))
 
 
 def read_batches(
@@ -85,7 +101,7 @@ def read_batches(
     with connected() as connection:
         connection.execute("SET threads = 1")  # rows stay in their order
         if schema is None:
-            relation = reading(path, lambda: _relation(connection, path, missing, typed=True))
+            relation = scan_typed(connection, path, missing)
         else:
             relation = scan_table(connection, path, schema, missing=missing, only=only)
         known = [a for a in schema or () if only is None or a.name in only]
@@ -195,7 +211,7 @@ def _relation(
     if file_format(path) == "parquet":
         return connection.read_parquet(pattern, hive_partitioning=False)
     _check_header(connection, pattern)
-    return connection.read_csv(
+    found = connection.read_csv(
         pattern,
         header=True,
         na_values=["", *missing],
@@ -204,6 +220,11 @@ def _relation(
         hive_partitioning=False,
         auto_type_candidates=["BIGINT", "DOUBLE", "VARCHAR"],
     )
+    if len(found.columns) == 1 and re.search("[,;\t]", found.columns[0]):  # DuckDB gave up on the fields
+        raise DataError(
+            f"The file {name!r} cannot be read as CSV: not every line has the fields that the header names."
+        )
+    return found
 
 
 def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None:
