@@ -44,9 +44,14 @@ class AccuracyGuided(Anonymizer):
     refine : bool
         Split the leaves further where the tree has nothing left to learn, as `RPlusTree` does. The paper's algorithm is
         False with `representatives="record"`.
-    k, quasi_identifiers, l, t, sensitive, diversity, c, distance, representatives, output, suppress, schema,
-    random_state
-        As in `modicum.anonymizers.base.Anonymizer`.
+    k : int
+        The fewest records (persons, where the schema says whose a record is) that share their quasi-identifiers.
+    quasi_identifiers : names
+        By which people could be recognised; all attributes but the sensitive one by default.
+    l, t, sensitive
+        ℓ-diversity and t-closeness of one attribute in every group.
+    diversity, c, distance, representatives, output, suppress, schema, random_state
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `suppress` is.
 
     Attributes
     ----------

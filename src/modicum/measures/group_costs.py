@@ -10,7 +10,7 @@ from modicum.measures.alike import alike, held, named_columns, sensitive_column,
 
 
 def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
-    """How many pairs of records cannot be told apart: Σ |E|² + suppressed · n (Bayardo and Agrawal, ICDE 2005).
+    """How many ordered pairs of records look alike: Σ |E|² + suppressed · n (Bayardo and Agrawal, ICDE 2005).
 
     Each record costs the size of its group E, and each one left out costs as many as there were, n = released +
     suppressed.
