@@ -54,8 +54,18 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks(ESTIMATORS + ANONYMIZERS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS + ANONYMIZERS[:2], expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
+    keep_contract(estimator, check)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(ANONYMIZERS[2:], expected_failed_checks=expected_failures)
+def test_scikit_learn_contract_of_what_differs_in_its_groups_alone(estimator, check):
+    keep_contract(estimator, check)
+
+
+def keep_contract(estimator, check):
     if type(estimator) in map(type, NEURAL):
         pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
     with warnings.catch_warnings():

@@ -28,7 +28,13 @@ from modicum.attacks.membership_result import best_threshold
 from modicum.attacks.pool import halves
 from modicum.measures.ranking import auc, auc_interval, rate_at, rate_interval
 
-METHODS = ["forest", pytest.param("network", marks=pytest.mark.slow), "loss", "lira", "strongest"]
+METHODS = [
+    "forest",
+    pytest.param("network", marks=pytest.mark.slow),
+    "loss",
+    "lira",
+    pytest.param("strongest", marks=pytest.mark.slow),
+]
 
 
 def sides(n: int, seed: int = 0) -> tuple[tuple, tuple]:

@@ -21,7 +21,7 @@ def easy(n: int = 2_000) -> tuple[np.ndarray, np.ndarray]:
     return X, np.select([X[:, 0] > 0.3, X[:, 1] > 0], ["right", "up"], "down")
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.3, 8.0])
 def test_it_spends_no_more_than_it_may_and_leaves_little(opacus, epsilon):
     network = PrivateNetwork(epsilon=epsilon, epochs=2).fit(*easy())
     assert 0.98 * epsilon < network.epsilon_ <= epsilon
