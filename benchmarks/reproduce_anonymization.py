@@ -59,7 +59,7 @@ CUT = {
     "DP-SGD": "one hidden layer of 100 by DP-Adam in 10 epochs, where the paper's network has three large layers",
     "large network": "40 epochs (the paper does not say how many)",
 }
-FEW = (2, 3, 5, 10)
+FEW = (2, 10, 50, 100)
 KEPT = 6
 
 
