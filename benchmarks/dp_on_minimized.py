@@ -69,7 +69,7 @@ def split(seed: int) -> dict[str, Any]:
         plain = without_noise(table[train], y[train], seed)
         found[name] = {"columns": table.shape[1], "none": judged(plain, table[test], y[test])}
         for epsilon in EPSILONS:
-            network = PrivateNetwork(epsilon, random_state=seed).fit(table[train], y[train])
+            network = PrivateNetwork(epsilon, 1 / len(train), random_state=seed).fit(table[train], y[train])
             spent = {"epsilon": network.epsilon_, "delta": network.delta_, "noise": network.noise_multiplier_}
             found[name][f"{epsilon:g}"] = judged(network, table[test], y[test]) | spent
     return found
