@@ -15,7 +15,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, texts
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.groups import first_rows, group_rows, sizes_of
 from modicum.table.values import canonical
 
 Ints = npt.NDArray[np.int64]
@@ -78,7 +78,31 @@ def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
     """
     if not names:
         return np.zeros(len(table), dtype=np.int64)
-    return group_rows(np.column_stack([value_codes(table[name]) for name in names]))
+    return group_rows(np.column_stack(_observed(table, names)))
+
+
+def alike_sizes(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
+    """How many records each group of equal ones has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.alike import alike_sizes
+    >>> from modicum.table.frames import as_frame
+    >>> alike_sizes(as_frame(pd.DataFrame({"age": [31, 30, 31]})), ["age"]).tolist()
+    [1, 2]
+    """
+    return sizes_of(_observed(table, names)) if names else np.array([len(table)])
+
+
+def _observed(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
+    """A number for each value, column by column; whole numbers are their own."""
+    found = []
+    for name in names:
+        series = table[name]
+        own = series.dtype.is_signed_integer() and not series.null_count()
+        found.append(series.to_numpy().astype(np.int64) if own else value_codes(series))
+    return found
 
 
 def value_codes(series: nw.Series[Any]) -> Ints:

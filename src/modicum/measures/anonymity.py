@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.measures.alike import Ints, alike, held, named_columns, value_codes
+from modicum.measures.alike import Ints, alike, alike_sizes, held, named_columns, value_codes
 
 
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
@@ -56,8 +56,7 @@ def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) 
 def _groups(frame: Any, quasi_identifiers: Sequence[str] | None, person: str | None) -> Ints:
     """The sizes of the groups of records that are alike, in persons where there is such a column."""
     table, names = named_columns(frame, quasi_identifiers, person)
-    groups = alike(table, names)
     if person is None:
-        return np.bincount(groups)
-    found = held(groups, value_codes(table[person]))
+        return alike_sizes(table, names)
+    found = held(alike(table, names), value_codes(table[person]))
     return np.bincount(found.group)

@@ -1,5 +1,6 @@
 """Rows that are equal: the one place where records are grouped by their codes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,21 +22,27 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     >>> group_rows(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
     [1, 0, 1]
     """
-    n, d = codes.shape
+    key, size = _keys(codes.T)
+    if size > _MOST_PLACES * len(key):
+        return np.unique(key, return_inverse=True)[1]
+    there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
+    there[key] = True
+    return (np.cumsum(there) - 1)[key]
+
+
+def _keys(columns: Sequence[npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
+    """A number per row, ordered as the codes are and equal where they are, and a limit that all lie below."""
+    n = len(columns[0]) if len(columns) else 0
     key = np.zeros(n, dtype=np.int64)
     size = 1
-    for j in range(d if n else 0):
-        column, width = _narrow(codes[:, j])
+    for codes in columns if n else ():
+        column, width = _narrow(codes)
         if size * width >= 2**62:
             _, key = np.unique(key, return_inverse=True)
             size = int(key.max()) + 1
         key = key * width + column
         size *= width
-    if size > _MOST_PLACES * n:
-        return np.unique(key, return_inverse=True)[1]
-    there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
-    there[key] = True
-    return (np.cumsum(there) - 1)[key]
+    return key, size
 
 
 def first_rows(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -60,6 +67,23 @@ def _narrow(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
         return np.asarray(column, dtype=np.int64) - low, high - low + 1
     values, numbers = np.unique(column, return_inverse=True)
     return numbers, len(values)
+
+
+def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """How many records each group of equal rows holds, for codes that come column by column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.groups import sizes_of
+    >>> sizes_of([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
+    [1, 2]
+    """
+    key, size = _keys(columns)
+    if size > _MOST_PLACES * len(key):
+        return np.unique(key, return_counts=True)[1]  # sizes alone take no places of rows
+    found = np.bincount(key)
+    return found[found > 0]
 
 
 def group_sizes(codes: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
