@@ -20,6 +20,7 @@ from modicum.table.values import canonical
 
 Ints = npt.NDArray[np.int64]
 
+_CLOSE = 4096
 _MOST_PLACES = 4  # for each record, of a table of all combinations
 
 
@@ -96,13 +97,15 @@ def alike_sizes(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
 
 
 def _observed(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
-    """A number for each value, column by column; whole numbers are their own."""
-    found = []
-    for name in names:
-        series = table[name]
-        own = series.dtype.is_signed_integer() and not series.null_count()
-        found.append(series.to_numpy().astype(np.int64) if own else value_codes(series))
-    return found
+    """A number for each value, column by column; whole numbers that lie close together are their own."""
+    return [_own(table[name]) for name in names]
+
+
+def _own(series: nw.Series[Any]) -> Ints:
+    if not series.dtype.is_signed_integer() or series.null_count():
+        return value_codes(series)
+    values = series.to_numpy().astype(np.int64)
+    return values if int(values.max()) - int(values.min()) < _CLOSE else value_codes(series)
 
 
 def value_codes(series: nw.Series[Any]) -> Ints:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 _FEW_CODES = 4096
 _MOST_PLACES = 4  # for each row, of a table of all combinations
@@ -22,7 +23,7 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     >>> group_rows(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
     [1, 0, 1]
     """
-    key, size = _keys(codes.T)
+    key, size = _keys(codes)
     if size > _MOST_PLACES * len(key):
         return np.unique(key, return_inverse=True)[1]
     there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
@@ -30,13 +31,13 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return (np.cumsum(there) - 1)[key]
 
 
-def _keys(columns: Sequence[npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
+def _keys(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
     """A number per row, ordered as the codes are and equal where they are, and a limit that all lie below."""
-    n = len(columns[0]) if len(columns) else 0
+    n, d = codes.shape
     key = np.zeros(n, dtype=np.int64)
     size = 1
-    for codes in columns if n else ():
-        column, width = _narrow(codes)
+    for j in range(d if n else 0):
+        column, width = _narrow(codes[:, j])
         if size * width >= 2**62:
             _, key = np.unique(key, return_inverse=True)
             size = int(key.max()) + 1
@@ -79,9 +80,15 @@ def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
     >>> sizes_of([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
     [1, 2]
     """
-    key, size = _keys(columns)
+    key, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for codes in columns:
+        column, width = _narrow(codes)
+        if size * width >= 2**62:  # the order of groups does not matter here, and hashing takes less than sorting
+            key = np.asarray(pd.factorize(key)[0], dtype=np.int64)
+            size = int(key.max()) + 1
+        key, size = key * width + column, size * width
     if size > _MOST_PLACES * len(key):
-        return np.unique(key, return_counts=True)[1]  # sizes alone take no places of rows
+        return np.unique(key, return_counts=True)[1]
     found = np.bincount(key)
     return found[found > 0]
 
