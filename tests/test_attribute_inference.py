@@ -22,6 +22,8 @@ from modicum.attacks.estimate import Estimate
 from modicum.attacks.giveaways import check_giveaways
 from modicum.table.frames import as_frame
 
+pytestmark = pytest.mark.slow  # they train many models
+
 
 def world(n: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
     """`secret` has nothing to do with the rest; the label is `secret` in one half of the people, else a coin."""
@@ -45,7 +47,6 @@ def tree(X: pd.DataFrame, y: pd.Series, names=("secret", "half"), **options):
 MEMBERS, OTHERS = world(400, 1), world(800, 2)
 
 
-@pytest.mark.slow
 def test_what_the_label_tells_is_no_leak_of_the_model():
     """In the first half the label is the secret: any adversary is right there, and elsewhere says the usual value."""
     result = AttributeInference("secret").run(tree(*MEMBERS, max_depth=3), MEMBERS, OTHERS)
@@ -262,7 +263,6 @@ def test_bad_data():
         attack.run(tree(*MEMBERS), MEMBERS, (OTHERS[0].drop(columns="size"), OTHERS[1]))
 
 
-@pytest.mark.slow
 def test_the_social_attribute_of_nursery_is_attacked():
     """Papers/2 Table 3's data: the tree tells of `social`, but no more than a model of other people's records."""
     folder = shared_file("nursery/nursery.data.gz").parents[1]

@@ -29,7 +29,7 @@ from modicum.attacks.pool import halves
 from modicum.measures.ranking import auc, auc_interval, rate_at, rate_interval
 
 METHODS = [
-    "forest",
+    pytest.param("forest", marks=pytest.mark.slow),
     pytest.param("network", marks=pytest.mark.slow),
     "loss",
     "lira",
@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_result():
     assert np.array_equal(found[0].answers.scores, found[1].answers.scores)
 
 
-@pytest.mark.parametrize("kind", [AttackNetwork, Forest])
+@pytest.mark.parametrize("kind", [pytest.param(AttackNetwork, marks=pytest.mark.slow), Forest])
 def test_an_attack_model_finds_members_and_is_the_same_with_the_same_seed(kind):
     """Members' true class has a high chance; some records have a class that the model does not know."""
     random = np.random.default_rng(0)

@@ -9,6 +9,8 @@ from sklearn.base import clone
 from modicum.errors import DataError, MissingPackageError, ParameterError
 from modicum.learners import PrivateNetwork
 
+pytestmark = pytest.mark.slow  # they train many models
+
 
 @pytest.fixture
 def opacus():

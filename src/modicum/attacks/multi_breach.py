@@ -49,9 +49,9 @@ class MultiBreach:
     --------
     >>> import modicum as md
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> few, many = (md.Uniform(buckets=k).fit(X[:9_000]).generalization_ for k in (2, 3))
+    >>> few, many = (md.Uniform(buckets=k).fit(X[:4_000]).generalization_ for k in (2, 3))
     >>> attack = md.attacks.MultiBreach(personal=["age", "race"])
-    >>> result = attack.run([few, many], known=X[:9_000], breached=X[9_000:12_000])
+    >>> result = attack.run([few, many], known=X[:4_000], breached=X[4_000:5_500])
     >>> result.error < min(result.alone)
     True
     """

@@ -62,13 +62,13 @@ class Reconstruction:
     --------
     >>> import modicum as md
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:9_000], y[:9_000]).generalization_
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:4_000], y[:4_000]).generalization_
     >>> attack = md.attacks.Reconstruction(personal=["race", "sex"])
-    >>> result = attack.run(g, known=X[:9_000], breached=X[9_000:12_000])
+    >>> result = attack.run(g, known=X[:4_000], breached=X[4_000:5_500])
     >>> result.raw <= result.error <= result.naive + 0.02
     True
     >>> knows_more = md.attacks.Reconstruction("all_but_one", personal=["race", "sex"])
-    >>> knows_more.run(g, known=X[:9_000], breached=X[9_000:12_000]).error < result.error
+    >>> knows_more.run(g, known=X[:4_000], breached=X[4_000:5_500]).error < result.error
     True
     """
 
