@@ -84,6 +84,8 @@ def test_batches_that_happen_to_be_empty_are_steps_of_noise_alone(opacus):
             {"delta": 0.0},
             r"The 'delta' parameter of PrivateNetwork must be a number between 0 and 1. Got 0.0 instead\.",
         ),
+        ({"hidden": 5}, "'hidden' .* must be a sequence of ints ≥ 1. Got 5 instead"),
+        ({"random_state": -1}, "'random_state' .* must be an int ≥ 0"),
         ({"delta": 1.0}, "'delta' .* must be a number between 0 and 1"),
         ({"epsilon": 1e-6, "delta": 1e-12}, "'epsilon' .* is too small for 4 steps"),
         ({"epochs": 0}, "'epochs' .* must be an int ≥ 1"),

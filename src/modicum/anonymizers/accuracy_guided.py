@@ -6,14 +6,15 @@ from typing import Any
 
 from sklearn.base import clone
 
-from modicum.anonymizers.asked_model import AskedModel
 from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.grouping import split
 from modicum.anonymizers.guided_tree import guided_groups
+from modicum.anonymizers.guiding_model import GuidingModel
 from modicum.anonymizers.stand_ins import Members, Representatives, Values
 from modicum.anonymizers.task import Task, class_codes
 from modicum.errors import DataError, ParameterError
-from modicum.measures.requirement import Distance, Diversity
+from modicum.measures.closeness import Distance
+from modicum.measures.diversity import Diversity
 from modicum.table.frames import is_array
 from modicum.table.labels import MAX_CATEGORIES_OF_LABEL, Labels, label_values
 from modicum.table.schema import Schema
@@ -123,7 +124,7 @@ class AccuracyGuided(Anonymizer):
         if self.model is None and y is None:
             raise DataError("AccuracyGuided requires y to be passed, but the target y is None; or give it a model.")
         task = super()._task(X, y)
-        asked = None if self.model is None else AskedModel(self.model, task, is_array(X))
+        asked = None if self.model is None else GuidingModel(self.model, task, is_array(X))
         said = label_values(y) if asked is None else asked.said
         return replace(task, guide=_guide(said, len(task.frame)), asked=asked)
 

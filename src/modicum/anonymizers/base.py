@@ -26,7 +26,8 @@ from modicum.anonymizers.stand_ins import (
 from modicum.anonymizers.task import Task, task_of
 from modicum.errors import DataError, PrivacyWarning, check_choice, check_number
 from modicum.generalization.release import Release
-from modicum.measures.requirement import Distance, Diversity
+from modicum.measures.closeness import Distance
+from modicum.measures.diversity import Diversity
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.schema import Schema
@@ -68,7 +69,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     schema : Schema, optional
         Kinds and roles. A column with the role identifier or person is never released.
     random_state : int
-        For "random" representatives.
+        For "random" representatives, and for what is tried where a model rejects the median.
     """
 
     def __init__(

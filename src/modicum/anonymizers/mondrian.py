@@ -7,7 +7,8 @@ from modicum.anonymizers.grouping import split
 from modicum.anonymizers.stand_ins import Representatives
 from modicum.anonymizers.task import Task
 from modicum.errors import ParameterError
-from modicum.measures.requirement import Distance, Diversity
+from modicum.measures.closeness import Distance
+from modicum.measures.diversity import Diversity
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 

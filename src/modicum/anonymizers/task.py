@@ -10,7 +10,8 @@ import numpy as np
 from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
-from modicum.measures.requirement import DISTANCES, DIVERSITIES, Distance, Requirement, hierarchy_arrays
+from modicum.measures.closeness import Distance
+from modicum.measures.requirement import DISTANCES, DIVERSITIES, Requirement, hierarchy_arrays
 from modicum.table.checking import check_values
 from modicum.table.codes import MAX_CATEGORIES
 from modicum.table.frames import column

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from modicum.errors import DataError, ParameterError, require
+from modicum.errors import DataError, ParameterError, check_number, require
 
 _CLOSE = 0.01  # the noise is fitted until at most this share of ε is left unspent
 # The accountant takes the best of these orders. Opacus' own end at 63, which no small ε gets by with, and most of its
@@ -135,7 +135,8 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
             self._check_number(name, getattr(self, name), Integral, "an int ≥ 1", float("inf"))
         if self.delta is not None:
             self._check_number("delta", self.delta, Real, "a number between 0 and 1", 1.0)
-        for units in self.hidden:
+        check_number(self, "random_state", 0)
+        for units in self.hidden if isinstance(self.hidden, Sequence) else [None]:
             self._check_number("hidden", units, Integral, "a sequence of ints ≥ 1", float("inf"))
 
     def _check_number(self, name: str, value: Any, kind: type, wanted: str, below: float) -> None:

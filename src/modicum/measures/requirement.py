@@ -6,17 +6,17 @@ measured once more by `k_anonymity`, `l_diversity` and `t_closeness`, which shar
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from modicum.measures.closeness import Distance
+from modicum.measures.diversity import Diversity
 from modicum.table.values import Codes, Floats
 
-Diversity = Literal["distinct", "entropy", "recursive"]
-Distance = Literal["equal", "ordered", "hierarchical"]
-DIVERSITIES = ("distinct", "entropy", "recursive")
-DISTANCES = ("equal", "ordered", "hierarchical")
+DIVERSITIES = get_args(Diversity)
+DISTANCES = get_args(Distance)
 
 
 @dataclass(frozen=True)

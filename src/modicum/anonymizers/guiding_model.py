@@ -17,7 +17,7 @@ from modicum.learners.asking import Model, Predictions
 from modicum.table.values import Codes
 
 
-class AskedModel:
+class GuidingModel:
     """A model and the columns that it takes.
 
     Parameters
