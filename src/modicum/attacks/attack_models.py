@@ -6,6 +6,7 @@ import numpy as np
 
 from modicum.attacks.evidence import Evidence
 from modicum.errors import require
+from modicum.learners.linear import linear_layer
 from modicum.table.values import Floats, Mask
 
 TREES = 100
@@ -86,7 +87,7 @@ class AttackNetwork:
         said, label = self._inputs(torch, evidence)
         wide, classes = said.shape[1], label.shape[1]
         shapes = [(wide, 64), (64, 32), (classes, 32), (32, 16), (48, 32), (32, 1)]
-        self._layers = [_layer(torch, random, rows, columns) for rows, columns in shapes]
+        self._layers = [linear_layer(torch, random, rows, columns) for rows, columns in shapes]
         self._train(torch, random, said, label, torch.from_numpy(member.astype(np.float32)))
         return self
 
@@ -122,15 +123,6 @@ class AttackNetwork:
 
 def _outputs(evidence: Evidence) -> Floats:
     return np.column_stack([evidence.logits, evidence.chances, evidence.loss])
-
-
-def _layer(torch: Any, random: np.random.Generator, rows: int, columns: int) -> Any:
-    """He's start, drawn by numpy: PyTorch's generator is one for all threads."""
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, rows, columns)
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(random.standard_normal((columns, rows)) * np.sqrt(2 / rows)))
-        layer.bias.zero_()
-    return layer
 
 
 def cross_scores(model: AttackModel, evidence: Evidence, member: Mask, folds: Any) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from modicum.errors import require
 from modicum.learners.frequent import Frequent
 from modicum.learners.inputs import Counts, Inputs, Scores, chunks
+from modicum.learners.linear import linear_layer
 from modicum.learners.network import MOST_VALUES, number_scale, scaled_numbers, schedule, target_shares
 
 ARCHITECTURES = {"MLP-2": (50,), "MLP-3": (100, 100), "MLP-5": (256, 256, 256, 256)}
@@ -64,19 +65,15 @@ class MLP:
         return [frequent.spread(np.vstack(part)) for frequent, part in zip(self._frequent, parts, strict=True)]
 
     def _made(self, torch: Any, random: np.random.Generator, width: int, answers: int) -> list[Any]:
-        """He's start for the hidden layers; the output starts at each target's shares.
-
-        The weights are drawn by numpy: PyTorch's generator is one for all threads.
-        """
+        """He's start for the hidden layers; the output starts at each target's shares."""
         shares = np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6)
         layers: list[Any] = []
         for a, b in pairwise([max(1, width), *ARCHITECTURES[self.architecture], answers]):
-            layer = torch.nn.utils.skip_init(torch.nn.Linear, a, b)
             is_last = len(layers) == len(ARCHITECTURES[self.architecture])
-            drawn = random.standard_normal((b, a)) * np.sqrt(2 / a) * (0.1 if is_last else 1)
-            with torch.no_grad():
-                layer.weight.copy_(torch.from_numpy(drawn))
-                layer.bias.copy_(torch.from_numpy(shares if is_last else np.zeros(b)))
+            layer = linear_layer(torch, random, a, b, 0.1 if is_last else 1.0)
+            if is_last:
+                with torch.no_grad():
+                    layer.bias.copy_(torch.from_numpy(shares))
             layers.append(layer.to(self._device))
         return layers
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from modicum.errors import DataError, ParameterError, check_number, require
+from modicum.learners.linear import linear_layer
 
 _CLOSE = 0.01  # the noise is fitted until at most this share of ε is left unspent
 # The accountant takes the best of these orders. Opacus' own end at 63, which no small ε gets by with, and most of its
@@ -145,14 +146,10 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"The '{name}' parameter of PrivateNetwork must be {wanted}. Got {shown!r} instead.")
 
     def _made(self, torch: Any, random: np.random.Generator) -> Any:
-        """He's start; the weights are drawn by numpy, since PyTorch's generator is one for all threads."""
+        """Linear layers with ReLU between them."""
         layers: list[Any] = []
         for a, b in pairwise([self.n_features_in_, *self.hidden, len(self.classes_)]):
-            layer = torch.nn.utils.skip_init(torch.nn.Linear, a, b)
-            with torch.no_grad():
-                layer.weight.copy_(torch.from_numpy(random.standard_normal((b, a)) * np.sqrt(2 / a)))
-                layer.bias.zero_()
-            layers += [layer, torch.nn.ReLU()]
+            layers += [linear_layer(torch, random, a, b), torch.nn.ReLU()]
         return torch.nn.Sequential(*layers[:-1])
 
     def _train(self, torch: Any, random: np.random.Generator, rows: Any, codes: Any) -> None:
