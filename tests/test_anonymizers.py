@@ -417,8 +417,8 @@ def test_names_that_are_hostile_and_columns_that_are_odd_are_kept():
 
 
 def test_all_methods_agree_on_real_data_with_many_missing_values():
-    shared_file("nist/national2018.csv.gz")
-    X, y = md.datasets.load_nist(return_X_y=True)
+    folder = shared_file("nist/national2018.csv.gz").parents[1]
+    X, y = md.datasets.load_nist(folder=folder, return_X_y=True)
     X, y = X[:4_000], y[:4_000]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
