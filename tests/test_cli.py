@@ -1,9 +1,12 @@
 """The commands as a person runs them: results, exit codes, no half-written files."""
 
+import contextlib
+import io
 import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import duckdb
@@ -14,13 +17,31 @@ from conftest import shared_file
 from typer.testing import CliRunner
 
 import modicum as md
-from modicum.cli.main import app
+from modicum.cli.main import app, run
 from modicum.table.splits import split_rows
 
 
-def modicum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+def started(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """The command in a process of its own, as a terminal starts it."""
     command = [sys.executable, "-m", "modicum", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=cwd, timeout=300)
+
+
+def modicum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """The command as `started` runs it, but in this process, which has everything loaded."""
+    out, errors = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd or Path.cwd()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(errors),
+        pytest.MonkeyPatch.context() as patch,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("default")
+        patch.setattr(sys, "argv", ["modicum", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            run()
+    return subprocess.CompletedProcess(arguments, int(end.value.code or 0), out.getvalue(), errors.getvalue())
 
 
 @pytest.fixture
@@ -50,7 +71,7 @@ def artifact_here(people, tmp_path) -> Path:
 
 
 def test_demo(tmp_path):
-    result = modicum("demo", cwd=tmp_path)
+    result = started("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     g = md.load(tmp_path / "demo-output" / "generalization.json")
     # What the README says of it.
@@ -82,7 +103,7 @@ def test_minimize_then_apply_gives_what_python_gives(table, artifact, tmp_path):
 def test_same_seed_same_bytes(table, tmp_path):
     for name in ("a.json", "b.json"):
         assert (
-            modicum("minimize", table, "--label", "bought", "--identifier", "id", "-o", tmp_path / name).returncode == 0
+            started("minimize", table, "--label", "bought", "--identifier", "id", "-o", tmp_path / name).returncode == 0
         )
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
@@ -531,7 +552,7 @@ def test_apply_to_the_wrong_file(table, artifact, tmp_path):
 
 
 def test_help_and_version():
-    assert modicum("--version").stdout.strip() == md.__version__
+    assert started("--version").stdout.strip() == md.__version__
     assert "How little personal data" in modicum("--help").stdout
     for command in ("demo", "minimize", "apply", "describe", "judge", "report"):
         assert modicum(command, "--help").returncode == 0

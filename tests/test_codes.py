@@ -7,7 +7,7 @@ import pytest
 import modicum as md
 from modicum.errors import DataError
 from modicum.table.codes import MAX_CODES, Coder
-from modicum.table.groups import group_rows, group_sizes
+from modicum.table.groups import group_rows, sizes_of
 
 
 def coder_of(X, **roles):
@@ -82,7 +82,7 @@ def test_equal_rows_share_a_group():
     random = np.random.default_rng(0)
     codes = random.integers(0, 3, (500, 4))
     frame = pd.DataFrame(codes)
-    assert group_sizes(codes).tolist() == frame.groupby([0, 1, 2, 3]).size().tolist()
+    assert sizes_of(list(codes.T)).tolist() == frame.groupby([0, 1, 2, 3]).size().tolist()
     wide = random.integers(0, 2**62, (50, 9))
     assert len(np.unique(group_rows(np.vstack([wide, wide])))) == 50
 

@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -14,6 +16,7 @@ def run_blocks(page: str) -> None:
         exec(compile(block, page, "exec"), {})
 
 
+@pytest.mark.slow
 def test_the_readme_s_python_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run_blocks("README.md")

@@ -91,16 +91,3 @@ def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
         return np.unique(key, return_counts=True)[1]
     found = np.bincount(key)
     return found[found > 0]
-
-
-def group_sizes(codes: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many records each group of equal rows holds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from modicum.table.groups import group_sizes
-    >>> group_sizes(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
-    [1, 2]
-    """
-    return np.bincount(group_rows(codes), weights=weights).astype(np.int64)
