@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import shared_file
-from typer.testing import CliRunner
 
 import modicum as md
-from modicum.cli.main import app, run
+from modicum.cli.main import run
 from modicum.table.splits import split_rows
 
 
@@ -380,14 +379,6 @@ def test_hostile_names_and_categories_pass_through_unharmed(tmp_path, name):
     assert pd.read_csv(tmp_path / "o.csv")[name].tolist() == g.transform(X)[name].tolist()
 
 
-def run_here(*arguments: object) -> tuple[int, str]:
-    """The command in this process: its exit code and its complaint."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, md.errors.ModicumError):
-        return 2, str(result.exception)
-    return result.exit_code, result.output
-
-
 BAD_ARTIFACTS = {
     "cut short": ('{"modicum": "generalization", "vers', "is not valid JSON|not readable|JSON"),
     "empty": ("", "empty|JSON"),
@@ -404,10 +395,10 @@ def test_a_bad_artifact_gets_one_sentence_from_every_command(table, tmp_path, co
     content, complaint = BAD_ARTIFACTS[case]
     bad = write(tmp_path / "bad.json", content)
     extra = {"apply": ["-o", tmp_path / "o.csv"], "report": ["-o", tmp_path / "o.html"]}.get(command, [])
-    code, message = run_here(command, bad, table, *extra)
-    assert code == 2
-    assert re.search(complaint, message), message
-    assert "\n" not in message.strip()
+    result = modicum(command, bad, table, *extra)
+    assert result.returncode == 2
+    assert re.search(complaint, result.stderr), result.stderr
+    assert "\n" not in result.stderr.strip()
     assert not list(tmp_path.glob("o.*"))
 
 
@@ -417,9 +408,9 @@ def test_a_bad_file_gets_one_sentence_from_every_command(artifact_here, tmp_path
     content, _ = BAD_FILES[case]
     file = write(tmp_path / "bad.csv", content)
     extra = {"apply": ["-o", tmp_path / "o.csv"], "report": ["-o", tmp_path / "o.html"]}.get(command, [])
-    code, message = run_here(command, artifact_here, file, *extra)
-    assert code == 2, message
-    assert "bad.csv" in message or "column" in message or "label" in message, message
+    result = modicum(command, artifact_here, file, *extra)
+    assert result.returncode == 2, result.stderr
+    assert re.search("bad.csv|column|label", result.stderr), result.stderr
     assert not list(tmp_path.glob("o.*"))
 
 
@@ -432,9 +423,9 @@ def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command)
         "apply": ["apply", artifact_here, table, "-o", nowhere / "z.csv"],
         "attack": ["attack", artifact_here, table, "--report", nowhere / "r.html"],
     }[command]
-    code, message = run_here(*arguments)
-    assert code == 2
-    assert "cannot be written" in message
+    result = modicum(*arguments)
+    assert result.returncode == 2
+    assert "cannot be written" in result.stderr
 
 
 def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people, tmp_path):
@@ -493,21 +484,21 @@ def test_attack_for_programs_splits_as_judge_does(table, artifact, tmp_path):
     ],
 )
 def test_attack_refuses_in_one_sentence(table, artifact_here, options, complaint):
-    code, message = run_here("attack", artifact_here, table, *options)
-    assert code == 2, message
-    assert re.search(complaint, message), message
-    assert "\n" not in message.strip()
+    result = modicum("attack", artifact_here, table, *options)
+    assert result.returncode == 2, result.stderr
+    assert re.search(complaint, result.stderr), result.stderr
+    assert "\n" not in result.stderr.strip()
 
 
 def test_attack_on_a_file_that_lacks_an_attribute(table, artifact_here, tmp_path):
     pd.read_csv(table).drop(columns="job").to_csv(tmp_path / "less.csv", index=False)
-    code, message = run_here("attack", artifact_here, tmp_path / "less.csv")
-    assert code == 2
-    assert "'job' is not in 'less.csv'" in message
+    result = modicum("attack", artifact_here, tmp_path / "less.csv")
+    assert result.returncode == 2
+    assert "'job' is not in 'less.csv'" in result.stderr
     pd.read_csv(table)[:50].to_csv(tmp_path / "few.csv", index=False)
-    code, message = run_here("attack", artifact_here, tmp_path / "few.csv", "--known", table)
-    assert code == 2
-    assert "There are 50 breached records" in message
+    result = modicum("attack", artifact_here, tmp_path / "few.csv", "--known", table)
+    assert result.returncode == 2
+    assert "There are 50 breached records" in result.stderr
 
 
 def test_attack_counts_persons_where_rows_are_not_people(people, tmp_path):
@@ -517,13 +508,13 @@ def test_attack_counts_persons_where_rows_are_not_people(people, tmp_path):
     table[table["who"] < 200].to_csv(tmp_path / "few.csv", index=False)
     made = modicum("minimize", tmp_path / "many.csv", "--label", "bought", "--person", "who", "-o", tmp_path / "p.json")
     assert made.returncode == 0, made.stderr
-    code, message = run_here("attack", tmp_path / "p.json", tmp_path / "few.csv")
-    assert code == 2
-    assert "people in the breached records" in message
+    result = modicum("attack", tmp_path / "p.json", tmp_path / "few.csv")
+    assert result.returncode == 2
+    assert "people in the breached records" in result.stderr
     table.drop(columns="who").to_csv(tmp_path / "nobody.csv", index=False)
-    code, message = run_here("attack", tmp_path / "p.json", tmp_path / "nobody.csv", "--known", tmp_path / "many.csv")
-    assert code == 2
-    assert "'who' is not in 'nobody.csv'" in message
+    result = modicum("attack", tmp_path / "p.json", tmp_path / "nobody.csv", "--known", tmp_path / "many.csv")
+    assert result.returncode == 2
+    assert "'who' is not in 'nobody.csv'" in result.stderr
     result = modicum("attack", tmp_path / "p.json", tmp_path / "many.csv", "--json", "--personal", "job")
     assert result.returncode == 0, result.stderr
     content = json.loads(result.stdout)
