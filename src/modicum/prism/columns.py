@@ -1,0 +1,222 @@
+"""Attributes as the scaled columns of a linear model, and its coefficients back in original units.
+
+A number or date is one column, (x − mean) / standard deviation of the training records; where it was missing there, a
+missing value counts as the median and sets a second column, 0 or 1. A column of 0 and 1 stays as it is, also in a group
+of one-hot columns. A category with two values is one column of 0 and 1, which says whether it is the rarer one; with
+more, each value has its column (the 50 most frequent ones where there are more), missing among them. π and the box of
+papers/3 Figure 5 are in the units of these columns.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.errors import DataError
+from modicum.table.frames import column, numbers, texts
+from modicum.table.schema import Attribute, Schema
+from modicum.table.values import Floats
+
+MOST_VALUES = 50  # of a category that get a column of their own
+_FLAGS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
+
+
+class Columns(Protocol):
+    """How one column of the data becomes columns of the model.
+
+    `names` are what people read; `scale` and `shift` say that a column is (x − shift) / scale of what is named.
+    """
+
+    @property
+    def attribute(self) -> Attribute: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def scale(self) -> Floats: ...
+
+    @property
+    def shift(self) -> Floats: ...
+
+    def encode(self, series: nw.Series[Any]) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class NumberColumns:
+    """A number or date: standardized, and whether it is missing where that occurred."""
+
+    attribute: Attribute
+    mean: float
+    deviation: float
+    median: float
+    may_miss: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        name = self.attribute.name
+        return (name, f"{name} is missing")[: 1 + self.may_miss]
+
+    @property
+    def scale(self) -> Floats:
+        return np.array([self.deviation, 1.0])[: 1 + self.may_miss]
+
+    @property
+    def shift(self) -> Floats:
+        return np.array([self.mean, 0.0])[: 1 + self.may_miss]
+
+    def encode(self, series: nw.Series[Any]) -> Floats:
+        values = _finite(series, self.attribute)
+        missing = np.isnan(values)
+        scaled = (np.where(missing, self.median, values) - self.mean) / self.deviation
+        return np.column_stack([scaled, missing])[:, : 1 + self.may_miss]
+
+
+@dataclass(frozen=True)
+class ValueColumns:
+    """A category: a column of 0 and 1 for each of these values; None is missing. Another value has 0 in all of them."""
+
+    attribute: Attribute
+    values: tuple[str | None, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        name = self.attribute.name
+        if self.values in (("1",), ("true",)):
+            return (name,)
+        return tuple(f"{name} is missing" if value is None else f"{name} = {value}" for value in self.values)
+
+    @property
+    def scale(self) -> Floats:
+        return np.ones(len(self.values))
+
+    @property
+    def shift(self) -> Floats:
+        return np.zeros(len(self.values))
+
+    def encode(self, series: nw.Series[Any]) -> Floats:
+        codes, words = texts(series)
+        place: dict[str | None, int] = {value: j for j, value in enumerate(self.values)}
+        of_code = np.array([place.get(word, -1) for word in [*words, None]])[codes]
+        found = np.zeros((len(codes), len(self.values)))
+        there = np.flatnonzero(of_code >= 0)
+        found[there, of_code[there]] = 1.0
+        return found
+
+
+def columns_of(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
+    """How this column becomes columns of the model; None where it is constant."""
+    codes, words = texts(series) if attribute.is_category else _flags(series, attribute)
+    if codes is None:
+        return _number(series, attribute, weights)
+    counts = np.bincount(codes + 1, weights, len(words) + 1)
+    values: list[str | None] = [None, *words]
+    # The most frequent first, equally frequent ones by name, so that the order of the records does not matter.
+    order = sorted(range(len(values)), key=lambda i: (-counts[i], values[i] is None, values[i] or ""))
+    present = [i for i in order if counts[i] > 0]
+    if len(present) < 2:
+        return None
+    if {values[i] for i in present} in ({"0", "1"}, {"false", "true"}):
+        return ValueColumns(attribute, (max(v for i in present if (v := values[i]) is not None),))
+    chosen = present[1:] if len(present) == 2 else present[:MOST_VALUES]
+    return ValueColumns(attribute, tuple(values[i] for i in chosen))
+
+
+def _flags(series: nw.Series[Any], attribute: Attribute) -> tuple[Any, list[str]]:
+    """A column of numbers that are all 0 or 1, as a category; else nothing."""
+    values = _finite(series, attribute)
+    if attribute.kind == "date" or not np.isin(values, (0.0, 1.0)).all():
+        return None, []
+    return values.astype(np.int64), ["0", "1"]
+
+
+def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
+    values = _finite(series, attribute)
+    there = ~np.isnan(values) & (weights > 0)
+    if not there.any():
+        return None
+    known, many = values[there], weights[there]
+    middle = float(known[0]) if np.ptp(known) == 0 else float(np.average(known, weights=many))
+    deviation = float(np.sqrt(np.average((known - middle) ** 2, weights=many)))
+    may_miss = bool((np.isnan(values) & (weights > 0)).any())
+    if deviation == 0 and not may_miss:
+        return None
+    order = np.argsort(known, kind="stable")
+    reached = np.cumsum(many[order])
+    median = float(known[order][np.searchsorted(reached, reached[-1] / 2)])
+    return NumberColumns(attribute, middle, deviation or 1.0, median, may_miss)
+
+
+def _finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
+    values = numbers(series, attribute)
+    if np.isinf(values).any():
+        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
+    return values
+
+
+@dataclass(frozen=True)
+class Design:
+    """The selectable attributes, each with the columns of the data that it needs and those of the model.
+
+    Examples
+    --------
+    >>> import pandas as pd, numpy as np, modicum as md
+    >>> from modicum.prism.columns import Design
+    >>> from modicum.table.frames import as_frame
+    >>> X = pd.DataFrame({"age": [20, 40], "job": ["nurse", "clerk"], "land": ["x", "x"]})
+    >>> design = Design.fit(as_frame(X), md.Schema.infer(X), {name: (name,) for name in X}, np.ones(2))
+    >>> list(design.attributes), design.names
+    (['age', 'job'], ['age', 'job = nurse'])
+    >>> design.encode(as_frame(X)).tolist()
+    [[-1.0, 1.0], [1.0, 0.0]]
+    """
+
+    attributes: dict[str, tuple[Columns, ...]]
+
+    @classmethod
+    def fit(
+        cls, frame: nw.DataFrame[Any], schema: Schema, attributes: Mapping[str, Sequence[str]], weights: Floats
+    ) -> "Design":
+        """The attributes that are not constant."""
+        found = {}
+        for name, parts in attributes.items():
+            each = [columns_of(column(frame, part), schema[part], weights) for part in parts]
+            if any(one is not None for one in each):
+                found[name] = tuple(one for one in each if one is not None)
+        return cls(found)
+
+    def only(self, attributes: Sequence[str]) -> "Design":
+        """The same for some of the attributes."""
+        return Design({name: self.attributes[name] for name in attributes})
+
+    @property
+    def parts(self) -> list[Columns]:
+        return [part for parts in self.attributes.values() for part in parts]
+
+    @property
+    def names(self) -> list[str]:
+        """What each column of the model is called."""
+        return [name for part in self.parts for name in part.names]
+
+    @property
+    def units(self) -> tuple[tuple[int, ...], ...]:
+        """For each attribute the places of its columns."""
+        ends = np.cumsum([sum(len(part.names) for part in parts) for parts in self.attributes.values()]).tolist()
+        return tuple(tuple(range(start, end)) for start, end in zip([0, *ends], ends, strict=False))
+
+    def encode(self, frame: nw.DataFrame[Any]) -> Floats:
+        """The scaled columns of these records."""
+        encoded = [part.encode(column(frame, part.attribute.name)) for part in self.parts]
+        return np.hstack([np.zeros((len(frame), 0)), *encoded])
+
+    def in_original_units(self, coefficients: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
+        """Coefficients of the scaled columns, and b with decision w·x − b, as those of what the columns are named.
+
+        With x' = (x − shift) / scale: w·x' − b = (w / scale)·x − (b + Σ w shift / scale).
+        """
+        scale = np.concatenate([np.zeros(0), *(part.scale for part in self.parts)])
+        shift = np.concatenate([np.zeros(0), *(part.shift for part in self.parts)])
+        plain = coefficients / scale
+        return plain, -(intercepts + plain @ shift)
