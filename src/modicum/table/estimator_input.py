@@ -1,10 +1,12 @@
-"""What every estimator does first: X as a frame with names, and the schema it goes by."""
+"""What every estimator does first: X as a frame with names, the schema it goes by, and what a row counts."""
 
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from modicum.errors import DataError, ParameterError
+from modicum.table.codes import Weights
 from modicum.table.frames import as_frame, is_array
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
@@ -35,3 +37,18 @@ def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
     if not isinstance(schema, Schema):
         raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
     return schema
+
+
+def record_counts(sample_weight: Any, n: int) -> Weights | None:
+    """How many records each of the n rows stands for; None where each stands for one."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n,):
+        raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
+    is_number = weights.dtype.kind in "iufb"
+    if not is_number or not np.isfinite(weights).all() or np.any(weights != np.floor(weights)) or np.any(weights < 0):
+        raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
+    if not weights.any():
+        raise DataError("Every sample_weight is zero, so that no record counts.")
+    return weights.astype(np.int64)

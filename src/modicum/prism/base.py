@@ -1,0 +1,298 @@
+"""What PriSM's models share: correlations first, then the best attributes among those that are allowed."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from modicum.errors import DataError, ParameterError, check_number, quoted
+from modicum.prism.columns import Design
+from modicum.prism.discovery import Discovery
+from modicum.prism.guarantee import check_choice_of
+from modicum.prism.one_hot import Groups
+from modicum.prism.supports import largest_support
+from modicum.prism.training import Problem, Trained, Trainer
+from modicum.table.estimator_input import frame_of, record_counts, schema_of
+from modicum.table.frames import as_frame, column, is_array
+from modicum.table.labels import label_name, label_values
+from modicum.table.schema import Schema
+from modicum.table.values import Floats
+
+
+@dataclass(frozen=True)
+class Task:
+    """The records of a fit: what may be chosen, what is predicted, and what each row counts."""
+
+    discovery: Discovery
+    design: Design
+    columns: Floats
+    label: str
+    values: Any  # of the label
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What training needs: the records, a trainer that remembers what it solved, and the sets that may not be chosen."""
+
+    task: Task
+    trainer: Trainer
+    forbidden: list[tuple[int, ...]]
+
+
+class LinearModel(BaseEstimator):
+    """The common parent of PriSM's models: reading the data, training on the best attributes, and their values later.
+
+    A subclass says what is to be reached (`_targets`), and may be held to fewer constraints (`_forbidden`, `_trained`).
+    """
+
+    _loss = "hinge"
+
+    def __init__(
+        self,
+        sensitive: str | Iterable[str] | None = None,
+        *,
+        critical_values: Any = None,
+        max_predictors: int = 8,
+        threshold: float = 0.02,
+        encoding: str = "both",
+        measure: Any = "cramers_v",
+        p_value: float = 0.05,
+        max_size: int = 5,
+        known: Iterable[Iterable[str]] = (),
+        correction: str | None = None,
+        groups: Groups = "attribute",
+        bins: int = 10,
+        penalty: float = 1.0,
+        box: float = 1000.0,
+        gap: float = 1e-4,
+        time_limit: float | None = None,
+        schema: Schema | None = None,
+        random_state: int = 0,
+        progress: bool = True,
+    ) -> None:
+        self.sensitive = sensitive
+        self.critical_values = critical_values
+        self.max_predictors = max_predictors
+        self.threshold = threshold
+        self.encoding = encoding
+        self.measure = measure
+        self.p_value = p_value
+        self.max_size = max_size
+        self.known = known
+        self.correction = correction
+        self.groups = groups
+        self.bins = bins
+        self.penalty = penalty
+        self.box = box
+        self.gap = gap
+        self.time_limit = time_limit
+        self.schema = schema
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn which attributes to ask for, and the model on them.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            The records with the sensitive attribute among their columns (an array's are called x0, x1, …); it is used
+            to find what reveals it, never to predict.
+        y : array-like
+            The label to predict.
+        sample_weight : array-like of int, optional
+            How many records each row stands for.
+        """
+        self._keep(self._prepared(X, y, sample_weight))
+        return self
+
+    def fit_path(self, X: Any, y: Any, max_predictors: Iterable[int], sample_weight: Any = None) -> list[Any]:
+        """A fitted model for each of these numbers of predictors; what does not depend on them is done once.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as of `fit`
+        max_predictors : numbers, of which each model has its own
+        """
+        models = [clone(self).set_params(max_predictors=most) for most in max_predictors]
+        if not models:
+            return []
+        for model in models:
+            model._check_parameters()
+        first = clone(self).set_params(max_predictors=max(model.max_predictors for model in models))
+        prepared = first._prepared(X, y, sample_weight)
+        for model in models:
+            model.__dict__ = first.__dict__ | {"max_predictors": model.max_predictors}
+            model._keep(prepared)
+        return models
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
+        """All that is done before attributes are chosen."""
+        self._check_parameters()
+        task = self._task(X, y, sample_weight)
+        targets = self._targets(task)
+        problem = Problem.of(task.columns, targets, task.weights, task.design.units, self.penalty, self.box, self._loss)
+        return Prepared(task, Trainer(problem), self._forbidden(task))
+
+    def _forbidden(self, task: Task) -> list[tuple[int, ...]]:
+        """The sets of attributes that may not be chosen whole: constraint (8) of papers/3 Figure 5."""
+        self.correlations_ = task.discovery.search(
+            self.threshold, self.max_size, self.known, self.correction, self.progress
+        )
+        attributes = list(task.design.attributes)
+        forbidden = forbidden_units(self.correlations_.sets, attributes)
+        self.max_feasible_predictors_ = largest_support(len(attributes), forbidden)
+        self._refuse_none(attributes)
+        if self.max_feasible_predictors_ < min(self.max_predictors, len(attributes)):
+            warnings.warn(
+                f"At most {self.max_feasible_predictors_} of {len(attributes)} attributes can be used without one of "
+                f"the correlated sets; max_predictors={self.max_predictors} allows no more.",
+                stacklevel=4,
+            )
+        return forbidden
+
+    def _trained(self, prepared: Prepared) -> Trained:
+        return prepared.trainer.solve(
+            self.max_predictors, prepared.forbidden, gap=self.gap, time_limit=self.time_limit, progress=self.progress
+        )
+
+    def _refuse_none(self, attributes: Sequence[str]) -> None:
+        if not self.max_feasible_predictors_:
+            raise DataError(
+                f"Every attribute correlates with {quoted(self.sensitive_)} by itself ({quoted(attributes, 20)}): no "
+                f"classifier can do without all of them. Raise the threshold ({self.threshold:g}), or lower p_value."
+            )
+
+    def _targets(self, task: Task) -> Floats:
+        raise ParameterError(f"{type(self).__name__} does not say what it predicts.")
+
+    def _check_parameters(self) -> None:
+        check_number(self, "max_predictors", 1)
+        check_number(self, "penalty", 1e-9, whole=False)
+        check_number(self, "box", 1e-9, whole=False)
+        check_number(self, "gap", 1e-9, 1, whole=False)
+        check_number(self, "random_state", 0)
+        if self.time_limit is not None:
+            check_number(self, "time_limit", 0, whole=False)
+
+    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        frame = frame_of(self, X)
+        self._columns = list(frame.columns)
+        schema = schema_of(self, frame)
+        values = self._values(y, len(frame))
+        weights = record_counts(sample_weight, len(frame))
+        if weights is not None and (weights == 0).any():
+            rows = np.flatnonzero(weights > 0)
+            frame, values, weights = frame[rows.tolist()], values[rows], weights[rows]
+        self.sensitive_ = sensitive_names(self.sensitive, schema)
+        label = label_name(y)
+        if label in self.sensitive_ or schema.label in self.sensitive_:
+            raise ParameterError(
+                f"The label {label!r} is the sensitive attribute itself; predicting it is what is to be prevented."
+            )
+        discovery = Discovery(
+            frame,
+            schema,
+            self.sensitive_,
+            critical_values=self.critical_values,
+            encoding=self.encoding,
+            measure=self.measure,
+            p_value=self.p_value,
+            bins=self.bins,
+            groups=self.groups,
+            exclude=[label] if label in frame.columns else [],
+            weights=weights,
+            random_state=self.random_state,
+        )
+        design = Design.fit(frame, schema, discovery.attributes, _as_floats(weights, len(frame)))
+        if not design.attributes:
+            raise DataError(
+                f"Besides {quoted(self.sensitive_)} there is no attribute with more than one value to predict from "
+                f"(n_features = {len(frame.columns)})."
+            )
+        return Task(discovery, design, design.encode(frame), label, values, _as_floats(weights, len(frame)))
+
+    def _values(self, y: Any, n: int) -> Any:
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        return label_values(y, n)
+
+    def _keep(self, prepared: Prepared) -> None:
+        """Train and keep what was learned, after code that did not learn it has looked at what was chosen."""
+        task, found = prepared.task, self._trained(prepared)
+        names = list(task.design.attributes)
+        self.predictors_ = [names[unit] for unit in found.support]
+        self._design = task.design.only(self.predictors_)
+        places = [place for unit in found.support for place in task.design.units[unit]]
+        self._coefficients, self._intercepts = found.coefficients[:, places], found.intercepts
+        self.coef_, self.intercept_ = self._design.in_original_units(self._coefficients, self._intercepts)
+        self.columns_ = self._design.names
+        self.objective_, self.bound_, self.optimality_gap_ = found.objective, found.bound, found.gap
+        self.association_ = task.discovery.assess(self.predictors_)
+        self._in_units_of_the_label()
+        check_choice_of(self, task.discovery, found, task.design)
+
+    def _in_units_of_the_label(self) -> None:
+        """Nothing to do for classes."""
+
+    @property
+    def needed_columns_(self) -> list[str]:
+        """The columns of the data that a prediction needs: those of the predictors."""
+        check_is_fitted(self)
+        return [part.attribute.name for part in self._design.parts]
+
+    def _scores(self, X: Any) -> Floats:
+        """w·x − b for each record and task; from a frame only the predictors' columns are taken."""
+        check_is_fitted(self)
+        frame = self._frame(X)
+        return self._design.encode(frame) @ self._coefficients.T - self._intercepts
+
+    def _frame(self, X: Any) -> nw.DataFrame[Any]:
+        if is_array(X):
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+            return as_frame(X, self._columns)
+        frame = as_frame(X)
+        for name in self.needed_columns_:
+            column(frame, name)
+        return frame
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
+
+def sensitive_names(given: str | Iterable[str] | None, schema: Schema) -> list[str]:
+    """The sensitive attributes: those named, or the schema's."""
+    if given is None:
+        found = schema.with_role("sensitive")
+    elif isinstance(given, str):
+        found = [given]
+    elif isinstance(given, Iterable):
+        found = list(dict.fromkeys(map(str, given)))
+    else:
+        raise ParameterError(f"The 'sensitive' parameter must be a name or a list of names. Got {given!r} instead.")
+    if not found:
+        raise ParameterError(
+            "Say which attribute is sensitive: name it with the 'sensitive' parameter, or give it that role in the "
+            "schema."
+        )
+    return found
+
+
+def forbidden_units(sets: Sequence[Sequence[str]], attributes: Sequence[str]) -> list[tuple[int, ...]]:
+    """Sets of names as sets of places among the attributes; a set with one that cannot be chosen forbids nothing."""
+    place = {name: i for i, name in enumerate(attributes)}
+    return [tuple(place[name] for name in each) for each in sets if all(name in place for name in each)]
+
+
+def _as_floats(weights: Any, n: int) -> Floats:
+    return np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)

@@ -1,0 +1,50 @@
+"""PriSM for a number: the squared error in place of the hinge loss (papers/3 §2 names regression as an extension)."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from modicum.errors import DataError
+from modicum.prism.base import LinearModel, Task
+from modicum.table.values import Floats
+
+
+class PrismRegressor(RegressorMixin, LinearModel):
+    """A linear regression that needs neither a sensitive attribute nor any attributes that reveal it.
+
+    It minimizes ½‖w‖² + π Σ ½(w·xᵢ − b − tᵢ)² under the constraints of `PrismClassifier`, with tᵢ the label with mean 0
+    and standard deviation 1, and is proven optimal in the same way. Parameters and attributes are those of
+    `PrismClassifier`, without `classes_`; coefficients are in original units of both.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, _ = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education-num", "relationship", "sex"]], X["hours-per-week"]
+    >>> model = md.prism.PrismRegressor(sensitive="sex", threshold=0.4).fit(X[:2_000], y[:2_000])
+    >>> model.predictors_
+    ['age', 'education-num']
+    >>> model.predict(X[:2]).round(1).tolist()
+    [41.7, 42.5]
+    """
+
+    _loss = "squared"
+
+    def predict(self, X: Any) -> Floats:
+        """The number predicted for each record. A frame needs only the predictors' columns."""
+        return self._scores(X)[:, 0] * self._deviation + self._mean
+
+    def _targets(self, task: Task) -> Floats:
+        if task.values.dtype.kind not in "iufb":
+            raise DataError(f"The label {task.label!r} is no number; PrismClassifier predicts classes.")
+        values = task.values.astype(np.float64)
+        self._mean = float(np.average(values, weights=task.weights))
+        self._deviation = float(np.sqrt(np.average((values - self._mean) ** 2, weights=task.weights)))
+        if not self._deviation:
+            raise DataError(f"The label {task.label!r} is constant: there is nothing to predict.")
+        return ((values - self._mean) / self._deviation)[:, None]
+
+    def _in_units_of_the_label(self) -> None:
+        self.coef_ = self.coef_[0] * self._deviation
+        self.intercept_ = float(self.intercept_[0] * self._deviation + self._mean)

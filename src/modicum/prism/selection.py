@@ -1,0 +1,85 @@
+"""The attributes that PriSM would ask for, for any other classifier (papers/3 §7 leaves other families to the future)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from modicum.errors import ParameterError
+from modicum.prism.classifier import PrismClassifier
+from modicum.prism.found import Correlation, Correlations
+from modicum.prism.regressor import PrismRegressor
+from modicum.table.values import plain
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to ask for.
+
+    Attributes
+    ----------
+    attributes : the chosen attributes
+    columns : their columns in the data: `X[selection.columns]` is what another model may see
+    correlations : the minimal correlated sets, none of which is chosen whole
+    association : strength, p-value and strength by chance of the chosen attributes together
+    max_feasible : how many attributes can be used without one of these sets
+    gap : of the proof that no other choice has a lower objective
+    """
+
+    attributes: list[str]
+    columns: list[str]
+    correlations: Correlations
+    association: Correlation
+    max_feasible: int
+    gap: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(
+            plain(
+                {
+                    "attributes": self.attributes,
+                    "columns": self.columns,
+                    "correlations": self.correlations.to_dict(),
+                    "association": self.association.to_dict(),
+                    "max_feasible": self.max_feasible,
+                    "gap": self.gap,
+                }
+            )
+        )
+
+
+def select(X: Any, y: Any, sensitive: Any = None, *, task: str = "classification", **settings: Any) -> Selection:
+    """The attributes that predict the label best among those that do not reveal the sensitive one, for any classifier.
+
+    Best is by the linear model of PriSM, with its proof; a classifier that bends may find use in others as well. That
+    no set of up to `max_size` of them correlates holds whatever classifier sees them.
+
+    Parameters
+    ----------
+    X, y : the records, with the sensitive attribute among their columns, and the label
+    sensitive : name, or several
+    task : "classification" or "regression"
+    **settings : the other parameters of `PrismClassifier`
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education-num", "hours-per-week", "relationship", "sex"]][:2_000], y[:2_000]
+    >>> chosen = md.prism.select(X, y, "sex", threshold=0.4, max_predictors=2)
+    >>> chosen.columns
+    ['age', 'education-num']
+    >>> tree = DecisionTreeClassifier(max_depth=3).fit(X[chosen.columns], y)
+    """
+    kinds: dict[str, Any] = {"classification": PrismClassifier, "regression": PrismRegressor}
+    if task not in kinds:
+        raise ParameterError(f"The 'task' parameter must be 'classification' or 'regression'. Got {task!r} instead.")
+    model = kinds[task](sensitive, **settings).fit(X, y)
+    return Selection(
+        attributes=model.predictors_,
+        columns=model.needed_columns_,
+        correlations=model.correlations_,
+        association=model.association_,
+        max_feasible=model.max_feasible_predictors_,
+        gap=model.optimality_gap_,
+    )
