@@ -27,6 +27,7 @@ _HOME = {
     "Mondrian": "modicum.anonymizers",
     "Hilbert": "modicum.anonymizers",
     "RPlusTree": "modicum.anonymizers",
+    "PrismClassifier": "modicum.prism",
     "Release": "modicum.generalization",
     "certify": "modicum.measures",
     "judge": "modicum.evaluation",
@@ -34,7 +35,7 @@ _HOME = {
     "utility": "modicum.evaluation",
     "report": "modicum.reporting",
 }
-_MODULES = ("attacks", "datasets", "errors", "evaluation", "measures")
+_MODULES = ("attacks", "datasets", "errors", "evaluation", "measures", "prism")
 
 __all__ = [
     "AccuracyGuided",
@@ -49,6 +50,7 @@ __all__ = [
     "ModelGuided",
     "Mondrian",
     "MutualInformation",
+    "PrismClassifier",
     "PrivacyTree",
     "Questionnaire",
     "RPlusTree",
@@ -62,6 +64,7 @@ __all__ = [
     "judge",
     "load",
     "measures",
+    "prism",
     "report",
     "study",
     "utility",
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from modicum import datasets as datasets
     from modicum import evaluation as evaluation
     from modicum import measures as measures
+    from modicum import prism as prism
     from modicum.anonymizers import AccuracyGuided as AccuracyGuided
     from modicum.anonymizers import Hilbert as Hilbert
     from modicum.anonymizers import Mondrian as Mondrian
@@ -93,6 +97,7 @@ if TYPE_CHECKING:
     from modicum.minimizers import MutualInformation as MutualInformation
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform
+    from modicum.prism import PrismClassifier as PrismClassifier
     from modicum.reporting import report as report
     from modicum.table.schema import Attribute as Attribute
     from modicum.table.schema import Schema as Schema

@@ -7,6 +7,7 @@ from modicum.evaluation._utility import GroupScore, Score, Utility, utility
 from modicum.evaluation.candidates import Candidate, Choice
 from modicum.evaluation.coarsening import Effect, coarsened_choice, effect
 from modicum.evaluation.periods import ValueShift
+from modicum.evaluation.prism_comparison import ModelCost, PrismCost, prism_cost
 from modicum.evaluation.study_result import Study
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Effect",
     "GroupScore",
     "Judgement",
+    "ModelCost",
+    "PrismCost",
     "RiskChange",
     "Score",
     "Study",
@@ -25,6 +28,7 @@ __all__ = [
     "drift",
     "effect",
     "judge",
+    "prism_cost",
     "study",
     "utility",
 ]

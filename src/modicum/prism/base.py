@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What training needs: the records, a trainer that remembers what it solved, and the sets that may not be chosen."""
+    """What training needs: the records, a trainer that remembers what it solved, and what may not be chosen."""
 
     task: Task
     trainer: Trainer

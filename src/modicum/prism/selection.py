@@ -1,4 +1,4 @@
-"""The attributes that PriSM would ask for, for any other classifier (papers/3 §7 leaves other families to the future)."""
+"""The attributes that PriSM would ask for, for any other classifier (papers/3 §7: other families are future work)."""
 
 from dataclasses import dataclass
 from typing import Any
