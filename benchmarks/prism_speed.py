@@ -64,7 +64,7 @@ def training() -> dict[str, Any]:
 
 
 def million() -> dict[str, Any]:
-    """The inner machine on 1,000,000 distinct rows × 100 columns."""
+    """The inner machine on 1,000,000 distinct rows × 100 columns, beside LinearSVC (which squares the hinge)."""
     random = np.random.default_rng(0)
     X = random.standard_normal((1_000_000, 100))
     t = np.where(X @ random.standard_normal(100) + 5 * random.logistic(size=len(X)) > 1, 1.0, -1.0)

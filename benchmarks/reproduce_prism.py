@@ -3,9 +3,9 @@
     python benchmarks/reproduce_prism.py [section ...]
     python benchmarks/reproduce_prism.py table  # writes the results into docs/prism.md
 
-A synthetic set as §5.1 describes it (benchmarks/prism_data.py) and Bank Marketing, binarized and original, thresholds 0.02
-and 0.2, π = 1. Correlations, classifiers and adversaries see 70% of the records; accuracy is that of the others. Every
-model's relative gap is kept: 1e-4 or less is proven optimal. All of it goes to results/reproduce_prism.json.
+A synthetic set as §5.1 describes it (benchmarks/prism_data.py) and Bank Marketing, binarized and original; thresholds
+0.02 and 0.2, π = 1. Correlations, classifiers and adversaries see 70% of the records; accuracy is that of the others.
+Every model's relative gap is kept: 1e-4 or less is proven optimal. All of it goes to results/reproduce_prism.json.
 """
 
 import sys
