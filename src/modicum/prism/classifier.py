@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from modicum.errors import DataError
 from modicum.prism.base import LinearModel, Prepared, Task
 from modicum.prism.training import Trained
 from modicum.table.labels import Labels
@@ -109,7 +110,12 @@ class PrismClassifier(ClassifierMixin, LinearModel):
 
     def _targets(self, task: Task) -> Floats:
         """One column of +1 and −1 for two classes, else one a class."""
-        check_classification_targets(task.values)
+        try:
+            check_classification_targets(task.values)
+        except ValueError:
+            raise DataError(
+                f"Unknown label type: {task.label!r} is a number that takes any value; PrismRegressor predicts numbers."
+            ) from None
         labels = Labels.fit(task.values, name=task.label)
         self.classes_ = labels.classes
         codes = labels.encode(task.values)
