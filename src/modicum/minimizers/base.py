@@ -15,7 +15,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
 from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts
-from modicum.table.estimator_input import frame_of, schema_of
+from modicum.table.estimator_input import frame_of, record_counts, schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
@@ -101,7 +101,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
         frame = self._frame(X)
         schema = self._resolved_schema(frame)
-        weights = _record_counts(sample_weight, len(frame))
+        weights = record_counts(sample_weight, len(frame))
         values = self._label_values(y, len(frame))
         if weights is not None and (weights == 0).any():
             rows = np.flatnonzero(weights > 0)
@@ -151,17 +151,3 @@ def guessed_codes(coding: Coding) -> Codes:
     if isinstance(coding, NumberCoding):
         own = np.cumsum(equal_starts(coding.counts, BINS)) - 1
     return np.append(own, own.max() + 1) if coding.missing else own
-
-
-def _record_counts(sample_weight: Any, n: int) -> Weights | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight)
-    if weights.shape != (n,):
-        raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
-    is_number = weights.dtype.kind in "iufb"
-    if not is_number or not np.isfinite(weights).all() or np.any(weights != np.floor(weights)) or np.any(weights < 0):
-        raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
-    if not weights.any():
-        raise DataError("Every sample_weight is zero, so that no record counts.")
-    return weights.astype(np.int64)

@@ -3,6 +3,8 @@
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, is_array
@@ -35,3 +37,25 @@ def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
     if not isinstance(schema, Schema):
         raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
     return schema
+
+
+def record_counts(sample_weight: Any, n: int) -> npt.NDArray[np.int64] | None:
+    """How many records each of n rows stands for, or None for one each.
+
+    Examples
+    --------
+    >>> from modicum.table.estimator_input import record_counts
+    >>> record_counts([1.0, 3.0], 2).tolist()
+    [1, 3]
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n,):
+        raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
+    is_number = weights.dtype.kind in "iufb"
+    if not is_number or not np.isfinite(weights).all() or np.any(weights != np.floor(weights)) or np.any(weights < 0):
+        raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
+    if not weights.any():
+        raise DataError("Every sample_weight is zero, so that no record counts.")
+    return weights.astype(np.int64)
