@@ -119,7 +119,9 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         labels = Labels.fit(task.values, name=task.label)
         self.classes_ = labels.classes
         codes = labels.encode(task.values)
-        task.discovery.refuse_same(codes, task.label)
+        same = task.discovery.same_as(codes)
+        if same is not None:
+            raise DataError(f"The label {task.label!r} tells the sensitive attribute {same!r} exactly; predict another.")
         wanted = [1] if len(labels) == 2 else range(len(labels))
         return np.column_stack([np.where(codes == each, 1.0, -1.0) for each in wanted])
 

@@ -18,7 +18,7 @@ def check_choice_of(model: Any, discovery: Discovery, found: Trained, design: De
     columns = {part.attribute.name for name in chosen for part in design.attributes[name]}
     most = getattr(model, "max_predictors", None)
     broken = None
-    if chosen & set(model.sensitive_) or columns & set(discovery.sensitive_columns):
+    if chosen & set(model.sensitive_) or columns & {each for columns in discovery.sensitive.values() for each in columns}:
         broken = "a sensitive attribute was chosen"
     elif most is not None and len(chosen) > most:
         broken = f"{len(chosen)} attributes were chosen, more than {most}"

@@ -46,7 +46,7 @@ def attribute_columns(
     owner = {
         each: attribute
         for attribute, columns in together.items()
-        if len(columns) > 1 and attribute not in names and _is_one_hot(frame, columns)
+        if len(columns) > 1 and attribute not in names and is_one_hot(frame, columns)
         for each in columns
     }
     return _collected(names, owner)
@@ -84,7 +84,7 @@ def _by_name(names: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _is_one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> bool:
+def is_one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> bool:
     """Whether all are columns of 0 and 1 without a missing value, of which no row has two."""
     total = np.zeros(len(frame), dtype=np.int64)
     for each in columns:
@@ -93,3 +93,19 @@ def _is_one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> bool:
             return False
         total += np.isin(np.array(words, dtype=object), ("1", "true"))[codes]
     return bool(total.max(initial=0) <= 1)
+
+
+def value_part(name: str) -> str:
+    """What a one-hot column's name says of the value: after `=` or `:`, or the comparison; else the whole name.
+
+    Examples
+    --------
+    >>> from modicum.prism.one_hot import value_part
+    >>> value_part("job=clerk"), value_part("age<26"), value_part("age>=61"), value_part("clerk")
+    ('clerk', '<26', '>=61', 'clerk')
+    """
+    match = _NAMED.fullmatch(name)
+    if match is None:
+        return name
+    rest = name[match.end("attribute") :]
+    return rest[1:] if rest[0] in "=:" else rest

@@ -5,7 +5,7 @@ from typing import Any
 
 from modicum.errors import ParameterError
 from modicum.prism.classifier import PrismClassifier
-from modicum.prism.found import Correlation, Correlations
+from modicum.prism.correlation_result import Correlation, Correlations
 from modicum.prism.regressor import PrismRegressor
 from modicum.table.values import plain
 

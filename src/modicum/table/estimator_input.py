@@ -40,7 +40,14 @@ def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
 
 
 def record_counts(sample_weight: Any, n: int) -> Weights | None:
-    """How many records each of the n rows stands for; None where each stands for one."""
+    """How many records each of n rows stands for, or None for one each.
+
+    Examples
+    --------
+    >>> from modicum.table.estimator_input import record_counts
+    >>> record_counts([1.0, 3.0], 2).tolist()
+    [1, 3]
+    """
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight)

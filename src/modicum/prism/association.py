@@ -1,0 +1,105 @@
+"""Cramér's V of attribute sets with the sensitive attribute, plain or corrected for bias.
+
+The strength is that of the set's joint values x. Against a binary λ it is sqrt(χ²/n); against a sensitive attribute
+with k values ("whole") it is sqrt(χ²/n / (min(cells, k) − 1)). Under independence E[χ²] = df · n/(n − 1) with
+df = (cells − 1)(k − 1), given how often each value occurs, which is the null value.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from modicum.prism.attribute_codes import Ints
+from modicum.prism.candidates import Sets
+from modicum.prism.joint_kernel import class_spreads
+from modicum.prism.measure import Assessed, Counted, Floats, in_pieces
+from modicum.table.groups import first_rows, group_rows
+
+_VISITS = 100_000_000  # of rows, in a piece of work: a fraction of a second
+
+
+class Association:
+    """Cramér's V, or Bergsma's bias-corrected one (J. Korean Statistical Society 42, 2013)."""
+
+    def __init__(self, counted: Counted, bias_corrected: bool = False) -> None:
+        self.name = "bias_corrected" if bias_corrected else "cramers_v"
+        self._counted, self._corrected = counted, bias_corrected
+
+    def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
+        used = np.unique(sets).astype(np.int64)
+        tables = [self._table(used, which) for which in range(len(self._counted.sensitive))]
+        renamed = np.searchsorted(used, sets).astype(np.int32)
+        rows = sum(len(table.codes) for table in tables)
+
+        def work(part: Sets) -> Assessed:
+            return _beside([self._assessed(part, which, tables[which]) for which in range(len(tables))])
+
+        return in_pieces(work, renamed, max(1, _VISITS // rows), title, progress)
+
+    def _table(self, used: Ints, which: int) -> "_Table":
+        """Only the columns that occur; rows that are equal in them become one."""
+        attributes, sensitive = self._counted.attributes, self._counted.sensitive[which]
+        codes = attributes.codes[:, used]
+        groups = group_rows(np.column_stack([codes, sensitive.classes.astype(codes.dtype)]))
+        first = first_rows(groups)
+        weights = np.bincount(groups, weights=self._counted.weights).astype(np.int64)
+        return _Table(np.ascontiguousarray(codes[first]), attributes.sizes[used], sensitive.classes[first], weights)
+
+    def _assessed(self, sets: Sets, which: int, table: "_Table") -> Assessed:
+        sensitive, n = self._counted.sensitive[which], self._counted.records
+        shares = np.bincount(table.classes, weights=table.weights, minlength=sensitive.size) / n
+        spreads, cells = class_spreads(table.codes, table.sizes, table.classes, shares, table.weights, sets)
+        each = []
+        for label in sensitive.labels:
+            if label.position is None:
+                phi, values = (spreads / shares).sum(axis=1) / n, sensitive.size
+            else:
+                share = shares[label.position]
+                phi, values = spreads[:, label.position] / (n * share * (1 - share)), 2
+            each.append(self._strength(phi, cells, values, n))
+        strength, p_value, by_chance = (np.column_stack(part) for part in zip(*each, strict=True))
+        return Assessed(strength, p_value, by_chance, cells)
+
+    def _strength(self, phi: Floats, cells: Ints, values: int, n: int) -> tuple[Floats, Floats, Floats]:
+        """Strength, p-value and null value from χ²/n."""
+        from scipy.special import chdtrc  # deferred: it takes long to import
+
+        df = (cells - 1.0) * (values - 1)
+        p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), phi * n), 1.0)
+        width, expected = np.minimum(cells, values) - 1.0, df / max(n - 1, 1)
+        if self._corrected:
+            width = np.minimum(_narrowed(cells, n), _narrowed(np.full(1, values), n))
+            # E[(χ² − df)₊] = df · (P(χ²_{df+2} > df) − P(χ²_df > df))
+            beyond = df * (chdtrc(df + 2, df) - chdtrc(np.maximum(df, 1), df))
+            return _root(np.maximum(phi - expected, 0), width), p_value, _root(beyond / n, width)
+        return _root(phi, width), p_value, _root(expected, width)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Distinct rows with how many records each stands for."""
+
+    codes: Ints
+    sizes: Ints
+    classes: Ints
+    weights: Ints
+
+
+def _narrowed(cells: Ints, n: int) -> Floats:
+    """Bergsma's number of values less one."""
+    return cells - (cells - 1.0) ** 2 / max(n - 1, 1) - 1
+
+
+def _root(square: Floats, width: Floats) -> Floats:
+    """sqrt(square / width), 0 where there is but one value, at most 1."""
+    return np.sqrt(np.clip(np.divide(square, width, out=np.zeros(len(square)), where=width > 0), 0, 1))
+
+
+def _beside(parts: list[Assessed]) -> Assessed:
+    return Assessed(
+        np.column_stack([part.strength for part in parts]),
+        np.column_stack([part.p_value for part in parts]),
+        np.column_stack([part.by_chance for part in parts]),
+        parts[0].cells,
+    )

@@ -1,0 +1,72 @@
+"""Attributes as small integers whose joint values can be counted: numbers in bins, missing a value, groups by row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.table.codes import Weights, equal_starts, group_numbers
+from modicum.table.frames import column, numbers, texts
+from modicum.table.groups import group_rows
+from modicum.table.schema import Attribute, Schema
+from modicum.table.targets import Target
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CodedAttributes:
+    """A row of codes per record, a column per attribute; each attribute's codes run from 0 without gaps."""
+
+    names: tuple[str, ...]
+    codes: npt.NDArray[Any]
+    sizes: Ints
+
+    def position(self, name: str) -> int:
+        return self.names.index(name)
+
+
+def code_attributes(
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    attributes: Mapping[str, Sequence[str]],
+    bins: int = 10,
+    weights: Weights | None = None,
+) -> CodedAttributes:
+    """The attributes' codes; a number with more than `bins` values in bins of equal frequency.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.prism.attribute_codes import code_attributes
+    >>> from modicum.table.frames import as_frame
+    >>> X = pd.DataFrame({"age": range(20, 80), "job": ["nurse", "clerk", None] * 20})
+    >>> code_attributes(as_frame(X), md.Schema.infer(X), {"age": ["age"], "job": ["job"]}).sizes.tolist()
+    [10, 3]
+    """
+    coded = [_code(frame, schema, columns, bins, weights) for columns in attributes.values()]
+    sizes = np.array([codes.max() + 1 for codes in coded], dtype=np.int64)
+    narrow = np.uint16 if sizes.max(initial=0) <= 2**16 else np.uint32
+    codes = np.empty((len(frame), len(coded)), dtype=narrow)
+    for j, own in enumerate(coded):
+        codes[:, j] = own
+    return CodedAttributes(tuple(attributes), codes, sizes)
+
+
+def _code(frame: nw.DataFrame[Any], schema: Schema, columns: Sequence[str], bins: int, weights: Weights | None) -> Ints:
+    each = [_column_codes(column(frame, name), schema[name], bins, weights) for name in columns]
+    return each[0] if len(each) == 1 else group_rows(np.column_stack(each))
+
+
+def _column_codes(series: nw.Series[Any], attribute: Attribute, bins: int, weights: Weights | None) -> Ints:
+    if attribute.is_category:
+        codes = texts(series)[0]
+        return codes + 1 if (codes < 0).any() else codes
+    values = numbers(series, attribute)
+    if np.isnan(values).all():
+        return np.zeros(len(values), dtype=np.int64)
+    coding = group_numbers(attribute, values, weights, lambda _, counts: equal_starts(counts, bins))
+    return Target(coding).encode_numbers(values)

@@ -1,0 +1,243 @@
+"""Data read and coded once, whose attribute sets can then be searched and assessed (papers/3 §3)."""
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.errors import DataError, ParameterError
+from modicum.prism.association import Association
+from modicum.prism.attribute_codes import code_attributes
+from modicum.prism.correlation_result import Correlation, Correlations
+from modicum.prism.learned_measures import Computed, Function, GuessedByTree
+from modicum.prism.levels import CORRECTIONS, Hit, Rule, search_levels
+from modicum.prism.measure import Counted, Measure
+from modicum.prism.multiple_correlation import MultipleCorrelation
+from modicum.prism.one_hot import Groups
+from modicum.prism.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
+from modicum.prism.sides import Sides, split_attributes
+from modicum.table.codes import Weights
+from modicum.table.groups import group_rows
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+MEASURES = ("cramers_v", "bias_corrected", "pearson", "classifier")
+
+
+class Discovery:
+    """A table, read and coded once, in which sets of attributes that tell about the sensitive ones are sought.
+
+    What `modicum.prism.correlations` does, in two steps: the data is read here, then `search` may be asked several
+    times (thresholds, sizes), and `assess` for any one set. The parameters are those of `correlations`; the frame is
+    taken as checked, and `weights` are whole numbers above 0, or None.
+
+    Attributes
+    ----------
+    attributes : candidate attribute → its columns; the sensitive and excluded ones are not among them
+    sensitive : sensitive attribute → its columns
+    records : how many records there are
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.prism import Discovery
+    >>> from modicum.table.frames import as_frame
+    >>> X = pd.DataFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50, "ill": [0, 1, 1, 0] * 50})
+    >>> discovery = Discovery(as_frame(X), md.Schema.infer(X), ["ill"])
+    >>> discovery.search(threshold=0.1, max_size=2).sets
+    [('a', 'b')]
+    >>> discovery.assess(["a"]).strength, discovery.assess(["a", "b"]).strength
+    (0.0, 1.0)
+    """
+
+    def __init__(
+        self,
+        frame: nw.DataFrame[Any],
+        schema: Schema,
+        sensitive: Sequence[str],
+        *,
+        critical_values: Any = None,
+        encoding: str = "both",
+        measure: str | Function = "cramers_v",
+        p_value: float = 0.05,
+        bins: int = 10,
+        groups: Groups = "attribute",
+        exclude: Sequence[str] = (),
+        weights: Weights | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        _check_word("encoding", encoding, ENCODINGS)
+        _check_measure(measure, encoding)
+        _check_number("p_value", p_value, 0, 1)
+        _check_number("bins", bins, 2)
+        if len(frame) == 0:
+            raise DataError("The data has no rows.")
+        self._sides = split_attributes(frame, schema, sensitive, groups, exclude)
+        self._encoding, self._p_value = encoding, float(p_value)
+        self._counted = _counted(frame, schema, self._sides, critical_values, encoding, int(bins), weights)
+        self._measure = self._measured_by(measure, frame, schema, _seed(random_state))
+
+    @property
+    def attributes(self) -> dict[str, tuple[str, ...]]:
+        return dict(self._sides.candidates)
+
+    @property
+    def sensitive(self) -> dict[str, tuple[str, ...]]:
+        return dict(self._sides.sensitive)
+
+    @property
+    def records(self) -> int:
+        return self._counted.records
+
+    def _measured_by(self, measure: str | Function, frame: nw.DataFrame[Any], schema: Schema, seed: int) -> Measure:
+        if not isinstance(measure, str):
+            return Computed(self._counted, measure, seed)
+        if measure == "pearson":
+            return MultipleCorrelation(self._counted, frame, schema, self._sides.candidates)
+        if measure == "classifier":
+            return GuessedByTree(self._counted, seed)
+        return Association(self._counted, bias_corrected=measure == "bias_corrected")
+
+    def search(
+        self,
+        threshold: float,
+        max_size: int,
+        known: Iterable[Iterable[str] | str] = (),
+        correction: str | None = None,
+        progress: bool = True,
+    ) -> Correlations:
+        """The minimal sets of at most `max_size` attributes that correlate, and the known ones (see `correlations`)."""
+        self._check_search(threshold, max_size, correction)
+        given = self._sides.known_sets(known)
+        rule = Rule(float(threshold), self._p_value, correction)
+        usable = np.flatnonzero(self._counted.attributes.sizes > 1)
+        columns = [tuple(sorted(map(self._counted.attributes.position, each))) for each in given]
+        hits, tested = search_levels(self._measure, usable, rule, int(max_size), columns, progress)
+        found = [self._correlation(hit) for hit in hits]
+        sets = [set(each.attributes) for each in found]
+        owned = [self._given(each) for each in given if not any(other <= each for other in sets)]
+        return Correlations(
+            found=tuple(sorted(found + owned, key=_by_size_and_strength)),
+            tested=tested,
+            measure=self._measure.name,
+            threshold=float(threshold),
+            p_value=self._p_value,
+            encoding=self._encoding,
+            max_size=int(max_size),
+            correction=correction,
+            records=self.records,
+            critical_values={each.name: each.critical for each in self._counted.sensitive},
+        )
+
+    def assess(self, attributes: Sequence[str]) -> Correlation:
+        """How strongly one set correlates: with the sensitive attribute and the encoding where it does so most."""
+        names = {self._sides.candidate(name, "attributes") for name in attributes}
+        columns = tuple(sorted(map(self._counted.attributes.position, names)))
+        if not columns:
+            return self._correlation(_nothing(self._measure))
+        sets = np.array([columns], dtype=np.int32)
+        (found,) = self._measure.assess(sets, -np.inf, "", False)
+        strongest = int(np.lexsort((found.p_value[0], -found.strength[0]))[0])
+        strength, p_value, by_chance = (
+            float(part[0, strongest]) for part in (found.strength, found.p_value, found.by_chance)
+        )
+        return self._correlation(Hit(columns, strongest, strength, p_value, by_chance, int(found.cells[0])))
+
+    def same_as(self, classes: Codes) -> str | None:
+        """The sensitive attribute that these classes are under another name, value by value; None where there is none."""
+        for each in self._counted.sensitive:
+            pairs = group_rows(np.column_stack([classes, each.classes]))
+            many = {int(found.max()) for found in (pairs, group_rows(classes[:, None]), group_rows(each.classes[:, None]))}
+            if len(many) == 1:
+                return each.name
+        return None
+
+    def _correlation(self, hit: Hit) -> Correlation:
+        label = self._counted.labels[hit.label]
+        return Correlation(
+            attributes=tuple(self._counted.attributes.names[j] for j in hit.columns),
+            sensitive=label.sensitive,
+            strength=hit.strength,
+            p_value=hit.p_value,
+            by_chance=hit.by_chance,
+            encoding=label.encoding,
+            value=label.value,
+            cells=None if hit.cells < 0 else hit.cells,
+        )
+
+    def _given(self, names: Iterable[str]) -> Correlation:
+        measured = self.assess(tuple(names))
+        return Correlation(**{**measured.__dict__, "encoding": "given"})
+
+    def _check_search(self, threshold: Any, max_size: Any, correction: Any) -> None:
+        _check_number("threshold", threshold, 0, 1)
+        if self._measure.name == "classifier" and threshold <= 0.5:
+            raise ParameterError(
+                "With the measure 'classifier', the 'threshold' parameter is a balanced accuracy, of which 0.5 is "
+                f"chance, and must be above that. Got {threshold!r} instead."
+            )
+        _check_number("max_size", max_size, 1)
+        if not isinstance(max_size, Integral):
+            raise ParameterError(f"The 'max_size' parameter must be an int ≥ 1. Got {max_size!r} instead.")
+        if correction is not None:
+            _check_word("correction", correction, CORRECTIONS, " or None")
+
+
+def _counted(
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    sides: Sides,
+    critical_values: Any,
+    encoding: str,
+    bins: int,
+    weights: Weights | None,
+) -> Counted:
+    critical = critical_by_name(critical_values, sides.attribute_of, list(sides.sensitive))
+    sensitive = [
+        read_sensitive(frame, schema, name, columns, critical.get(name), encoding, bins, weights)
+        for name, columns in sides.sensitive.items()
+    ]
+    coded = code_attributes(frame, schema, sides.candidates, bins, weights)
+    ones = np.ones(len(frame), dtype=np.int64) if weights is None else weights
+    return Counted(coded, tuple(sensitive), ones)
+
+
+def _nothing(measure: Measure) -> Hit:
+    """What no attribute at all tells."""
+    nothing = 0.5 if measure.name == "classifier" else 0.0
+    return Hit((), 0, nothing, 1.0, nothing, 1)
+
+
+def _by_size_and_strength(correlation: Correlation) -> tuple[int, float, tuple[str, ...]]:
+    return len(correlation.attributes), -correlation.strength, correlation.attributes
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if not isinstance(random_state, Integral) or random_state < 0:
+        raise ParameterError(f"The 'random_state' parameter must be an int ≥ 0 or None. Got {random_state!r} instead.")
+    return int(random_state)
+
+
+def _check_measure(measure: Any, encoding: str) -> None:
+    if not callable(measure):
+        _check_word("measure", measure, MEASURES, " or a function")
+    if encoding == "whole" and measure not in ("cramers_v", "bias_corrected"):
+        raise ParameterError("The encoding 'whole' needs the measure 'cramers_v' or 'bias_corrected'.")
+
+
+def _check_word(name: str, value: Any, words: Sequence[str], beside: str = "") -> None:
+    if not isinstance(value, str) or value not in words:
+        raise ParameterError(
+            f"The {name!r} parameter must be one of {', '.join(map(repr, words))}{beside}. Got {value!r} instead."
+        )
+
+
+def _check_number(name: str, value: Any, low: float, high: float | None = None) -> None:
+    right = isinstance(value, Real) and not isinstance(value, bool)
+    if not right or not low <= value or (high is not None and value > high):
+        limit = f"≥ {low}" if high is None else f"from {low} to {high}"
+        raise ParameterError(f"The {name!r} parameter must be a number {limit}. Got {value!r} instead.")
