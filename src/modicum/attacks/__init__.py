@@ -12,6 +12,8 @@ from modicum.attacks.multi_breach import MultiBreach, MultiBreachResult
 from modicum.attacks.overlap import OverlapWarning
 from modicum.attacks.reconstruction import Reconstruction
 from modicum.attacks.result import AttackResult, AttributeResult
+from modicum.attacks.sensitive_inference import SensitiveInference
+from modicum.attacks.sensitive_result import GuessedSensitive, SensitiveInferenceResult
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "AttributeResult",
     "ConfidentResult",
     "Estimate",
+    "GuessedSensitive",
     "LinkResult",
     "Linkability",
     "MembershipInference",
@@ -29,6 +32,8 @@ __all__ = [
     "MultiBreachResult",
     "OverlapWarning",
     "Reconstruction",
+    "SensitiveInference",
+    "SensitiveInferenceResult",
     "SinglingOut",
     "SinglingOutResult",
     "SuiteResult",
