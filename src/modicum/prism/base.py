@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from modicum.errors import DataError, ParameterError, check_number, quoted
 from modicum.prism.columns import Design
 from modicum.prism.discovery import Discovery
-from modicum.prism.guarantee import check_choice_of
+from modicum.prism.guarantee import check_chosen
 from modicum.prism.one_hot import Groups
 from modicum.prism.supports import largest_support
 from modicum.prism.training import Problem, Trained, Trainer
@@ -159,7 +159,7 @@ class LinearModel(BaseEstimator):
 
     def _trained(self, prepared: Prepared) -> Trained:
         return prepared.trainer.solve(
-            self.max_predictors, prepared.forbidden, gap=self.gap, time_limit=self.time_limit, progress=self.progress
+            self._most(), prepared.forbidden, gap=self.gap, time_limit=self.time_limit, progress=self.progress
         )
 
     def _refuse_none(self, attributes: Sequence[str]) -> None:
@@ -236,7 +236,18 @@ class LinearModel(BaseEstimator):
         self.objective_, self.bound_, self.optimality_gap_ = found.objective, found.bound, found.gap
         self.association_ = task.discovery.assess(self.predictors_)
         self._in_units_of_the_label()
-        check_choice_of(self, task.discovery, found, task.design)
+        check_chosen(
+            task.design,
+            found,
+            sensitive=[each for columns in task.discovery.sensitive.values() for each in columns],
+            correlated=self.correlations_.sets if hasattr(self, "correlations_") else [],
+            most=self._most(),
+            box=self.box,
+        )
+
+    def _most(self) -> int | None:
+        """How many attributes may be chosen."""
+        return self.max_predictors
 
     def _in_units_of_the_label(self) -> None:
         """Nothing to do for classes."""

@@ -121,7 +121,9 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         codes = labels.encode(task.values)
         same = task.discovery.same_as(codes)
         if same is not None:
-            raise DataError(f"The label {task.label!r} tells the sensitive attribute {same!r} exactly; predict another.")
+            raise DataError(
+                f"The label {task.label!r} tells the sensitive attribute {same!r} exactly; predict another."
+            )
         wanted = [1] if len(labels) == 2 else range(len(labels))
         return np.column_stack([np.where(codes == each, 1.0, -1.0) for each in wanted])
 
@@ -164,3 +166,6 @@ class LinearSVM(Parsimony):
 
     def _trained(self, prepared: Prepared) -> Trained:
         return prepared.trainer.on_support(range(len(prepared.task.design.attributes)))
+
+    def _most(self) -> int | None:
+        return None

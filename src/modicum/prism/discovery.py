@@ -149,7 +149,9 @@ class Discovery:
         """The sensitive attribute that these classes are under another name, value by value; None where there is none."""
         for each in self._counted.sensitive:
             pairs = group_rows(np.column_stack([classes, each.classes]))
-            many = {int(found.max()) for found in (pairs, group_rows(classes[:, None]), group_rows(each.classes[:, None]))}
+            many = {
+                int(found.max()) for found in (pairs, group_rows(classes[:, None]), group_rows(each.classes[:, None]))
+            }
             if len(many) == 1:
                 return each.name
         return None
