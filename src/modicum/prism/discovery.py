@@ -146,13 +146,10 @@ class Discovery:
         return self._correlation(Hit(columns, strongest, strength, p_value, by_chance, int(found.cells[0])))
 
     def same_as(self, classes: Codes) -> str | None:
-        """The sensitive attribute that these classes are under another name, value by value; None where there is none."""
+        """The sensitive attribute that these classes are, value by value, under other names; None where it is none."""
         for each in self._counted.sensitive:
-            pairs = group_rows(np.column_stack([classes, each.classes]))
-            many = {
-                int(found.max()) for found in (pairs, group_rows(classes[:, None]), group_rows(each.classes[:, None]))
-            }
-            if len(many) == 1:
+            both = np.column_stack([classes, each.classes])
+            if len({int(group_rows(part).max()) for part in (both, both[:, :1], both[:, 1:])}) == 1:
                 return each.name
         return None
 
