@@ -41,7 +41,10 @@ class Cut:
 
     def guarded(self) -> "Cut":
         """The same, lower by more than what adding up the slopes can round."""
-        return Cut(self.constant - 8 * len(self.slopes) * EPS * (abs(self.constant) + self.slopes.max(initial=0.0)), self.slopes)
+        return Cut(
+            self.constant - 8 * len(self.slopes) * EPS * (abs(self.constant) + self.slopes.max(initial=0.0)),
+            self.slopes,
+        )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from modicum.prism.covers import Covers
 from modicum.prism.pool import Search
 from modicum.table.values import Floats
 
@@ -58,9 +59,10 @@ class Master:
 
 def root(search: Search) -> Iterator[None]:
     """Cuts at shares of units, until the relaxation does not rise any more."""
-    master, allowed = Master(search), np.isin(np.arange(search.limits.n_units), search.limits.allowed)
-    centre = np.where(allowed, search.limits.max_units / max(1, allowed.sum()), 0.0)
-    centre[list(search.best.support)] = 0.5 + 0.5 * centre[list(search.best.support)]
+    master = Master(search)
+    search.pool.solved(search.limits.allowed)
+    yield
+    centre = search.limits.shares(search.best.support)
     flat, before = 0, 0.0
     for _ in range(_ROOT):
         p, bound = master.solve(whole=False)
@@ -76,7 +78,7 @@ def root(search: Search) -> Iterator[None]:
 
 def cutting_planes(search: Search) -> Iterator[None]:
     """Solves the support that the program finds most promising, until its bound proves the best found."""
-    master = Master(search)
+    master, covers = Master(search), Covers(search)
     while not search.out_of_time:
         p, bound = master.solve(whole=True, seconds=search.left)
         search.raise_bound(bound)
@@ -87,9 +89,6 @@ def cutting_planes(search: Search) -> Iterator[None]:
         support = search.limits.completed(chosen, steepest.tolist())
         if support in search.pool.supports:  # as close as the solver's tolerances allow
             return
-        search.solve(support)
+        solved = search.solve(support)
         yield
-        share = np.full(search.limits.n_units, search.limits.max_units / len(search.limits.allowed))
-        share[list(support)] = 1.0
-        search.pool.relaxed(share)
-        yield
+        yield from covers.widen(solved)

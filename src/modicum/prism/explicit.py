@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from modicum.prism.covers import Covers
 from modicum.prism.cuts import Cut
 from modicum.prism.pool import Search
 from modicum.prism.supports import Packed, unpacked
@@ -15,16 +16,17 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 class Bounds:
     """What no rule on each of the supports goes below.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from modicum.prism.cuts import Cut
-    >>> from modicum.prism.explicit import Bounds
-    >>> from modicum.prism.supports import packed
-    >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
-    >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
-    >>> bounds.values.tolist(), bounds.lowest()
-    ([6.0, 4.0], (1, 2))
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from modicum.prism.covers import Covers
+    from modicum.prism.cuts import Cut
+        >>> from modicum.prism.explicit import Bounds
+        >>> from modicum.prism.supports import packed
+        >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
+        >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
+        >>> bounds.values.tolist(), bounds.lowest()
+        ([6.0, 4.0], (1, 2))
     """
 
     def __init__(self, supports: Packed, n_units: int) -> None:
@@ -47,8 +49,15 @@ class Bounds:
 
 
 def explicit(search: Search, supports: Packed) -> Iterator[None]:
-    """Solves the most promising support until its bound proves the best found."""
-    bounds = Bounds(supports, search.pool.n_units)
+    """Solves the most promising support until its bound proves the best found.
+
+    All allowed units together are solved first: often no support can be much better than the best that was found.
+    Each support that is not better is widened, so that one solution disproves many.
+    """
+    bounds, covers = Bounds(supports, search.pool.n_units), Covers(search)
+    if not search.out_of_time:
+        search.pool.solved(search.limits.allowed)
+        yield
     while not search.out_of_time:
         lowest = float(bounds.values.min())
         search.raise_bound(lowest)
@@ -61,5 +70,7 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
         elif support in search.pool.supports:  # as close as the support itself was solved
             return
         else:
-            bounds.add(search.solve(support).cut)
+            solved = search.solve(support)
+            bounds.add(solved.cut)
             yield
+            yield from covers.widen(solved)

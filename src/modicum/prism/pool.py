@@ -92,9 +92,9 @@ class Search:
 
     def _compare(self, solved: Solved) -> None:
         near = TIE * self.best.objective
-        if solved.objective < self.best.objective - near:
-            self.best = solved
-        elif solved.objective <= self.best.objective + near and _simpler(solved, self.best):
+        if solved.objective < self.best.objective - near or (
+            solved.objective <= self.best.objective + near and _simpler(solved, self.best)
+        ):
             self.best = solved
 
     def raise_bound(self, bound: float) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -83,9 +84,7 @@ class Problem:
         first, group = distinct_rows(X, t)
         if len(first) < len(X):
             X, t, counts = X[first], t[first], np.bincount(group, counts, len(first))
-        return cls(
-            np.ascontiguousarray(X), t, counts, tuple(tuple(u) for u in units), float(penalty), float(box), loss
-        )
+        return cls(np.ascontiguousarray(X), t, counts, tuple(tuple(u) for u in units), float(penalty), float(box), loss)
 
     def columns_of(self, support: Iterable[int]) -> Codes:
         """The columns of these units, in order."""
@@ -136,8 +135,14 @@ def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
     return first, group
 
 
-def grouped(key: npt.NDArray[np.generic]) -> tuple[Codes, Codes]:
-    """The first row with each key, and for every row which key it has."""
+def grouped(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
+    """One row with each key, and for every row which key it has."""
+    if key.dtype == np.int64 and key.max(initial=0) < 4 * len(key):  # no need to sort
+        there = np.bincount(key) > 0
+        group = (np.cumsum(there) - 1)[key]
+        first = np.empty(int(there.sum()), dtype=np.int64)
+        first[group] = np.arange(len(key))
+        return first, group
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first, group
 

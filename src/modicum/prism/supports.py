@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
+from modicum.table.values import Floats
 
 Packed = npt.NDArray[np.uint8]  # one support a row, one unit a bit
 
@@ -53,6 +54,13 @@ class Limits:
         if len(chosen) > self.max_units or not chosen <= set(self.allowed):
             return False
         return not any(chosen.issuperset(each) for each in self.forbidden)
+
+    def shares(self, support: Sequence[int]) -> Floats:
+        """Halfway from the same share of every allowed unit to this support."""
+        found = np.zeros(self.n_units)
+        found[list(self.allowed)] = self.max_units / max(1, len(self.allowed)) / 2
+        found[list(support)] += 0.5
+        return found
 
     def completed(self, support: Sequence[int], preferred: Sequence[int]) -> tuple[int, ...]:
         """The support with every unit that still fits, the preferred first."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from modicum.prism.cutting_planes import cutting_planes, root
 from modicum.prism.cuts import Solved
+from modicum.prism.cutting_planes import cutting_planes, root
 from modicum.prism.explicit import explicit
 from modicum.prism.heuristic import exchange, grow
 from modicum.prism.pool import TIE, Pool, Search
