@@ -54,10 +54,8 @@ def feasible(n_units: int, most: int | None, forbidden: list[list[int]]) -> list
 def exact(problem: Problem, w: np.ndarray, b: np.ndarray) -> float:
     """The objective as the docstring of Problem has it."""
     off = problem.columns @ w.T - b
-    if problem.loss == "hinge":
-        loss = np.maximum(0.0, 1 - problem.targets * off)
-    else:
-        loss = 0.5 * (off - problem.targets) ** 2
+    hinge, squared = np.maximum(0.0, 1 - problem.targets * off), 0.5 * (off - problem.targets) ** 2
+    loss = hinge if problem.loss == "hinge" else squared
     return 0.5 * float((w**2).sum()) + problem.penalty * float(problem.counts @ loss.sum(axis=1))
 
 

@@ -41,10 +41,8 @@ class Cut:
 
     def guarded(self) -> "Cut":
         """The same, lower by more than what adding up the slopes can round."""
-        return Cut(
-            self.constant - 8 * len(self.slopes) * EPS * (abs(self.constant) + self.slopes.max(initial=0.0)),
-            self.slopes,
-        )
+        rounding = 8 * len(self.slopes) * EPS * (abs(self.constant) + float(self.slopes.max(initial=0.0)))
+        return Cut(self.constant - rounding, self.slopes)
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,16 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 class Bounds:
     """What no rule on each of the supports goes below.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from modicum.prism.covers import Covers
-    from modicum.prism.cuts import Cut
-        >>> from modicum.prism.explicit import Bounds
-        >>> from modicum.prism.supports import packed
-        >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
-        >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
-        >>> bounds.values.tolist(), bounds.lowest()
-        ([6.0, 4.0], (1, 2))
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.cuts import Cut
+    >>> from modicum.prism.explicit import Bounds
+    >>> from modicum.prism.supports import packed
+    >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
+    >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
+    >>> bounds.values.tolist(), bounds.lowest()
+    ([6.0, 4.0], (1, 2))
     """
 
     def __init__(self, supports: Packed, n_units: int) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from modicum.prism.cuts import EPS, Cut, Solved, conjugate
 from modicum.prism.interior_point import solve
 from modicum.prism.merging import Merging
-from modicum.prism.problem import Problem, grouped
+from modicum.prism.problem import Problem, added, grouped
 from modicum.table.values import Codes, Floats
 
 _ROUND = 64 * EPS  # numpy adds in pairs: the error of a sum stays below this share of it up to 2⁴⁰ rows
@@ -73,7 +73,7 @@ class Hinge:
         X, cost, group = self.problem.columns, self.cost, None
         if keys is not None:
             first, group = grouped(2 * keys + (y > 0))
-            X, y, cost = X[first], y[first], np.bincount(group, cost, len(first))
+            X, y, cost = X[first], y[first], added(cost, group)
         if len(columns) < X.shape[1]:
             X = X[:, columns]
         w, alpha = np.zeros(len(columns)), cost

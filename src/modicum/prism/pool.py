@@ -91,10 +91,9 @@ class Search:
         return solved
 
     def _compare(self, solved: Solved) -> None:
-        near = TIE * self.best.objective
-        if solved.objective < self.best.objective - near or (
-            solved.objective <= self.best.objective + near and _simpler(solved, self.best)
-        ):
+        best, near = self.best, TIE * self.best.objective
+        equal = abs(solved.objective - best.objective) <= near
+        if solved.objective < best.objective - near or (equal and _simpler(solved, best)):
             self.best = solved
 
     def raise_bound(self, bound: float) -> None:

@@ -83,7 +83,7 @@ class Problem:
             X, t, counts = X[counts > 0], t[counts > 0], counts[counts > 0]
         first, group = distinct_rows(X, t)
         if len(first) < len(X):
-            X, t, counts = X[first], t[first], np.bincount(group, counts, len(first))
+            X, t, counts = X[first], t[first], added(counts, group)
         return cls(np.ascontiguousarray(X), t, counts, tuple(tuple(u) for u in units), float(penalty), float(box), loss)
 
     def columns_of(self, support: Iterable[int]) -> Codes:
@@ -145,6 +145,11 @@ def grouped(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
         return first, group
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first, group
+
+
+def added(values: Floats, group: Codes) -> Floats:
+    """The sum of the values of each group."""
+    return np.bincount(group, values).astype(np.float64)
 
 
 def _equal(table: Floats, first: Codes, group: Codes) -> bool:

@@ -123,9 +123,8 @@ def maximal_supports(limits: Limits, limit: int) -> Packed | None:
 
 def _by_levels(limits: Limits, limit: int) -> Packed | None:
     """Level by level: every feasible support of c units, from those of c − 1 and a later unit."""
-    if not limits.forbidden and len(limits.allowed) > limits.max_units:
-        if comb(len(limits.allowed), limits.max_units) > limit:
-            return None
+    if not limits.forbidden and comb(len(limits.allowed), limits.max_units) > limit:
+        return None
     level, last, kept = packed([()], limits.n_units), np.array([-1]), []
     for _ in range(limits.max_units):
         kept.append(level[~_can_grow(level, limits)])

@@ -1,4 +1,4 @@
-"""Phase 2 of PriSM (papers/3 §4): the best linear rule on few units, never on all of a forbidden set, proven optimal."""
+"""Phase 2 of PriSM (papers/3 §4): the best linear rule on few units, none of the forbidden sets whole, proven best."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -153,7 +153,7 @@ class Trainer:
         for count in sorted({len(idle), 1}, reverse=True) if idle else ():
             if stop.asked:
                 break
-            fewer = self._pool.solved(set(solved.support) - set(idle[:count]))
+            fewer = self._pool.solved(sorted(set(solved.support) - set(idle[:count])))
             if fewer.objective <= solved.objective + near:
                 return self._without_idle_units(fewer, stop)
         return solved
