@@ -1,0 +1,123 @@
+"""Supports that have been solved and the cuts that they gave; and the search that looks for the best of them."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from modicum.prism.cuts import Cut, Solved
+from modicum.prism.hinge import Hinge
+from modicum.prism.problem import Problem
+from modicum.prism.squared import Squared
+from modicum.prism.supports import Limits
+from modicum.progress import Stop
+from modicum.table.values import Floats
+
+TIE = 1e-8  # objectives closer than this, relative, count as equal
+
+
+class Pool:
+    """Solves each support once; cuts hold for every support, whatever the limits of a later search."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.inner = Hinge(problem) if problem.loss == "hinge" else Squared(problem)
+        self.n_units = len(problem.units)
+        self.supports: dict[tuple[int, ...], Solved] = {}
+        self.cuts: list[Cut] = []
+        self.solves = 0
+        self._slopes = np.zeros((64, self.n_units))
+        self._constants = np.zeros(64)
+
+    def solved(self, support: Sequence[int]) -> Solved:
+        """The rule on this support, kept for the next time."""
+        key = tuple(sorted(int(unit) for unit in support))
+        if key not in self.supports:
+            self.supports[key] = self.inner.solved(key)
+            self._keep(self.supports[key].cut)
+        return self.supports[key]
+
+    def relaxed(self, shares: Floats) -> Cut:
+        """The cut at shares of units, which is kept too."""
+        cut = self.inner.relaxed(np.clip(shares, 1e-3, 1.0))
+        self._keep(cut)
+        return cut
+
+    def strongest(self, support: tuple[int, ...]) -> tuple[int, float]:
+        """Which cut bounds this support highest, and how high."""
+        if not self.cuts:
+            return -1, 0.0
+        count = len(self.cuts)
+        values = self._constants[:count] - self._slopes[:count, list(support)].sum(axis=1)
+        at = int(values.argmax())
+        return at, float(values[at])
+
+    def table(self) -> tuple[Floats, Floats]:
+        """Constants and slopes of all cuts."""
+        return self._constants[: len(self.cuts)], self._slopes[: len(self.cuts)]
+
+    def _keep(self, cut: Cut) -> None:
+        count = len(self.cuts)
+        if count == len(self._constants):
+            self._slopes = np.vstack([self._slopes, np.zeros_like(self._slopes)])
+            self._constants = np.append(self._constants, np.zeros_like(self._constants))
+        self._slopes[count], self._constants[count] = cut.slopes, cut.constant
+        self.cuts.append(cut)
+        self.solves += 1
+
+
+@dataclass
+class Search:
+    """One search: the best rule so far within the limits, and what none can go below."""
+
+    pool: Pool
+    limits: Limits
+    gap: float
+    stop: Stop
+    deadline: float | None = None
+    bound: float = 0.0
+    best: Solved = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.best = self.pool.solved(())
+        for support, solved in self.pool.supports.items():
+            if self.limits.allow(support):
+                self._compare(solved)
+
+    def solve(self, support: Sequence[int]) -> Solved:
+        """Solves a support within the limits and keeps it where it is the best."""
+        solved = self.pool.solved(support)
+        self._compare(solved)
+        return solved
+
+    def _compare(self, solved: Solved) -> None:
+        best, near = self.best, TIE * self.best.objective
+        equal = abs(solved.objective - best.objective) <= near
+        if solved.objective < best.objective - near or (equal and _simpler(solved, best)):
+            self.best = solved
+
+    def raise_bound(self, bound: float) -> None:
+        """The bound, where it is higher than the one before; none is above what was found."""
+        self.bound = max(self.bound, min(bound, self.best.objective))
+
+    @property
+    def enough(self) -> float:
+        """A bound this high proves the best."""
+        return self.best.objective * (1 - self.gap)
+
+    @property
+    def proven(self) -> bool:
+        return self.bound >= self.enough
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return np.inf if self.deadline is None else self.deadline - time.monotonic()
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.stop.asked or self.left <= 0
+
+
+def _simpler(a: Solved, b: Solved) -> bool:
+    return (len(a.support), a.support) < (len(b.support), b.support)

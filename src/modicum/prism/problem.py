@@ -1,0 +1,156 @@
+"""What is minimized when PriSM trains (papers/3 §4), on arrays: scaled columns, targets, counts, selectable units."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import ParameterError
+from modicum.table.values import Codes, Floats
+
+LOSSES = ("hinge", "squared")
+_ODD = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio: spreads close keys over all 64 bits
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Choose units and fit a linear rule w·x − b on their columns, for one task or for several over the same units.
+
+    For the loss "hinge" every task adds
+
+        ½‖w‖² + π Σ cᵢ max(0, 1 − tᵢ (w·xᵢ − b))
+
+    which is the objective of papers/3 Figure 5 for cᵢ records with the values xᵢ and the label tᵢ; for "squared"
+
+        ½‖w‖² + π Σ cᵢ ½ (w·xᵢ − b − tᵢ)²
+
+    Every |w| stays within the box (constraint 5), and w is 0 outside the chosen units.
+
+    Parameters
+    ----------
+    columns : array, rows × columns
+        Scaled; the penalty and the box are in their units.
+    targets : array, rows × tasks
+        +1 and −1 for "hinge" (several tasks: one class against the rest each), numbers for "squared".
+    counts : array
+        How many records each row stands for; any positive weight.
+    units : tuple of tuples of int
+        The columns of each selectable unit; every column is in exactly one.
+    penalty : float
+        The paper's π, for one record.
+    box : float
+        The largest |w|, the same for all columns.
+    loss : str
+        "hinge" or "squared".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.training import Problem
+    >>> columns = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> problem = Problem.of(columns, np.array([1.0, 1.0, -1.0]), None, ((0,), (1,)), 1.0, 1000.0, "hinge")
+    >>> problem.counts.tolist()
+    [2.0, 1.0]
+    """
+
+    columns: Floats
+    targets: Floats
+    counts: Floats
+    units: tuple[tuple[int, ...], ...]
+    penalty: float
+    box: float
+    loss: str = "hinge"
+
+    @classmethod
+    def of(
+        cls,
+        columns: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        weights: npt.ArrayLike | None,
+        units: Sequence[Sequence[int]],
+        penalty: float,
+        box: float,
+        loss: str = "hinge",
+    ) -> "Problem":
+        """The problem with equal rows (columns and targets) merged into counts; rows of weight 0 are left out."""
+        X = np.asarray(columns, dtype=np.float64)
+        t = np.asarray(targets, dtype=np.float64).reshape(len(X), -1)
+        counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
+        _check(X, t, counts, units, penalty, box, loss)
+        if not (counts > 0).all():
+            X, t, counts = X[counts > 0], t[counts > 0], counts[counts > 0]
+        first, group = distinct_rows(X, t)
+        if len(first) < len(X):
+            X, t, counts = X[first], t[first], added(counts, group)
+        return cls(np.ascontiguousarray(X), t, counts, tuple(tuple(u) for u in units), float(penalty), float(box), loss)
+
+    def columns_of(self, support: Iterable[int]) -> Codes:
+        """The columns of these units, in order."""
+        return np.array(sorted(c for unit in support for c in self.units[unit]), dtype=np.int64)
+
+    def by_unit(self, values: Floats) -> Floats:
+        """The sum over the columns of each unit."""
+        unit_of = np.empty(self.columns.shape[1], dtype=np.int64)
+        for i, unit in enumerate(self.units):
+            unit_of[list(unit)] = i
+        return np.bincount(unit_of, values, len(self.units)).astype(np.float64)
+
+
+def _check(
+    X: Floats, t: Floats, counts: Floats, units: Sequence[Sequence[int]], penalty: float, box: float, loss: str
+) -> None:
+    if loss not in LOSSES:
+        raise ParameterError(f"The 'loss' parameter of Problem must be 'hinge' or 'squared'. Got {loss!r} instead.")
+    for name, value in (("penalty", penalty), ("box", box)):
+        if not (np.isfinite(value) and value > 0):
+            raise ParameterError(f"The {name!r} parameter of Problem must be a number > 0. Got {value!r} instead.")
+    if sorted(c for unit in units for c in unit) != list(range(X.shape[1])):
+        raise ParameterError("The 'units' parameter of Problem must hold every column in exactly one unit.")
+    if len(counts) != len(X) or not np.isfinite(counts).all() or counts.min(initial=0.0) < 0:
+        raise ParameterError("The 'weights' parameter of Problem must hold one number ≥ 0 for each row.")
+    if loss == "hinge" and not np.isin(t, (-1.0, 1.0)).all():
+        raise ParameterError("The 'targets' parameter of Problem must hold +1 and -1 where the loss is 'hinge'.")
+    if not (np.isfinite(X).all() and np.isfinite(t).all() and (counts > 0).any()):
+        raise ParameterError("The 'columns' and 'targets' parameters of Problem must be finite, with a weight above 0.")
+
+
+def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
+    """One row for each distinct one, and for every row which of them it equals.
+
+    Rows are told apart by 64 bits made of their numbers, and then compared: sorting whole rows takes far longer.
+    """
+    key = np.zeros(len(tables[0]), dtype=np.uint64)
+    for table in tables:
+        for column in table.T:
+            bits = np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
+            key = (key ^ bits) * np.uint64(_ODD)
+            key ^= key >> np.uint64(29)
+    first, group = grouped(key)
+    if len(first) < len(key) and not all(_equal(table, first, group) for table in tables):
+        whole = np.hstack(tables) + 0.0
+        _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
+        return first, group.ravel()
+    return first, group
+
+
+def grouped(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
+    """One row with each key, and for every row which key it has."""
+    if key.dtype == np.int64 and key.max(initial=0) < 4 * len(key):  # no need to sort
+        there = np.bincount(key) > 0
+        group = (np.cumsum(there) - 1)[key]
+        first = np.empty(int(there.sum()), dtype=np.int64)
+        first[group] = np.arange(len(key))
+        return first, group
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    return first, group
+
+
+def added(values: Floats, group: Codes) -> Floats:
+    """The sum of the values of each group."""
+    return np.bincount(group, values).astype(np.float64)
+
+
+def _equal(table: Floats, first: Codes, group: Codes) -> bool:
+    return all(bool((column == column[first][group]).all()) for column in table.T)

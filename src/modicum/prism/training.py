@@ -1,0 +1,167 @@
+"""Phase 2 of PriSM (papers/3 §4): the best linear rule on few units, none of the forbidden sets whole, proven best."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from modicum.prism.cuts import Solved
+from modicum.prism.cutting_planes import cutting_planes, root
+from modicum.prism.explicit import explicit
+from modicum.prism.heuristic import exchange, grow
+from modicum.prism.pool import TIE, Pool, Search
+from modicum.prism.problem import Problem
+from modicum.prism.supports import Limits, maximal_supports
+from modicum.progress import Stop, stoppable, watched
+from modicum.table.values import Floats
+
+__all__ = ["Problem", "Trained", "Trainer"]
+
+LISTED = 300_000  # maximal supports that are listed; more are left to the mixed integer program
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A rule and the proof of how good it is.
+
+    Attributes
+    ----------
+    support : tuple of int
+        The units whose coefficients are not 0.
+    coefficients : array, tasks × columns
+        0 outside the support; the decision of a task is w·x − b.
+    intercepts : array
+        b of each task.
+    objective : float
+        Of these coefficients and intercepts.
+    bound : float
+        No rule within the limits has a lower objective.
+    gap : float
+        (objective − bound) / objective.
+    solves : int
+        How often an inner problem was solved for this.
+    master : str
+        "explicit", "cutting planes", or "support" where the units were given.
+    seconds : float
+        Of wall time.
+    stopped : bool
+        Whether time ran out, or the user stopped it, before the gap was reached.
+    """
+
+    support: tuple[int, ...]
+    coefficients: Floats
+    intercepts: Floats
+    objective: float
+    bound: float
+    gap: float
+    solves: int
+    master: str
+    seconds: float
+    stopped: bool
+
+
+class Trainer:
+    """Solves a problem under limits; what it has learned under some limits serves the next ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimized.
+
+    Examples
+    --------
+    Unit 0 tells most, but it may not be used together with unit 1:
+
+    >>> import numpy as np
+    >>> from modicum.prism.training import Problem, Trainer
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.where(X @ [2.0, 1.0, 0.5] > 0, 1.0, -1.0)
+    >>> trainer = Trainer(Problem.of(X, y, None, ((0,), (1,), (2,)), penalty=1.0, box=1000.0, loss="hinge"))
+    >>> trainer.solve(2).support
+    (0, 1)
+    >>> found = trainer.solve(2, forbidden=[[0, 1]])
+    >>> found.support, found.gap <= 1e-4
+    ((0, 2), True)
+    >>> trainer.on_support([0, 1, 2]).objective < found.objective
+    True
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._pool = Pool(problem)
+
+    def solve(
+        self,
+        max_units: int | None,
+        forbidden: Sequence[Sequence[int]] = (),
+        *,
+        gap: float = 1e-4,
+        time_limit: float | None = None,
+        progress: bool = True,
+    ) -> Trained:
+        """The best rule on at most `max_units` units (None: any number), none of the forbidden sets whole.
+
+        Units that the rule does not need are left out, and of rules that are equally good the one of fewer units is
+        taken, then the one of earlier units. Without a `time_limit` in seconds it works until the gap is proven.
+        """
+        start, solves = time.monotonic(), self._pool.solves
+        limits = Limits.of(len(self.problem.units), max_units, forbidden)
+        with stoppable("training") as stop:
+            search = Search(self._pool, limits, gap, stop, None if time_limit is None else start + time_limit)
+            master, steps = self._steps(search)
+            for _ in watched(steps, "Training", progress=progress):
+                pass
+            best = self._without_idle_units(search.best, stop)
+        reached = search.bound >= best.objective * (1 - gap)
+        return Trained(
+            *_used(best),
+            objective=best.objective,
+            bound=min(search.bound, best.objective),
+            gap=_gap(best.objective, search.bound),
+            solves=self._pool.solves - solves,
+            master=master,
+            seconds=time.monotonic() - start,
+            stopped=not reached and search.out_of_time,
+        )
+
+    def on_support(self, support: Sequence[int]) -> Trained:
+        """The plain support vector machine (or least squares) on these units."""
+        start, solves = time.monotonic(), self._pool.solves
+        given = self._pool.solved(support)
+        best = self._without_idle_units(given, Stop())
+        return Trained(
+            *_used(best),
+            objective=best.objective,
+            bound=min(given.bound, best.objective),
+            gap=_gap(best.objective, given.bound),
+            solves=self._pool.solves - solves,
+            master="support",
+            seconds=time.monotonic() - start,
+            stopped=False,
+        )
+
+    def _steps(self, search: Search) -> tuple[str, Iterator[None]]:
+        listed = maximal_supports(search.limits, LISTED)
+        if listed is not None:
+            return "explicit", chain(grow(search), explicit(search, listed))
+        return "cutting planes", chain(grow(search), exchange(search), root(search), cutting_planes(search))
+
+    def _without_idle_units(self, solved: Solved, stop: Stop) -> Solved:
+        """Leaves out units that change nothing; a unit of slope h costs at least h when it goes."""
+        slopes, near = solved.cut.slopes, TIE * solved.objective
+        idle = sorted((unit for unit in solved.support if slopes[unit] <= near), key=lambda unit: float(slopes[unit]))
+        for count in sorted({len(idle), 1}, reverse=True) if idle else ():
+            if stop.asked:
+                break
+            fewer = self._pool.solved(sorted(set(solved.support) - set(idle[:count])))
+            if fewer.objective <= solved.objective + near:
+                return self._without_idle_units(fewer, stop)
+        return solved
+
+
+def _used(solved: Solved) -> tuple[tuple[int, ...], Floats, Floats]:
+    return solved.support, solved.coefficients, solved.intercepts
+
+
+def _gap(objective: float, bound: float) -> float:
+    return max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
