@@ -7,8 +7,10 @@ df = (cells − 1)(k − 1), given how often each value occurs, which is the nul
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from modicum.prism.attribute_codes import Ints
 from modicum.prism.candidates import Sets
@@ -30,7 +32,7 @@ class Association:
         used = np.unique(sets).astype(np.int64)
         tables = [self._table(used, which) for which in range(len(self._counted.sensitive))]
         renamed = np.searchsorted(used, sets).astype(np.int32)
-        rows = sum(len(table.codes) for table in tables)
+        rows = sum(len(table.weights) for table in tables)
 
         def work(part: Sets) -> Assessed:
             return _beside([self._assessed(part, which, tables[which]) for which in range(len(tables))])
@@ -44,7 +46,10 @@ class Association:
         groups = group_rows(np.column_stack([codes, sensitive.classes.astype(codes.dtype)]))
         first = first_rows(groups)
         weights = np.bincount(groups, weights=self._counted.weights).astype(np.int64)
-        return _Table(np.ascontiguousarray(codes[first]), attributes.sizes[used], sensitive.classes[first], weights)
+        sizes = attributes.sizes[used]
+        narrow = np.uint16 if sizes.max() <= 2**16 else np.uint32  # two forms, each compiled once
+        by_column = np.ascontiguousarray(codes[first].T, dtype=narrow)
+        return _Table(by_column, sizes, sensitive.classes[first].astype(np.uint8), weights)
 
     def _assessed(self, sets: Sets, which: int, table: "_Table") -> Assessed:
         sensitive, n = self._counted.sensitive[which], self._counted.records
@@ -78,11 +83,11 @@ class Association:
 
 @dataclass(frozen=True)
 class _Table:
-    """Distinct rows with how many records each stands for."""
+    """Distinct rows (by column) with how many records each stands for."""
 
-    codes: Ints
+    codes: npt.NDArray[Any]
     sizes: Ints
-    classes: Ints
+    classes: npt.NDArray[np.uint8]
     weights: Ints
 
 

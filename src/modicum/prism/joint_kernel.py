@@ -22,7 +22,7 @@ def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore
     Divided by n·share_t·(1 − share_t) it is χ²/n of the set against class t or not; divided by share_t and summed
     over the classes it is χ² of the set against the classes themselves.
     """
-    n, (m, c) = len(codes), sets.shape
+    n, (m, c) = codes.shape[1], sets.shape
     keys, widths = np.zeros((c, n), np.int64), np.ones(c, np.int64)
     spreads, cells = np.zeros((m, len(shares))), np.zeros(m, np.int64)
     room = np.zeros(SMALL, np.int64)
@@ -55,7 +55,7 @@ def _shared(sets, i):  # type: ignore[no-untyped-def]
 def _join(before, width, codes, column, size, key):  # type: ignore[no-untyped-def]
     """One attribute more in the joint value; how many joint values there may be."""
     for r in range(len(before)):
-        key[r] = before[r] * size + np.int64(codes[r, column])
+        key[r] = before[r] * size + np.int64(codes[column, r])
     places = width * size
     return places if places <= FEW else _renumber(key, places)
 
@@ -110,17 +110,16 @@ def _extend(key, width, codes, sizes, classes, shares, weights, sets, first, end
 @numba.njit(cache=True, nogil=True)
 def _count_small(key, width, codes, sizes, classes, weights, columns, n_classes, room):  # type: ignore[no-untyped-def]
     """Counts of several sets side by side in `room`, which is clean."""
-    k = len(columns)
-    starts, steps = np.empty(k, np.uint64), np.empty(k, np.uint64)
+    k, stride = len(columns), np.uint64(width * n_classes)
+    starts, chosen = np.empty(k, np.uint64), np.empty(k, np.uint64)
     start = 0
     for e in range(k):
-        starts[e], steps[e] = start, sizes[columns[e]] * n_classes
+        starts[e], chosen[e] = start, columns[e]
         start += width * sizes[columns[e]] * n_classes
     for r in range(len(key)):
-        value, amount, own = np.uint64(key[r]), weights[r], np.uint64(classes[r])
+        own, amount = np.uint64(key[r] * n_classes + classes[r]), weights[r]
         for e in range(k):
-            code = np.uint64(codes[r, columns[e]])
-            room[starts[e] + value * steps[e] + code * np.uint64(n_classes) + own] += amount
+            room[starts[e] + np.uint64(codes[chosen[e], r]) * stride + own] += amount
 
 
 @numba.njit(cache=True, nogil=True)
@@ -153,9 +152,9 @@ def _touched(key, codes, column, size, classes, shares, weights, room, spread): 
     """One set whose table is large: count all rows, then visit (and so clear) each joint value that a row has."""
     n_classes, cells = len(shares), 0
     for r in range(len(key)):
-        room[(key[r] * size + np.int64(codes[r, column])) * n_classes + classes[r]] += weights[r]
+        room[(key[r] * size + np.int64(codes[column, r])) * n_classes + classes[r]] += weights[r]
     for r in range(len(key)):
-        at = (key[r] * size + np.int64(codes[r, column])) * n_classes
+        at = (key[r] * size + np.int64(codes[column, r])) * n_classes
         if room[at + classes[r]] > 0:
             cells += _add_cell(room, at, shares, spread)
     return cells
@@ -167,7 +166,7 @@ def _sorted(key, codes, column, size, classes, shares, weights, spread):  # type
     n, cells = len(key), 0
     full = np.empty(n, np.int64)
     for r in range(n):
-        full[r] = key[r] * size + np.int64(codes[r, column])
+        full[r] = key[r] * size + np.int64(codes[column, r])
     order = np.argsort(full)
     counts = np.zeros(len(shares), np.int64)
     for i in range(n):
