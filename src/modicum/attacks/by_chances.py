@@ -1,5 +1,6 @@
 """The portfolio as an adversary that guesses a sensitive value from predictors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,16 +50,16 @@ class ChanceAdversary:
         if values.min() == values.max():
             return {aim: always(values, len(test), aim) for aim in AIMS}
         trial = fold_codes(values, units, TRIAL_FOLDS, random) == 0
-        first, l2 = self._portfolio(train[~trial])
+        first = self._portfolio(train[~trial])
         right = self._chances(first, train[trial]).argmax(axis=1) == values[trial]
-        whole, _ = self._portfolio(train)
+        whole = self._portfolio(train, first.l2_)
         found = Answer(
             guess=self._chances(whole, test).argmax(axis=1),
             expected=float(right.mean()),
             settings={"model": whole.chosen_[0]},
             rows=self._distinct(train),
         )
-        return {ACCURACY: found, MCC: self._by_rule(train, trial, test, l2)}
+        return {ACCURACY: found, MCC: self._by_rule(train, trial, test, first.l2_[NETWORK])}
 
     def _by_rule(self, train: Codes, trial: Any, test: Codes, l2: float) -> Answer:
         values = self.attacked.values
@@ -75,14 +76,13 @@ class ChanceAdversary:
     def _distinct(self, rows: Codes) -> int:
         return len(np.unique(self.cells[rows]))
 
-    def _portfolio(self, rows: Codes) -> tuple[Portfolio, float]:
-        """The portfolio trained on these records, and the L2 of its network."""
+    def _portfolio(self, rows: Codes, l2: Mapping[str, float] | None = None) -> Portfolio:
+        """The portfolio trained on these records; the L2 of its network may be known."""
         distinct, cells = self.attacked.inputs[rows].distinct()
         question = Question(self.attacked.values[rows], self.attacked.size)
         units = self.attacked.units_of(rows)
         units = None if units is None else np.unique(units, return_inverse=True)[1]
-        learned = Portfolio(MEMBERS, self.random_state).fit(distinct, cells, [question], units)
-        return learned, learned.l2_[NETWORK]
+        return Portfolio(MEMBERS, self.random_state, l2=l2).fit(distinct, cells, [question], units)
 
     def _by_member(self, train: Codes, test: Codes, members: tuple[str, ...], l2: float) -> dict[str, Floats]:
         """The chances that each member gives, and where there are several their average."""

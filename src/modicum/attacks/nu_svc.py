@@ -10,7 +10,7 @@ import numpy as np
 from modicum.table.groups import first_rows, group_rows
 from modicum.table.values import Codes, Floats
 
-SHARES = (0.55, 0.75, 0.95)  # of the largest ν that is feasible
+SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible
 GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`Points`)
 WEIGHTINGS = ("as they are", "balanced")
 MOST_VALUES = 12  # the most frequent ones, each of which is told from each other one

@@ -25,7 +25,7 @@ from modicum.table.targets import BINS
 from modicum.table.values import Codes
 
 NU_SVC, PORTFOLIO = ADVERSARIES = ("nu-SVC", "portfolio")
-SEARCH_ROWS = 1_500  # distinct rows on which settings are tried
+SEARCH_ROWS = 2_000  # distinct rows on which settings are tried
 
 Answers = dict[str, dict[str, Answer]]  # adversary → aim → answer
 
@@ -40,7 +40,7 @@ class SensitiveInference:
     - "nu-SVC", the paper's, with nested cross-validation: kernel (linear or RBF), ν and whether values are weighted
       alike are chosen in inner folds of the records to learn from. Categories are one-hot, numbers their standardized
       rank, not binned. Records with the same predictors and the same value are one row with a weight. Where these rows
-      are too many, records of each value are drawn at random until `max_rows` distinct ones are there (1,500 for the
+      are too many, records of each value are drawn at random until `max_rows` distinct ones are there (2,000 for the
       inner folds), as many of each value as possible, weighted so that the values keep their shares. Of more than
       twelve values the most frequent twelve are told apart;
     - "portfolio": the strongest of a network, counts with back-off, boosted trees and their average, on everything.

@@ -1,0 +1,315 @@
+"""The adversary of papers/3 §5.2 where it is known what can be guessed: all, some, nothing."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import as_polars, shared_file
+from sklearn.metrics import matthews_corrcoef
+from sklearn.svm import NuSVC
+
+import modicum as md
+from modicum.attacks import SensitiveInference
+from modicum.attacks.folds import fold_codes
+from modicum.attacks.kernel_rows import Points, kernel
+from modicum.attacks.nu_svc import Merged, NuSvc, Setting, fair_limits, settings
+from modicum.errors import DataError, ParameterError
+from modicum.learners.inputs import Inputs
+from modicum.measures.confusion import best_cut, confusion, matthews, matthews_interval
+
+QUICK = {"folds": 3, "max_rows": 500, "n_jobs": 1}
+
+
+def ternary(n: int, seed: int, columns: int = 4) -> pd.DataFrame:
+    values = np.random.default_rng(seed).integers(0, 3, (n, columns))
+    return pd.DataFrame(values, columns=[f"a{j}" for j in range(columns)])
+
+
+def mixed(n: int, seed: int = 0, right: float = 0.75) -> tuple[pd.DataFrame, list[str]]:
+    """Whether two of the attributes are equal says the sensitive value, but for a share of the people."""
+    X = ternary(n, seed)
+    coin = np.random.default_rng(seed + 100).random((2, n))
+    told = np.where(coin[0] < 0.5, X["a0"] == X["a1"], X["a2"] < 1)
+    return X.assign(s=np.where(coin[1] < right, told, ~told)), list(X.columns)
+
+
+def xor(n: int, seed: int, columns: int = 5) -> tuple[pd.DataFrame, list[str]]:
+    """No attribute tells anything alone; two together tell the sensitive value in three of four people."""
+    X = ternary(n, seed, columns)
+    same = (X["a0"] + X["a1"]) % 3 == 0
+    high = np.random.default_rng(seed + 100).random(n) < np.where(same, 0.75, 0.25)
+    return X.assign(s=np.where(high, "yes", "no")), list(X.columns)
+
+
+def test_what_interactions_tell_is_found_by_both_adversaries_and_not_exceeded():
+    X, predictors = xor(3_000, 1)
+    result = SensitiveInference("s", **QUICK).run(X, predictors)
+    for found in result.by_adversary.values():
+        assert 0.72 < found.accuracy.value < 0.775
+        assert found.accuracy.interval[0] < 0.75
+        assert found.mcc.value > 0.4
+        assert found.accuracy.naive == result.class_frequency == pytest.approx(2 / 3 * 0.75 + 1 / 3 * 0.25, abs=0.03)
+    assert result.accuracy is result.by_adversary[result.chosen["accuracy"]].accuracy
+    assert result.mcc is result.by_adversary[result.chosen["mcc"]].mcc
+    assert result.chosen["mcc"] in str(result)
+
+
+@pytest.mark.slow
+def test_thirteen_attributes_of_which_four_interact_are_no_refuge():
+    X = ternary(20_000, 3, 13)
+    odd = X[["a0", "a1", "a2", "a3"]].sum(axis=1) % 2 == 1
+    X["s"] = np.random.default_rng(4).random(len(X)) < np.where(odd, 0.75, 0.25)
+    result = SensitiveInference("s", folds=2, max_rows=2_000).run(X, list(X.columns[:13]))
+    assert result.chosen == {"accuracy": "portfolio", "mcc": "portfolio"}
+    assert 0.71 < result.accuracy.value < 0.76
+
+
+def test_predictors_that_tell_nothing_leave_the_class_frequency():
+    X = ternary(2_000, 5)
+    X["s"] = np.random.default_rng(6).random(2_000) < 0.3
+    result = SensitiveInference("s", **QUICK).run(X, ["a0", "a1", "a2", "a3"])
+    assert result.accuracy.value == pytest.approx(result.class_frequency, abs=0.01)
+    for found in result.by_adversary.values():
+        assert found.mcc.interval[0] <= 0 <= found.mcc.interval[1]
+
+
+def test_a_column_that_names_each_person_tells_nothing_of_people_held_out():
+    X = pd.DataFrame({"id": [f"p{i}" for i in range(900)], "number": np.random.default_rng(0).permutation(900) + 0.5})
+    X["s"] = np.random.default_rng(1).random(900) < 0.5
+    result = SensitiveInference("s", **QUICK).run(X, ["id", "number"])
+    for found in result.by_adversary.values():
+        assert found.accuracy.value < 0.56
+        assert found.mcc.interval[0] <= 0.02
+
+
+def test_a_person_s_records_are_held_out_together():
+    """Everybody has ten records with the same unique town: who knows one of them knows all."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"person": np.repeat(np.arange(150), 10), "s": np.repeat(random.random(150) < 0.5, 10)})
+    X["town"] = "t" + X["person"].astype(str)
+    alone = SensitiveInference("s", **QUICK).run(X, ["town"])
+    schema = md.Schema.infer(X, person="person")
+    together = SensitiveInference("s", schema=schema, **QUICK).run(X, ["town"])
+    assert alone.accuracy.value > 0.9
+    assert together.accuracy.value < 0.62
+    low, high = together.accuracy.interval
+    assert high - low > 0.1  # of 150 people, not of 1,500 records
+
+
+def test_a_rare_value_is_found_by_correlation_where_accuracy_says_nothing():
+    X = ternary(4_000, 8)
+    chance = np.where((X["a0"] == 2) & (X["a1"] == 2), 0.2, 0.01)
+    X["s"] = np.random.default_rng(9).random(4_000) < chance
+    result = SensitiveInference("s", **QUICK).run(X, ["a0", "a1", "a2"])
+    assert result.class_frequency > 0.95
+    for found in result.by_adversary.values():
+        assert found.accuracy.value == pytest.approx(result.class_frequency, abs=0.003)
+        assert found.mcc.interval[0] > 0.15
+    assert result.by_adversary["nu-SVC"].settings["accuracy"] == ({"model": "most frequent value"},) * 3
+    assert result.mcc.interval[0] > result.mcc.naive == 0
+
+
+def test_many_values_are_told_apart_and_critical_ones_joined():
+    X = ternary(1_500, 10)
+    random = np.random.default_rng(11)
+    X["s"] = np.where(random.random(1_500) < 0.7, X["a0"], random.integers(0, 3, 1_500)).astype(str)
+    every = SensitiveInference("s", **QUICK).run(X, ["a0", "a1"])
+    assert (every.values, every.critical) == (3, False)
+    for found in every.by_adversary.values():
+        assert found.accuracy.value == pytest.approx(0.8, abs=0.04)
+        assert found.mcc.value == pytest.approx(0.7, abs=0.06)
+    joined = SensitiveInference("s", critical_values=[0, 1.0], **QUICK).run(X, ["a0", "a1"])
+    assert (joined.values, joined.critical) == (2, True)
+    assert joined.class_frequency == pytest.approx((X["s"] != "2").mean())
+    assert joined.accuracy.value == pytest.approx(0.7 + 0.3 * (4 / 9 + 1 / 9), abs=0.04)
+
+
+def test_a_sensitive_number_is_guessed_in_bins():
+    X = ternary(1_200, 12)
+    X["wage"] = X["a0"] * 10.0 + np.random.default_rng(13).random(1_200)
+    result = SensitiveInference("wage", bins=3, **QUICK).run(X, ["a0"])
+    assert result.values == 3
+    assert result.accuracy.value > 0.95
+
+
+def test_missing_values_are_seen_as_such():
+    random = np.random.default_rng(14)
+    gone = random.random(900) < 0.4
+    X = pd.DataFrame({"wage": np.where(gone, np.nan, random.normal(size=900)), "town": np.where(gone, None, "here")})
+    X["s"] = gone
+    for name in ("wage", "town"):
+        result = SensitiveInference("s", **QUICK).run(X, [name])
+        assert [found.accuracy.value for found in result.by_adversary.values()] == [1.0, 1.0]
+        assert result.mcc.value == 1.0
+        assert 0.97 < result.mcc.interval[0] < 1.0
+
+
+def test_without_predictors_the_guess_is_naive():
+    X, _ = mixed(400)
+    result = SensitiveInference("s", **QUICK).run(X, [])
+    assert result.accuracy.value == result.class_frequency
+    assert (result.mcc.value, result.mcc.interval) == (0.0, (0.0, 0.0))
+    assert result.distinct == 1
+    constant = SensitiveInference("s", **QUICK).run(X.assign(same="x"), ["same"])
+    assert constant.accuracy.value == result.class_frequency
+
+
+def test_both_libraries_and_any_number_of_workers_give_the_same_result():
+    X, predictors = mixed(700)
+    X["city"] = np.where(X["a0"] == 1, None, "c" + X["a1"].astype(str))
+    told = []
+    for frame, jobs in ((X, 1), (X, 2), (as_polars(X), 1)):
+        attack = SensitiveInference("s", folds=2, max_rows=200, n_jobs=jobs, random_state=3)
+        told.append(attack.run(frame, [*predictors, "city"]).to_dict())
+    for each in told:
+        each.pop("seconds")
+    assert told[0] == told[1] == told[2]
+    assert json.loads(json.dumps(told[0])) == told[0]
+    assert told[0]["by_adversary"]["nu-SVC"]["rows"] <= 200
+
+
+def test_few_records_of_a_value_make_fewer_folds():
+    X = pd.DataFrame({"a": [0, 1] * 20, "s": ["often"] * 37 + ["rare"] * 3})
+    assert SensitiveInference("s", n_jobs=1).run(X, ["a"]).folds == 3
+    lonely = X.assign(s=["often"] * 39 + ["rare"])
+    result = SensitiveInference("s", n_jobs=1).run(lonely, ["a"])
+    assert result.folds == 2
+    assert result.accuracy.value == result.class_frequency == 39 / 40
+
+
+def test_folds_hold_every_value_and_whole_persons():
+    random = np.random.default_rng(0)
+    values, units = (random.random(1_000) < 0.05).astype(np.int64), random.integers(0, 300, 1_000)
+    parts = fold_codes(values, units, 5, random)
+    assert len(np.unique(np.column_stack([units, parts]), axis=0)) == len(np.unique(units))
+    assert all(values[parts == part].any() for part in range(5))
+    alone = fold_codes(values, None, 4, random)
+    assert np.ptp(np.bincount(alone)) <= 1
+    assert np.ptp(np.bincount(alone[values == 1])) <= 1
+
+
+def test_merged_rows_with_counts_train_the_same_machine_as_repeated_rows(monkeypatch):
+    monkeypatch.setattr("modicum.attacks.nu_svc._TOLERANCE", 1e-9)
+    random = np.random.default_rng(0)
+    points = random.integers(0, 4, (300, 2)) / 2
+    values = (random.random(300) < np.where(points[:, 0] > points[:, 1], 0.9, 0.2)).astype(np.int64)
+    places, cells = np.unique(points, axis=0, return_inverse=True)
+    rows = Merged.of(cells, values, np.ones(300))
+    assert len(rows) < 40
+    assert rows.weights.sum() == 300
+    for setting in (Setting(0.5, 0.8, "as they are"), Setting(2.0, 0.65, "balanced"), Setting(None, 0.95, "balanced")):
+        both = []
+        for where, value, weight in ((points, values, np.ones(300)), (places[rows.cells], rows.values, rows.weights)):
+            model = NuSvc(setting, 2).fit(kernel(where, where, setting.gamma), value, weight)
+            assert model.useful
+            support = model.support
+            both.append(model.scores(kernel(places, where[support], setting.gamma), support))
+        np.testing.assert_allclose(both[0], both[1], atol=1e-4)
+
+
+def test_the_machine_is_scikit_learn_s_and_one_without_margin_is_not_used():
+    random = np.random.default_rng(0)
+    points = random.normal(size=(200, 3))
+    values = (points[:, 0] + random.normal(size=200) > 0.5).astype(np.int64)
+    most = 2 * min(values.mean(), 1 - values.mean())
+    own = NuSVC(nu=0.8 * most, gamma=0.5).fit(points, values).decision_function(points)
+    model = NuSvc(Setting(0.5, 0.8, "as they are"), 2).fit(kernel(points, points, 0.5), values, np.ones(200))
+    support = model.support
+    np.testing.assert_allclose(model.scores(kernel(points, points[support], 0.5), support)[:, 1], own, atol=0.02)
+    same = np.ones((200, 200))  # all records alike: no machine can tell them apart
+    assert not NuSvc(Setting(None, 0.5, "as they are"), 2).fit(same, values, np.ones(200)).useful
+
+
+def test_even_values_need_no_balancing_and_rare_ones_leave_their_rows_to_others():
+    assert {setting.weighting for setting in settings(np.array([52.0, 48.0]))} == {"as they are"}
+    assert len({setting.weighting for setting in settings(np.array([98.0, 2.0]))}) == 2
+    assert fair_limits([5_000, 100], 4_000) == [3_900, 100]
+
+
+def test_points_give_every_attribute_the_same_weight():
+    random = np.random.default_rng(0)
+    wage = np.where(np.arange(500) < 100, np.nan, np.exp(3 * random.normal(size=500)))
+    inputs = Inputs(random.integers(0, 2_000, (500, 1)), (2_000,), wage[:, None])
+    points = Points(inputs).of(inputs)
+    assert points.shape == (500, 52)
+    assert points.var(axis=0).sum() == pytest.approx(1)
+    assert points[:100, 50].max() == points[:100, 50].min() == 0
+    order = np.argsort(wage[100:])
+    assert (np.diff(points[100:, 50][order]) > 0).all()
+
+
+def test_matthews_correlation_is_scikit_learn_s_and_its_interval_covers_the_truth():
+    random = np.random.default_rng(0)
+    for size in (2, 4):
+        truth, guess = random.integers(0, size, 300), random.integers(0, size, 300)
+        assert matthews(confusion(truth, guess, size)) == pytest.approx(matthews_corrcoef(truth, guess))
+    covered = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        n = 60 if seed % 2 else 400
+        truth = random.integers(0, 2, n)
+        low, high = matthews_interval(truth, np.where(random.random(n) < 0.8, truth, 1 - truth), 2, random_state=seed)
+        covered.append(low < 0.6 < high)
+    assert np.mean(covered) > 0.85
+    assert matthews_interval(np.array([0, 1]), np.array([1, 0]), 2) == (-1.0, 1.0)
+
+
+def test_the_best_cut_is_the_best_of_all_cuts():
+    random = np.random.default_rng(0)
+    positive, weights = random.random(80) < 0.2, random.integers(1, 5, 80).astype(float)
+    scores = (random.normal(size=80) + positive).round(1)
+    cut, found = best_cut(scores, positive, weights)
+    every = [matthews(confusion(positive.astype(int), (scores > c).astype(int), 2, weights)) for c in scores]
+    assert found == pytest.approx(max(every))
+    assert matthews(confusion(positive.astype(int), (scores > cut).astype(int), 2, weights)) == pytest.approx(found)
+    assert best_cut(np.ones(5), np.arange(5) < 2, np.ones(5)) == (np.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "predictors", "complaint"),
+    [
+        ({}, ["a0", "nobody"], "The column 'nobody' is not in the data"),
+        ({"sensitive": "nobody"}, ["a0"], "The column 'nobody' is not in the data"),
+        ({}, ["a0", "s"], "'s' is one of the predictors"),
+        ({}, "a0", "must be a list"),
+        ({}, None, "must be a list"),
+        ({}, [3], "must be a list"),
+        ({"sensitive": "one"}, ["a0"], "'one' has a single value"),
+        ({"sensitive": 3}, ["a0"], "'sensitive' parameter of SensitiveInference must be a column's name"),
+        ({"critical_values": ["yes"]}, ["a0"], "'critical_values' .* values that the column 's' has"),
+        ({"critical_values": []}, ["a0"], "'critical_values' .* must be a list of values or None"),
+        ({"critical_values": "true"}, ["a0"], "'critical_values' .* must be a list of values or None"),
+        ({"critical_values": [True, False]}, ["a0"], "'s' has a single value"),
+        ({"folds": 1}, ["a0"], "'folds' parameter of SensitiveInference must be an int ≥ 2"),
+        ({"inner_folds": 1}, ["a0"], "'inner_folds' .* ≥ 2"),
+        ({"max_rows": 3}, ["a0"], "'max_rows' .* ≥ 50"),
+        ({"bins": 1}, ["a0"], "'bins' .* ≥ 2"),
+        ({"random_state": -1}, ["a0"], "'random_state' .* ≥ 0"),
+        ({"schema": "people"}, ["a0"], "'schema' .* must be a Schema or None"),
+        ({"n_jobs": 0}, ["a0"], "'n_jobs' parameter must be an int"),
+    ],
+)
+def test_bad_input_is_refused_by_name(options, predictors, complaint):
+    X, _ = mixed(60)
+    with pytest.raises((DataError, ParameterError), match=complaint):
+        SensitiveInference(**{"sensitive": "s", **options}).run(X.assign(one=1), predictors)
+
+
+def test_one_person_alone_and_no_rows_are_refused():
+    X, _ = mixed(60)
+    schema = md.Schema.infer(X.assign(who="ann"), person="who")
+    with pytest.raises(DataError, match="one person"):
+        SensitiveInference("s", schema=schema).run(X.assign(who="ann"), ["a0"])
+    with pytest.raises(DataError, match="no rows"):
+        SensitiveInference("s").run(X[:0], ["a0"])
+
+
+@pytest.mark.slow
+def test_bank_marketing_tells_of_credit_in_default_as_the_paper_says():
+    """papers/3 §5.2: a Matthews correlation of 0.20 from all predictors."""
+    shared_file("bank/bank-binarized.csv.gz")
+    X, _ = md.datasets.load_bank(binarized=True, return_X_y=True)
+    result = SensitiveInference("default=no", folds=3).run(X, [name for name in X.columns if name != "default=no"])
+    assert result.mcc.value == pytest.approx(0.20, abs=0.03)
+    assert result.accuracy.value == pytest.approx(result.class_frequency, abs=0.001)
