@@ -141,20 +141,23 @@ def test_strength_only_grows_as_attributes_join(world):
     assert np.all(np.diff(strength) >= -1e-9)
 
 
-@pytest.mark.parametrize(("few", "small", "places"), [(4, 1 << 13, 1 << 22), (1, 4, 1 << 22), (1, 1, 1)])
-def test_every_way_to_count_gives_the_same(monkeypatch, few, small, places):
+@pytest.mark.parametrize(
+    ("few", "small", "joint", "places"),
+    [(4, 1 << 13, 1 << 11, 1 << 22), (512, 1 << 13, 1, 1 << 22), (1, 4, 4, 1 << 22), (1, 1, 1, 1)],
+)
+def test_every_way_to_count_gives_the_same(monkeypatch, few, small, joint, places):
     random = np.random.default_rng(2)
-    codes, classes = random.integers(0, 5, (6, 300)).astype(np.uint16), random.integers(0, 3, 300).astype(np.uint8)
+    codes, classes = random.integers(0, 4, (6, 300)).astype(np.uint16), random.integers(0, 3, 300).astype(np.uint8)
     weights, shares = np.ones(300, dtype=np.int64), np.bincount(classes) / 300
-    sets = np.array(list(combinations(range(6), 4)), dtype=np.int32)
-    expected = joint_kernel.class_spreads(codes, np.full(6, 5), classes, shares, weights, sets)
+    sets = np.array(list(combinations(range(6), 3)), dtype=np.int32)
+    expected = joint_kernel.class_spreads(codes, np.full(6, 4), classes, shares, weights, sets)
     # Plain Python reads the limits anew; compiled code has them built in.
-    for name, value in {"FEW": few, "SMALL": small, "PLACES": places}.items():
+    for name, value in {"FEW": few, "SMALL": small, "JOINT": joint, "PLACES": places}.items():
         monkeypatch.setattr(joint_kernel, name, value)
     for name, function in vars(joint_kernel).copy().items():
         if hasattr(function, "py_func"):
             monkeypatch.setattr(joint_kernel, name, function.py_func)
-    found = joint_kernel.class_spreads(codes, np.full(6, 5), classes, shares, weights, sets)
+    found = joint_kernel.class_spreads(codes, np.full(6, 4), classes, shares, weights, sets)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
     np.testing.assert_array_equal(found[1], expected[1])
 

@@ -18,7 +18,7 @@ from modicum.prism.joint_kernel import class_spreads
 from modicum.prism.measure import Assessed, Counted, Floats, in_pieces
 from modicum.table.groups import first_rows, group_rows
 
-_VISITS = 100_000_000  # of rows, in a piece of work: a fraction of a second
+_VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
 
 
 class Association:

@@ -116,7 +116,7 @@ def _table(found: Sequence[Correlation]) -> list[str]:
     rows = [("attributes", "tells about", "strength", "by chance", "p", "encoding")]
     rows += [
         (_cut(" + ".join(c.attributes), 60), _cut(c.about, 30), f"{c.strength:.3f}", _number(c.by_chance, ".3f"),
-         _number(c.p_value, ".2g"), c.encoding)
+         _chance(c.p_value), c.encoding)
         for c in found
     ]  # fmt: skip
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
@@ -129,3 +129,7 @@ def _cut(text: str, longest: int) -> str:
 
 def _number(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
+
+
+def _chance(p_value: float | None) -> str:
+    return "< 1e-300" if p_value is not None and p_value < 1e-300 else _number(p_value, ".2g")

@@ -12,6 +12,7 @@ import numpy as np
 
 FEW = 512  # joint values of a prefix that are not renumbered
 SMALL = 1 << 13  # counts of one set, and of sets that are counted side by side
+JOINT = 1 << 11  # counts of several extensions of a prefix together
 PLACES = 1 << 22  # counts of one set in memory; beyond them rows are sorted
 
 
@@ -109,17 +110,60 @@ def _extend(key, width, codes, sizes, classes, shares, weights, sets, first, end
 
 @numba.njit(cache=True, nogil=True)
 def _count_small(key, width, codes, sizes, classes, weights, columns, n_classes, room):  # type: ignore[no-untyped-def]
-    """Counts of several sets side by side in `room`, which is clean."""
-    k, stride = len(columns), np.uint64(width * n_classes)
-    starts, chosen = np.empty(k, np.uint64), np.empty(k, np.uint64)
-    start = 0
-    for e in range(k):
-        starts[e], chosen[e] = start, columns[e]
-        start += width * sizes[columns[e]] * n_classes
+    """Counts of several sets side by side in `room`, which is clean.
+
+    A few extensions are counted jointly and each set's counts are summed from theirs: adding to a count takes longer
+    than finding its place.
+    """
+    first, start, owns, most = 0, 0, width * n_classes, min(JOINT, len(key))
+    own = np.empty(len(key), np.uint32)
     for r in range(len(key)):
-        own, amount = np.uint64(key[r] * n_classes + classes[r]), weights[r]
-        for e in range(k):
-            room[starts[e] + np.uint64(codes[chosen[e], r]) * stride + own] += amount
+        own[r] = key[r] * n_classes + classes[r]
+    while first < len(columns):
+        end, places = first + 1, owns * sizes[columns[first]]
+        while end < len(columns) and places * sizes[columns[end]] <= most:
+            places *= sizes[columns[end]]
+            end += 1
+        joint = np.zeros(places, np.int64)
+        _count_joint(own, codes, weights, columns[first:end], sizes, joint)
+        start = _sum_joint(joint, owns, sizes[columns[first:end]], room, start)
+        first = end
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_joint(own, codes, weights, columns, sizes, joint):  # type: ignore[no-untyped-def]
+    """Column by column: the compiler then finds many rows' places at once."""
+    place = own.copy()
+    for column in columns:
+        size, code = np.uint32(sizes[column]), codes[column]
+        for r in range(len(place)):
+            place[r] = np.uint32(place[r] * size + code[r])
+    for r in range(len(place)):
+        joint[place[r]] += weights[r]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sum_joint(joint, owns, sizes, room, start):  # type: ignore[no-untyped-def]
+    """Each extension's own counts from the joint ones, added to `room` from `start` on; where they end.
+
+    Joint counts lie by prefix value and class, then by the extensions in turn; a set's own lie by its extension's
+    code, class last.
+    """
+    outer, inner = 1, len(joint) // owns
+    for size in sizes:
+        inner //= size
+        at = 0
+        for own in range(owns):
+            for _ in range(outer):
+                for code in range(size):
+                    total = np.int64(0)
+                    for i in range(at, at + inner):
+                        total += joint[i]
+                    room[start + code * owns + own] += total
+                    at += inner
+        outer *= size
+        start += owns * size
+    return start
 
 
 @numba.njit(cache=True, nogil=True)
