@@ -18,7 +18,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.learners.inputs import Inputs
 from modicum.measures.confusion import best_cut, confusion, matthews, matthews_interval
 
-QUICK = {"folds": 3, "max_rows": 500, "n_jobs": 1}
+QUICK = {"folds": 2, "inner_folds": 2, "max_rows": 300, "n_jobs": 1}
 
 
 def ternary(n: int, seed: int, columns: int = 4) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def xor(n: int, seed: int, columns: int = 5) -> tuple[pd.DataFrame, list[str]]:
 
 
 def test_what_interactions_tell_is_found_by_both_adversaries_and_not_exceeded():
-    X, predictors = xor(3_000, 1)
+    X, predictors = xor(2_400, 1, columns=4)
     result = SensitiveInference("s", **QUICK).run(X, predictors)
     for found in result.by_adversary.values():
         assert 0.72 < found.accuracy.value < 0.775
@@ -75,26 +75,26 @@ def test_predictors_that_tell_nothing_leave_the_class_frequency():
 
 
 def test_a_column_that_names_each_person_tells_nothing_of_people_held_out():
-    X = pd.DataFrame({"id": [f"p{i}" for i in range(900)], "number": np.random.default_rng(0).permutation(900) + 0.5})
-    X["s"] = np.random.default_rng(1).random(900) < 0.5
+    X = pd.DataFrame({"id": [f"p{i}" for i in range(500)], "number": np.random.default_rng(0).permutation(500) + 0.5})
+    X["s"] = np.random.default_rng(1).random(500) < 0.5
     result = SensitiveInference("s", **QUICK).run(X, ["id", "number"])
     for found in result.by_adversary.values():
-        assert found.accuracy.value < 0.56
+        assert found.accuracy.interval[0] <= 0.52
         assert found.mcc.interval[0] <= 0.02
 
 
 def test_a_person_s_records_are_held_out_together():
-    """Everybody has ten records with the same unique town: who knows one of them knows all."""
+    """Everybody has five records with the same unique town: who knows one of them knows all."""
     random = np.random.default_rng(0)
-    X = pd.DataFrame({"person": np.repeat(np.arange(150), 10), "s": np.repeat(random.random(150) < 0.5, 10)})
+    X = pd.DataFrame({"person": np.repeat(np.arange(120), 5), "s": np.repeat(random.random(120) < 0.5, 5)})
     X["town"] = "t" + X["person"].astype(str)
     alone = SensitiveInference("s", **QUICK).run(X, ["town"])
     schema = md.Schema.infer(X, person="person")
     together = SensitiveInference("s", schema=schema, **QUICK).run(X, ["town"])
-    assert alone.accuracy.value > 0.9
-    assert together.accuracy.value < 0.62
+    assert alone.accuracy.value > 0.85
+    assert together.accuracy.interval[0] < 0.55
     low, high = together.accuracy.interval
-    assert high - low > 0.1  # of 150 people, not of 1,500 records
+    assert high - low > 0.1  # of 120 people, not of 600 records
 
 
 def test_a_rare_value_is_found_by_correlation_where_accuracy_says_nothing():
@@ -106,14 +106,14 @@ def test_a_rare_value_is_found_by_correlation_where_accuracy_says_nothing():
     for found in result.by_adversary.values():
         assert found.accuracy.value == pytest.approx(result.class_frequency, abs=0.003)
         assert found.mcc.interval[0] > 0.15
-    assert result.by_adversary["nu-SVC"].settings["accuracy"] == ({"model": "most frequent value"},) * 3
+    assert result.by_adversary["nu-SVC"].settings["accuracy"] == ({"model": "most frequent value"},) * 2
     assert result.mcc.interval[0] > result.mcc.naive == 0
 
 
 def test_many_values_are_told_apart_and_critical_ones_joined():
-    X = ternary(1_500, 10)
+    X = ternary(900, 10)
     random = np.random.default_rng(11)
-    X["s"] = np.where(random.random(1_500) < 0.7, X["a0"], random.integers(0, 3, 1_500)).astype(str)
+    X["s"] = np.where(random.random(900) < 0.7, X["a0"], random.integers(0, 3, 900)).astype(str)
     every = SensitiveInference("s", **QUICK).run(X, ["a0", "a1"])
     assert (every.values, every.critical) == (3, False)
     for found in every.by_adversary.values():
@@ -126,23 +126,23 @@ def test_many_values_are_told_apart_and_critical_ones_joined():
 
 
 def test_a_sensitive_number_is_guessed_in_bins():
-    X = ternary(1_200, 12)
-    X["wage"] = X["a0"] * 10.0 + np.random.default_rng(13).random(1_200)
+    X = ternary(300, 12)
+    X["wage"] = X["a0"] * 10.0 + np.random.default_rng(13).random(300)
     result = SensitiveInference("wage", bins=3, **QUICK).run(X, ["a0"])
     assert result.values == 3
-    assert result.accuracy.value > 0.95
+    assert result.accuracy.value > 0.9
 
 
 def test_missing_values_are_seen_as_such():
     random = np.random.default_rng(14)
-    gone = random.random(900) < 0.4
-    X = pd.DataFrame({"wage": np.where(gone, np.nan, random.normal(size=900)), "town": np.where(gone, None, "here")})
+    gone = random.random(200) < 0.4
+    X = pd.DataFrame({"wage": np.where(gone, np.nan, random.normal(size=200)), "town": np.where(gone, None, "here")})
     X["s"] = gone
     for name in ("wage", "town"):
         result = SensitiveInference("s", **QUICK).run(X, [name])
         assert [found.accuracy.value for found in result.by_adversary.values()] == [1.0, 1.0]
         assert result.mcc.value == 1.0
-        assert 0.97 < result.mcc.interval[0] < 1.0
+        assert 0.9 < result.mcc.interval[0] < 1.0
 
 
 def test_without_predictors_the_guess_is_naive():
@@ -156,24 +156,24 @@ def test_without_predictors_the_guess_is_naive():
 
 
 def test_both_libraries_and_any_number_of_workers_give_the_same_result():
-    X, predictors = mixed(700)
+    X, predictors = mixed(300)
     X["city"] = np.where(X["a0"] == 1, None, "c" + X["a1"].astype(str))
     told = []
-    for frame, jobs in ((X, 1), (X, 2), (as_polars(X), 1)):
-        attack = SensitiveInference("s", folds=2, max_rows=200, n_jobs=jobs, random_state=3)
+    for frame, jobs in ((X, 1), (as_polars(X), 2)):
+        attack = SensitiveInference("s", **QUICK | {"max_rows": 100, "n_jobs": jobs, "random_state": 3})
         told.append(attack.run(frame, [*predictors, "city"]).to_dict())
     for each in told:
         each.pop("seconds")
-    assert told[0] == told[1] == told[2]
+    assert told[0] == told[1]
     assert json.loads(json.dumps(told[0])) == told[0]
-    assert told[0]["by_adversary"]["nu-SVC"]["rows"] <= 200
+    assert told[0]["by_adversary"]["nu-SVC"]["rows"] <= 100
 
 
 def test_few_records_of_a_value_make_fewer_folds():
     X = pd.DataFrame({"a": [0, 1] * 20, "s": ["often"] * 37 + ["rare"] * 3})
-    assert SensitiveInference("s", n_jobs=1).run(X, ["a"]).folds == 3
+    assert SensitiveInference("s", inner_folds=2, n_jobs=1).run(X, ["a"]).folds == 3
     lonely = X.assign(s=["often"] * 39 + ["rare"])
-    result = SensitiveInference("s", n_jobs=1).run(lonely, ["a"])
+    result = SensitiveInference("s", inner_folds=2, n_jobs=1).run(lonely, ["a"])
     assert result.folds == 2
     assert result.accuracy.value == result.class_frequency == 39 / 40
 

@@ -16,7 +16,6 @@ from modicum.learners.portfolio import COUNTS, MEMBERS, NETWORK, TOGETHER, TREES
 from modicum.measures.confusion import best_cut, confusion, matthews
 from modicum.table.values import Codes, Floats
 
-TRIAL_FOLDS = 5  # one of them is the part on which cut and member are chosen
 POWERS = (0.0, 0.5, 1.0)  # by which the chances of many values are divided by their shares
 
 
@@ -35,13 +34,14 @@ class ChanceAdversary:
     """The network, counts with back-off and boosted trees on the predictors in full detail.
 
     Aiming at accuracy, it is the `Portfolio`, which says the most likely value. Aiming at Matthews' correlation, it
-    sets a fifth of the records to learn from aside, on which the member (or their average) is chosen together with the
-    cut: of two values, the chance above which the second is said; of many, the power of the values' shares by which
-    their chances are divided. All are then trained on everything there is to learn from.
+    chooses the member (or their average) together with the cut, on records it learns from, held out in turn: of two
+    values, the chance above which the second is said; of many, the power of the values' shares by which their chances
+    are divided. All are then trained on everything there is to learn from.
     """
 
     attacked: Attacked
     cells: Codes
+    inner_folds: int
     random_state: int
 
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, Answer]:
@@ -49,9 +49,9 @@ class ChanceAdversary:
         values, units = self.attacked.values[train], self.attacked.units_of(train)
         if values.min() == values.max():
             return {aim: always(values, len(test), aim) for aim in AIMS}
-        trial = fold_codes(values, units, TRIAL_FOLDS, random) == 0
-        first = self._portfolio(train[~trial])
-        right = self._chances(first, train[trial]).argmax(axis=1) == values[trial]
+        folds = fold_codes(values, units, self.inner_folds, random)
+        first = self._portfolio(train[folds > 0])
+        right = self._chances(first, train[folds == 0]).argmax(axis=1) == values[folds == 0]
         whole = self._portfolio(train, first.l2_)
         found = Answer(
             guess=self._chances(whole, test).argmax(axis=1),
@@ -59,19 +59,28 @@ class ChanceAdversary:
             settings={"model": whole.chosen_[0]},
             rows=self._distinct(train),
         )
-        return {ACCURACY: found, MCC: self._by_rule(train, trial, test, first.l2_[NETWORK])}
+        return {ACCURACY: found, MCC: self._by_rule(train, folds, test, first.l2_[NETWORK])}
 
-    def _by_rule(self, train: Codes, trial: Any, test: Codes, l2: float) -> Answer:
-        values = self.attacked.values
-        tried = self._by_member(train[~trial], train[trial], MEMBERS, l2)
-        shares = np.bincount(values[train[~trial]], minlength=self.attacked.size) / int((~trial).sum())
-        rule = max((_rule(name, each, values[train[trial]], shares) for name, each in tried.items()), key=_expected)
+    def _by_rule(self, train: Codes, folds: Codes, test: Codes, l2: float) -> Answer:
+        values = self.attacked.values[train]
+        shares = np.bincount(values, minlength=self.attacked.size) / len(train)
+        tried = self._held_out(train, folds, l2)
+        rule = max((_rule(name, each, values, shares) for name, each in tried.items()), key=_expected)
         if rule.expected <= 0:
-            return always(values[train], len(test), MCC)
+            return always(values, len(test), MCC)
         members = MEMBERS if rule.member == TOGETHER else (rule.member,)
         chances = self._by_member(train, test, members, l2)[rule.member]
         settings = {"model": rule.member} | ({"cut": rule.cut} if self.attacked.size == 2 else {"power": rule.power})
         return Answer(_said(chances, rule, shares), rule.expected, settings, self._distinct(train))
+
+    def _held_out(self, train: Codes, folds: Codes, l2: float) -> dict[str, Floats]:
+        """The chances that each member gives the records of each fold after learning from the other folds."""
+        found = {name: np.zeros((len(train), self.attacked.size)) for name in (*MEMBERS, TOGETHER)}
+        for fold in range(int(folds.max()) + 1):
+            out = folds == fold
+            for name, chances in self._by_member(train[~out], train[out], MEMBERS, l2).items():
+                found[name][out] = chances
+        return found
 
     def _distinct(self, rows: Codes) -> int:
         return len(np.unique(self.cells[rows]))

@@ -152,7 +152,7 @@ class SensitiveInference:
         nu = NuAdversary(
             attacked, cells, distinct, points, self.inner_folds, self.max_rows, min(SEARCH_ROWS, self.max_rows)
         )
-        chances = ChanceAdversary(attacked, cells, self.random_state)
+        chances = ChanceAdversary(attacked, cells, self.inner_folds, self.random_state)
         pieces = [
             partial(adversary.answers, *each, np.random.default_rng([self.random_state, 1, part]))
             for part, each in enumerate(rows)
