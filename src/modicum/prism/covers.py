@@ -24,13 +24,13 @@ class Covers:
         search, allowed = self.search, set(self.search.limits.allowed) - set(solved.support)
         order = [unit for unit in np.argsort(solved.cut.slopes, kind="stable").tolist() if unit in allowed]
         low, high = 0, len(order)  # so many are known to be few enough, and so many may be
-        middle = self.width - len(solved.support)
+        middle, step = self.width - len(solved.support), 1
         while low < high and not search.out_of_time:
             middle = min(max(middle, low + 1), high)
             wider = search.pool.solved((*solved.support, *order[:middle]))
             yield
             if wider.bound >= search.enough:
-                low, middle = middle, middle + 1
+                low, middle, step = middle, middle + step, 2 * step
             else:
-                high, middle = middle - 1, (low + middle) // 2
+                high, middle, step = middle - 1, (low + middle) // 2, 1
         self.width = len(solved.support) + low

@@ -10,6 +10,7 @@ from modicum.prism.pool import Search
 from modicum.prism.supports import Packed, unpacked
 from modicum.table.values import Floats
 
+_MANY = 200  # fewer supports are solved one by one: small ones have few distinct rows
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
 
 
@@ -51,7 +52,7 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
     """Solves the most promising support until its bound proves the best found.
 
     All allowed units together are solved first: often no support can be much better than the best that was found.
-    Each support that is not better is widened, so that one solution disproves many.
+    Each support that is not better is widened while many are left, so that one solution disproves many.
     """
     bounds, covers = Bounds(supports, search.pool.n_units), Covers(search)
     if not search.out_of_time:
@@ -72,4 +73,5 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
             solved = search.solve(support)
             bounds.add(solved.cut)
             yield
-            yield from covers.widen(solved)
+            if (bounds.values < search.enough).sum() > _MANY:
+                yield from covers.widen(solved)

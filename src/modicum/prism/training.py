@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
+
 from modicum.prism.cuts import Solved
 from modicum.prism.cutting_planes import cutting_planes, root
 from modicum.prism.explicit import explicit
@@ -147,9 +149,10 @@ class Trainer:
         return "cutting planes", chain(grow(search), exchange(search), root(search), cutting_planes(search))
 
     def _without_idle_units(self, solved: Solved, stop: Stop) -> Solved:
-        """Leaves out units that change nothing; a unit of slope h costs at least h when it goes."""
-        slopes, near = solved.cut.slopes, TIE * solved.objective
-        idle = sorted((unit for unit in solved.support if slopes[unit] <= near), key=lambda unit: float(slopes[unit]))
+        """Leaves out units whose coefficients are 0 but for rounding, where solving again without them agrees."""
+        near = TIE * solved.objective
+        idle = [unit for unit in solved.support if self._is_idle(unit, solved)]
+        idle.sort(key=lambda unit: float(solved.cut.slopes[unit]))
         for count in sorted({len(idle), 1}, reverse=True) if idle else ():
             if stop.asked:
                 break
@@ -157,6 +160,12 @@ class Trainer:
             if fewer.objective <= solved.objective + near:
                 return self._without_idle_units(fewer, stop)
         return solved
+
+    def _is_idle(self, unit: int, solved: Solved) -> bool:
+        sizes = np.abs(solved.coefficients)
+        small = float(sizes[:, list(self.problem.units[unit])].max()) <= 1e-5 * float(sizes.max())
+        costs = float(solved.cut.slopes[unit])  # at least, when it goes
+        return costs <= (TIE if small else 1e-12) * solved.objective
 
 
 def _used(solved: Solved) -> tuple[tuple[int, ...], Floats, Floats]:
