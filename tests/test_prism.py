@@ -157,6 +157,19 @@ def test_missing_and_unseen_values_are_taken(data):
     assert np.isfinite(model.decision_function(new)).all()
 
 
+def test_rare_classes_can_count_as_much_as_frequent_ones():
+    random = np.random.default_rng(5)
+    X = pd.DataFrame({"x": random.normal(size=N), "coin": random.integers(0, 2, N)})
+    y = np.where(X["x"] + random.normal(size=N) > 2.2, "rare", "usual")
+    usual, even = (fitted(X, y, sensitive="coin", class_weight=weight) for weight in (None, "balanced"))
+    assert (even.predict(X) == "rare").mean() > 2 * (usual.predict(X) == "rare").mean()
+    shares = pd.Series(y).value_counts(normalize=True)
+    same = fitted(X, y, sensitive="coin", class_weight={each: 0.5 / shares[each] for each in shares.index})
+    assert np.allclose(even.coef_, same.coef_)
+    with pytest.raises(ParameterError, match="'class_weight' parameter"):
+        fitted(X, y, sensitive="coin", class_weight={"nobody": 2})
+
+
 def test_several_classes_share_one_set_of_attributes(data):
     X, y = data
     three = pd.Series(np.where(X["age"] > 60, "old", y), name="label")

@@ -15,7 +15,9 @@ from scipy.stats.contingency import association, crosstab
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
-from modicum.prism import Correlation, Discovery, candidates, correlations, joint_kernel
+from modicum.prism import Correlation, correlations
+from modicum.prism.discovery import Discovery
+from modicum.prism.finding import candidates, joint_kernel
 from modicum.table.frames import as_frame as narwhals_frame
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from modicum.errors import ParameterError, StoppedWarning
 from modicum.prism import training
-from modicum.prism.hinge import Hinge
-from modicum.prism.merging import Merging
-from modicum.prism.problem import distinct_rows
-from modicum.prism.supports import Limits, largest_support, maximal_supports, unpacked
+from modicum.prism.choosing.hinge import Hinge
+from modicum.prism.choosing.merging import Merging
+from modicum.prism.choosing.problem import distinct_rows
+from modicum.prism.choosing.supports import Limits, largest_support, maximal_supports, unpacked
 from modicum.prism.training import Problem, Trainer
 
 KINDS = ("binary", "grouped", "several tasks", "squared", "squared tasks", "binding box")

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from modicum.attacks import Estimate, SensitiveInference, SensitiveInferenceResult
 from modicum.errors import ParameterError
-from modicum.measures.intervals import share_interval
+from modicum.measures.intervals import Resampling, share_interval
 from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
 from modicum.progress import watched
 from modicum.table.frames import as_frame
@@ -33,6 +33,7 @@ class ModelCost:
     max_predictors : the most attributes it was allowed; None for all
     predictors : the attributes it needs
     accuracy : on records that did not train it, beside that of the most frequent label
+    balanced_accuracy : the mean over the labels of the share that is predicted, beside what guessing blindly reaches
     association : of its predictors with the sensitive attribute, on the training records
     gap : of the proof that no other choice is better
     adversaries : for each sensitive attribute, what can be guessed of it from the predictors
@@ -43,6 +44,7 @@ class ModelCost:
     max_predictors: int | None
     predictors: list[str]
     accuracy: Estimate
+    balanced_accuracy: Estimate
     association: Correlation
     gap: float
     adversaries: dict[str, SensitiveInferenceResult]
@@ -57,6 +59,7 @@ class ModelCost:
                     "max_predictors": self.max_predictors,
                     "predictors": self.predictors,
                     "accuracy": vars(self.accuracy),
+                    "balanced_accuracy": vars(self.balanced_accuracy),
                     "association": self.association.to_dict(),
                     "gap": self.gap,
                     "adversaries": {name: each.to_dict() for name, each in self.adversaries.items()},
@@ -140,10 +143,11 @@ def prism_cost(
     --------
     >>> import modicum as md
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> X, y = X[["age", "education-num", "relationship", "sex"]][:2_000], y[:2_000]
-    >>> found = md.evaluation.prism_cost(X, y, md.PrismClassifier("sex", threshold=0.4), adversary=False)
-    >>> [(each.model, len(each.predictors)) for each in found.models]
-    [('SVM', 3), ('Parsimony', 3), ('PriSM', 2)]
+    >>> X, y = X[["age", "education", "relationship", "sex"]][:2_000], y[:2_000]
+    >>> model = md.PrismClassifier("sex", threshold=0.4, max_predictors=2, class_weight="balanced")
+    >>> found = md.evaluation.prism_cost(X, y, model, adversary=False)
+    >>> [(each.model, each.predictors) for each in found.models[1:]]
+    [('Parsimony', ['education', 'relationship']), ('PriSM', ['education'])]
     """
     if not isinstance(model, PrismClassifier):
         raise ParameterError(f"The 'model' parameter must be a PrismClassifier. Got {type(model).__name__} instead.")
@@ -158,7 +162,7 @@ def prism_cost(
             model=name,
             max_predictors=most,
             predictors=each.predictors_,
-            accuracy=_accuracy(each, test, values[parts.test]),
+            **_scores(each, test, values[parts.test], random_state),
             association=each.association_,
             gap=each.optimality_gap_,
             adversaries=attacks.get(tuple(each.predictors_), {}),
@@ -212,9 +216,18 @@ def _critical(given: Any, name: str) -> Any:
     return given.get(name) if isinstance(given, Mapping) else given
 
 
-def _accuracy(model: Any, X: Any, truth: Any) -> Estimate:
-    """The share of records whose label is predicted, beside that of the most frequent label."""
-    right = model.predict(X) == truth
-    _, counts = np.unique(truth.astype(str), return_counts=True)
-    interval = share_interval(int(right.sum()), len(right))
-    return Estimate(float(right.mean()), interval, float(counts.max() / len(right)))
+def _scores(model: Any, X: Any, truth: Any, random_state: int) -> dict[str, Estimate]:
+    """How many records, and how many of each label, are predicted right."""
+    right = (model.predict(X) == truth).astype(np.float64)
+    codes = pd.factorize(truth)[0]
+    counts = np.bincount(codes)
+
+    def balanced(draws: Any) -> float:
+        many = np.bincount(codes, draws)
+        return float(np.mean((np.bincount(codes, right * draws) / np.maximum(many, 1))[many > 0]))
+
+    ends = Resampling(len(right), random_state=random_state).interval(balanced)
+    return {
+        "accuracy": Estimate(float(right.mean()), share_interval(right.sum(), len(right)), counts.max() / len(right)),
+        "balanced_accuracy": Estimate(balanced(np.ones(len(right))), ends, 1 / len(counts)),
+    }

@@ -10,7 +10,7 @@ import numpy as np
 from modicum.errors import DataError, ParameterError
 from modicum.prism.correlation_result import Correlations
 from modicum.prism.discovery import Discovery
-from modicum.prism.learned_measures import Function
+from modicum.prism.finding.learned_measures import Function
 from modicum.prism.one_hot import Groups
 from modicum.table.estimator_input import record_counts, schema_of
 from modicum.table.frames import as_frame, is_array

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modicum.errors import DataError, ParameterError, check_number, quoted
+from modicum.prism.choosing.supports import largest_support
 from modicum.prism.columns import Design
 from modicum.prism.discovery import Discovery
 from modicum.prism.guarantee import check_chosen
 from modicum.prism.one_hot import Groups
-from modicum.prism.supports import largest_support
 from modicum.prism.training import Problem, Trained, Trainer
 from modicum.table.estimator_input import frame_of, record_counts, schema_of
 from modicum.table.frames import as_frame, column, is_array
@@ -69,6 +69,7 @@ class LinearModel(BaseEstimator):
         groups: Groups = "attribute",
         bins: int = 10,
         penalty: float = 1.0,
+        class_weight: Any = None,
         box: float = 1000.0,
         gap: float = 1e-4,
         time_limit: float | None = None,
@@ -89,6 +90,7 @@ class LinearModel(BaseEstimator):
         self.groups = groups
         self.bins = bins
         self.penalty = penalty
+        self.class_weight = class_weight
         self.box = box
         self.gap = gap
         self.time_limit = time_limit
@@ -137,7 +139,8 @@ class LinearModel(BaseEstimator):
         self._check_parameters()
         task = self._task(X, y, sample_weight)
         targets = self._targets(task)
-        problem = Problem.of(task.columns, targets, task.weights, task.design.units, self.penalty, self.box, self._loss)
+        costs = task.weights * self._cost(task)
+        problem = Problem.of(task.columns, targets, costs, task.design.units, self.penalty, self.box, self._loss)
         return Prepared(task, Trainer(problem), self._forbidden(task))
 
     def _forbidden(self, task: Task) -> list[tuple[int, ...]]:
@@ -171,6 +174,10 @@ class LinearModel(BaseEstimator):
 
     def _targets(self, task: Task) -> Floats:
         raise ParameterError(f"{type(self).__name__} does not say what it predicts.")
+
+    def _cost(self, task: Task) -> Any:
+        """What a record's error costs, by its class."""
+        return 1.0
 
     def _check_parameters(self) -> None:
         check_number(self, "max_predictors", 1)

@@ -8,16 +8,16 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.association import Association
-from modicum.prism.attribute_codes import code_attributes
 from modicum.prism.correlation_result import Correlation, Correlations
-from modicum.prism.learned_measures import Computed, Function, GuessedByTree
-from modicum.prism.levels import CORRECTIONS, Hit, Rule, search_levels
-from modicum.prism.measure import Counted, Measure
-from modicum.prism.multiple_correlation import MultipleCorrelation
+from modicum.prism.finding.association import Association
+from modicum.prism.finding.attribute_codes import code_attributes
+from modicum.prism.finding.learned_measures import Computed, Function, GuessedByTree
+from modicum.prism.finding.levels import CORRECTIONS, Hit, Rule, search_levels
+from modicum.prism.finding.measure import Counted, Measure
+from modicum.prism.finding.multiple_correlation import MultipleCorrelation
+from modicum.prism.finding.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
+from modicum.prism.finding.sides import Sides, split_attributes
 from modicum.prism.one_hot import Groups
-from modicum.prism.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
-from modicum.prism.sides import Sides, split_attributes
 from modicum.table.codes import Weights
 from modicum.table.groups import group_rows
 from modicum.table.schema import Schema
@@ -42,7 +42,7 @@ class Discovery:
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.prism import Discovery
+    >>> from modicum.prism.discovery import Discovery
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50, "ill": [0, 1, 1, 0] * 50})
     >>> discovery = Discovery(as_frame(X), md.Schema.infer(X), ["ill"])

@@ -15,18 +15,18 @@ class PrismRegressor(RegressorMixin, LinearModel):
 
     It minimizes ½‖w‖² + π Σ ½(w·xᵢ − b − tᵢ)² under the constraints of `PrismClassifier`, with tᵢ the label with mean 0
     and standard deviation 1, and is proven optimal in the same way. Parameters and attributes are those of
-    `PrismClassifier`, without `classes_`; coefficients are in original units of both.
+    `PrismClassifier`, without `classes_` and `class_weight`; coefficients are in original units of both.
 
     Examples
     --------
     >>> import modicum as md
     >>> X, _ = md.datasets.load_adult(return_X_y=True)
-    >>> X, y = X[["age", "education-num", "relationship", "sex"]], X["hours-per-week"]
-    >>> model = md.prism.PrismRegressor(sensitive="sex", threshold=0.4).fit(X[:2_000], y[:2_000])
+    >>> X, y = X[["age", "education", "relationship", "sex"]], X["hours-per-week"]
+    >>> model = md.prism.PrismRegressor("sex", threshold=0.4, max_predictors=2).fit(X[:2_000], y[:2_000])
     >>> model.predictors_
-    ['age', 'education-num']
+    ['age', 'education']
     >>> model.predict(X[:2]).round(1).tolist()
-    [41.7, 42.5]
+    [43.0, 43.4]
     """
 
     _loss = "squared"
@@ -47,4 +47,4 @@ class PrismRegressor(RegressorMixin, LinearModel):
 
     def _in_units_of_the_label(self) -> None:
         self.coef_ = self.coef_[0] * self._deviation
-        self.intercept_ = float(self.intercept_[0] * self._deviation + self._mean)
+        self.intercept_ = self.intercept_[0] * self._deviation + self._mean

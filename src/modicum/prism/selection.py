@@ -63,13 +63,12 @@ def select(X: Any, y: Any, sensitive: Any = None, *, task: str = "classification
     Examples
     --------
     >>> import modicum as md
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> X, y = X[["age", "education-num", "hours-per-week", "relationship", "sex"]][:2_000], y[:2_000]
-    >>> chosen = md.prism.select(X, y, "sex", threshold=0.4, max_predictors=2)
+    >>> X, y = X[["age", "education", "hours-per-week", "relationship", "sex"]][:2_000], y[:2_000]
+    >>> chosen = md.prism.select(X, y, "sex", threshold=0.4, max_predictors=2, class_weight="balanced")
     >>> chosen.columns
-    ['age', 'education-num']
-    >>> tree = DecisionTreeClassifier(max_depth=3).fit(X[chosen.columns], y)
+    ['age', 'education']
+    >>> seen = X[chosen.columns]  # what any other classifier may be trained on
     """
     kinds: dict[str, Any] = {"classification": PrismClassifier, "regression": PrismRegressor}
     if task not in kinds:

@@ -7,13 +7,13 @@ from itertools import chain
 
 import numpy as np
 
-from modicum.prism.cuts import Solved
-from modicum.prism.cutting_planes import cutting_planes, root
-from modicum.prism.explicit import explicit
-from modicum.prism.heuristic import exchange, grow
-from modicum.prism.pool import TIE, Pool, Search
-from modicum.prism.problem import Problem
-from modicum.prism.supports import Limits, maximal_supports
+from modicum.prism.choosing.cuts import Solved
+from modicum.prism.choosing.cutting_planes import cutting_planes, root
+from modicum.prism.choosing.explicit import explicit
+from modicum.prism.choosing.heuristic import exchange, grow
+from modicum.prism.choosing.pool import TIE, Pool, Search
+from modicum.prism.choosing.problem import Problem
+from modicum.prism.choosing.supports import Limits, maximal_supports
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.values import Floats
 

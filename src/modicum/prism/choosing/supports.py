@@ -20,7 +20,7 @@ class Limits:
 
     Examples
     --------
-    >>> from modicum.prism.supports import Limits
+    >>> from modicum.prism.choosing.supports import Limits
     >>> limits = Limits.of(4, 2, [[0, 1], [2], [2, 3]])
     >>> limits.forbidden, limits.allowed
     (((0, 1),), (0, 1, 3))
@@ -76,7 +76,7 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
 
     Examples
     --------
-    >>> from modicum.prism.supports import largest_support
+    >>> from modicum.prism.choosing.supports import largest_support
     >>> largest_support(5, [[0, 1], [1, 2], [4]])
     3
     """
@@ -110,7 +110,7 @@ def maximal_supports(limits: Limits, limit: int) -> Packed | None:
 
     Examples
     --------
-    >>> from modicum.prism.supports import Limits, maximal_supports, unpacked
+    >>> from modicum.prism.choosing.supports import Limits, maximal_supports, unpacked
     >>> found = maximal_supports(Limits.of(3, 2, [[0, 1]]), limit=100)
     >>> [unpacked(row, 3) for row in found]
     [(0, 2), (1, 2)]

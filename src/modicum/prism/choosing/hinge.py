@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from modicum.prism.cuts import EPS, Cut, Solved, conjugate
-from modicum.prism.interior_point import solve
-from modicum.prism.merging import Merging
-from modicum.prism.problem import Problem, added, grouped
+from modicum.prism.choosing.cuts import EPS, Cut, Solved, conjugate
+from modicum.prism.choosing.interior_point import solve
+from modicum.prism.choosing.merging import Merging
+from modicum.prism.choosing.problem import Problem, added, grouped
 from modicum.table.values import Codes, Floats
 
 _ROUND = 64 * EPS  # numpy adds in pairs: the error of a sum stays below this share of it up to 2⁴⁰ rows
@@ -17,8 +17,8 @@ class Hinge:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.hinge import Hinge
-    >>> from modicum.prism.problem import Problem
+    >>> from modicum.prism.choosing.hinge import Hinge
+    >>> from modicum.prism.choosing.problem import Problem
     >>> columns = np.array([[-2.0, 0.0], [2.0, 1.0]])
     >>> hinge = Hinge(Problem.of(columns, np.array([-1, 1]), None, ((0,), (1,)), 1.0, 1000.0))
     >>> on_both, on_first = hinge.solved((0, 1)), hinge.solved((0,))
@@ -112,7 +112,7 @@ def best_intercept(f: Floats, y: Floats, cost: Floats) -> tuple[float, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.hinge import best_intercept
+    >>> from modicum.prism.choosing.hinge import best_intercept
     >>> b, loss = best_intercept(np.array([0.0, 4.0]), np.array([-1.0, 1.0]), np.ones(2))
     >>> 1.0 <= b <= 3.0, loss
     (True, 0.0)

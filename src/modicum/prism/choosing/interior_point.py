@@ -10,7 +10,7 @@ the cost is linear in the rows, and ten to forty steps do. Nothing is claimed of
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from modicum.prism.interior_point_rows import ahead, directed, empty_rows, measured, moved, pulled
+from modicum.prism.choosing.interior_point_rows import ahead, directed, empty_rows, measured, moved, pulled
 from modicum.table.values import Floats
 
 _STEPS = 100
@@ -28,7 +28,7 @@ def solve(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.interior_point import solve
+    >>> from modicum.prism.choosing.interior_point import solve
     >>> X, y = np.array([[-2.0], [2.0]]), np.array([-1.0, 1.0])
     >>> w, alpha = solve(X, y, cost=np.ones(2), bound=np.full(1, 1000.0), ridge=np.ones(1))
     >>> w.round(6).tolist(), alpha.round(6).tolist()

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.prism.attribute_codes import CodedAttributes, Ints
-from modicum.prism.candidates import Sets
-from modicum.prism.measure import Assessed, Counted, Floats, in_pieces
+from modicum.prism.finding.attribute_codes import CodedAttributes, Ints
+from modicum.prism.finding.candidates import Sets
+from modicum.prism.finding.measure import Assessed, Counted, Floats, in_pieces
 from modicum.table.frames import column, numbers
 from modicum.table.schema import Schema
 

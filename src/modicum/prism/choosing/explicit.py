@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from modicum.prism.covers import Covers
-from modicum.prism.cuts import Cut
-from modicum.prism.pool import Search
-from modicum.prism.supports import Packed, unpacked
+from modicum.prism.choosing.covers import Covers
+from modicum.prism.choosing.cuts import Cut
+from modicum.prism.choosing.pool import Search
+from modicum.prism.choosing.supports import Packed, unpacked
 from modicum.table.values import Floats
 
 _MANY = 200  # fewer supports are solved one by one: small ones have few distinct rows
@@ -20,9 +20,9 @@ class Bounds:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.cuts import Cut
-    >>> from modicum.prism.explicit import Bounds
-    >>> from modicum.prism.supports import packed
+    >>> from modicum.prism.choosing.cuts import Cut
+    >>> from modicum.prism.choosing.explicit import Bounds
+    >>> from modicum.prism.choosing.supports import packed
     >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
     >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
     >>> bounds.values.tolist(), bounds.lowest()

@@ -27,7 +27,7 @@ def next_candidates(left: Sets) -> Sets:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.candidates import next_candidates
+    >>> from modicum.prism.finding.candidates import next_candidates
     >>> next_candidates(np.array([[0, 1], [0, 2], [1, 2], [1, 3]], dtype=np.int32)).tolist()
     [[0, 1, 2]]
     """

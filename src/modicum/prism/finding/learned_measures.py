@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.prism.attribute_codes import Ints
-from modicum.prism.candidates import Sets
-from modicum.prism.measure import Assessed, Counted, in_pieces
+from modicum.prism.finding.attribute_codes import Ints
+from modicum.prism.finding.candidates import Sets
+from modicum.prism.finding.measure import Assessed, Counted, in_pieces
 from modicum.table.groups import first_rows, group_rows
 
 FOLDS = 5

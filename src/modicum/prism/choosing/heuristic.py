@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from modicum.prism.cuts import Solved
-from modicum.prism.pool import Search
+from modicum.prism.choosing.cuts import Solved
+from modicum.prism.choosing.pool import Search
 
 _TRIED = 3  # units that are tried before one joins
 _JOINING, _LEAVING = 5, 4  # units that are tried in an exchange

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.prism.attribute_codes import Ints
-from modicum.prism.candidates import Sets, first_candidates, next_candidates
-from modicum.prism.measure import Assessed, Floats, Measure
+from modicum.prism.finding.attribute_codes import Ints
+from modicum.prism.finding.candidates import Sets, first_candidates, next_candidates
+from modicum.prism.finding.measure import Assessed, Floats, Measure
 
 CORRECTIONS = ("bonferroni", "fdr")
 _ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1

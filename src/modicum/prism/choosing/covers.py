@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from modicum.prism.cuts import Solved
-from modicum.prism.pool import Search
+from modicum.prism.choosing.cuts import Solved
+from modicum.prism.choosing.pool import Search
 
 
 class Covers:

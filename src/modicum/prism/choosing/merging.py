@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from modicum.prism.problem import Problem, distinct_rows, grouped
+from modicum.prism.choosing.problem import Problem, distinct_rows, grouped
 from modicum.table.values import Codes
 
 _SAMPLE = 4_096
@@ -15,8 +15,8 @@ class Merging:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.merging import Merging
-    >>> from modicum.prism.problem import Problem
+    >>> from modicum.prism.choosing.merging import Merging
+    >>> from modicum.prism.choosing.problem import Problem
     >>> columns = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]])
     >>> problem = Problem.of(columns, np.array([1, 1, -1, -1]), None, ((0,), (1,)), 1.0, 1000.0)
     >>> keys = Merging(problem).keys((0,))

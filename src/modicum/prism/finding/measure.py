@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from modicum.prism.attribute_codes import CodedAttributes, Ints
-from modicum.prism.candidates import Sets
-from modicum.prism.sensitive_values import Label, SensitiveAttribute
+from modicum.prism.finding.attribute_codes import CodedAttributes, Ints
+from modicum.prism.finding.candidates import Sets
+from modicum.prism.finding.sensitive_values import Label, SensitiveAttribute
 from modicum.progress import results, watched
 
 Floats = npt.NDArray[np.float64]

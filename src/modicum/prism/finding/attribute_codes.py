@@ -41,7 +41,7 @@ def code_attributes(
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.prism.attribute_codes import code_attributes
+    >>> from modicum.prism.finding.attribute_codes import code_attributes
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"age": range(20, 80), "job": ["nurse", "clerk", None] * 20})
     >>> code_attributes(as_frame(X), md.Schema.infer(X), {"age": ["age"], "job": ["job"]}).sizes.tolist()

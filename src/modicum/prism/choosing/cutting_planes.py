@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from modicum.prism.covers import Covers
-from modicum.prism.pool import Search
+from modicum.prism.choosing.covers import Covers
+from modicum.prism.choosing.pool import Search
 from modicum.table.values import Floats
 
 _TOLERANCE = 5e-6  # HiGHS lets a row be broken by 1e-6

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.prism.attribute_codes import Ints
-from modicum.prism.candidates import Sets
-from modicum.prism.joint_kernel import class_spreads
-from modicum.prism.measure import Assessed, Counted, Floats, in_pieces
+from modicum.prism.finding.attribute_codes import Ints
+from modicum.prism.finding.candidates import Sets
+from modicum.prism.finding.joint_kernel import class_spreads
+from modicum.prism.finding.measure import Assessed, Counted, Floats, in_pieces
 from modicum.table.groups import first_rows, group_rows
 
 _VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
