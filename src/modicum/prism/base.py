@@ -8,6 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modicum.errors import DataError, ParameterError, check_number, quoted
@@ -191,6 +192,11 @@ class LinearModel(BaseEstimator):
     def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
+        if len(frame) < 2 or len(frame.columns) < 2:
+            raise DataError(
+                f"Training needs at least 2 records, and an attribute besides the sensitive one; there are n_samples = "
+                f"{len(frame)} and n_features = {len(frame.columns)}."
+            )
         schema = schema_of(self, frame)
         values = self._values(y, len(frame))
         weights = record_counts(sample_weight, len(frame))
@@ -228,7 +234,7 @@ class LinearModel(BaseEstimator):
     def _values(self, y: Any, n: int) -> Any:
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        return label_values(y, n)
+        return label_values(column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y, n)
 
     def _keep(self, prepared: Prepared) -> None:
         """Train and keep what was learned, after code that did not learn it has looked at what was chosen."""
