@@ -45,14 +45,11 @@ _ROWS_ARE_DRAWN = "rows are drawn by chance (set aside, or into batches), other 
 
 _NEW_RECORDS_PASS = "fit_transform anonymizes the records that it learns from; transform passes new ones unchanged"
 
-_BY_NAME = "a prediction needs its predictors alone, by name: more columns are ignored, in any order"
-
 
 def expected_failures(estimator):
     if type(estimator) in map(type, PRISM):
         frames = ("sample_weights_pandas_series", "classifier_data_not_an_array", "regressor_data_not_an_array")
         return {
-            "check_dataframe_column_names_consistency": _BY_NAME,
             **{f"check_{name}": "the frame of this check has no column 'x0' to be sensitive" for name in frames},
             "check_classifiers_train": "one of its two columns is sensitive, and the other one alone tells too little",
         }

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from modicum.prism.choosing.augmented_lagrangian import solve
 from modicum.prism.choosing.cuts import EPS, Cut, Solved, conjugate
-from modicum.prism.choosing.interior_point import solve
 from modicum.prism.choosing.merging import Merging
 from modicum.prism.choosing.problem import Problem, added, grouped
 from modicum.table.values import Codes, Floats
