@@ -28,9 +28,9 @@ OPTIONS = ["--label", "label", "--sensitive", "ill", "--identifier", "id", "--th
 def test_it_tells_what_leaks_what_was_chosen_and_what_it_costs(file):
     result = prism(file, *OPTIONS, "--critical", "ill")
     assert result.exit_code == 0, result.output
-    for words in ("proxy", "a + b", "by chance", "asked for", "promise", "PriSM", "Parsimony", "MCC", "MCC"):
+    for words in ("proxy", "a + b", "by chance", "asked for", "promise", "PriSM", "Parsimony", "MCC"):
         assert words in result.output
-    assert "id," not in result.output
+    assert " id" not in result.output
 
 
 def test_the_same_for_programs(file):

@@ -33,7 +33,10 @@ def prism(
     ] = None,
     critical: Annotated[
         list[str] | None,
-        typer.Option(help="A value of it that must not be guessed; may be repeated. All where none is named."),
+        typer.Option(
+            help="A value of it that must not be guessed (with several columns: COLUMN=VALUE); may be repeated. All "
+            "where none is named."
+        ),
     ] = None,
     max_predictors: Annotated[int, typer.Option(min=1, help="The most attributes a prediction may need.")] = 8,
     threshold: Annotated[
@@ -61,7 +64,12 @@ def prism(
     by_column: Annotated[
         bool, typer.Option("--by-column", help="Choose one-hot columns one by one, not whole attributes.")
     ] = False,
-    penalty: Annotated[float, typer.Option(help="What an error of 1 costs, against the size of coefficients.")] = 1.0,
+    penalty: Annotated[
+        float, typer.Option(min=1e-9, max=1e12, help="What an error of 1 costs, against the size of coefficients.")
+    ] = 1.0,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let all labels count the same, however rare they are.")
+    ] = False,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which training stops with the best found.")
     ] = None,
@@ -94,7 +102,7 @@ def prism(
         raise DataError(f"The column {person!r}, which says whose a row is, is not in the file.")
     model = PrismClassifier(
         asked,
-        critical_values=critical,
+        critical_values=_critical(critical, asked or []),
         max_predictors=max_predictors,
         threshold=threshold,
         encoding=encoding,
@@ -105,12 +113,13 @@ def prism(
         correction=correction,
         groups="column" if by_column else "attribute",
         penalty=penalty,
+        class_weight="balanced" if balanced else None,
         time_limit=time_limit,
         schema=found,
         random_state=seed,
     )
     with notes.status("Searching what reveals it, and training …"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="At most")  # it is said below
+        warnings.filterwarnings("ignore", message="At most|Training ended")  # it is said below
         cost = prism_cost(
             X,
             y,
@@ -134,6 +143,21 @@ def _sensitive(given: list[str] | None, label: str, columns: list[str]) -> list[
     if label in found:
         raise ParameterError(f"The column {label!r} cannot be both --label and --sensitive.")
     return [part.strip() if part not in columns else part for part in found]
+
+
+def _critical(given: list[str] | None, sensitive: list[str]) -> Any:
+    """Values of the sensitive column; with several columns, each one's values."""
+    if given is None or len(sensitive) < 2:
+        return given
+    found: dict[str, list[str]] = {}
+    for entry in given:
+        name = next((each for each in sensitive if entry.startswith(f"{each}=")), None)
+        if name is None:
+            raise ParameterError(
+                f"With several sensitive columns, write --critical COLUMN=VALUE. Got {entry!r} instead."
+            )
+        found.setdefault(name, []).append(entry[len(name) + 1 :])
+    return found
 
 
 def _rule(model: Any) -> dict[str, Any]:

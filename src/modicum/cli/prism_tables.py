@@ -8,80 +8,82 @@ from rich.table import Table
 from modicum.cli.tables import facts, printable
 from modicum.errors import quoted
 from modicum.evaluation import ModelCost, PrismCost
+from modicum.evaluation.prism_comparison import PARSIMONY, PRISM, SVM
 from modicum.prism import Correlation, Correlations
 
 _MOST = 15  # sets that are shown
-_KINDS = {
-    "SVM": "all attributes (SVM)",
-    "Parsimony": "few attributes (Parsimony)",
-    "PriSM": "few, none that reveal (PriSM)",
-}
+_KINDS = {SVM: "all attributes (SVM)", PARSIMONY: "the best few (Parsimony)", PRISM: "the best that may be (PriSM)"}
 
 
 def show_cost(cost: PrismCost, label: str, console: Console) -> None:
     """Three parts: the correlated sets, the choice, and all classifiers side by side."""
-    model = cost.prism
-    _show_sets(cost.correlations, model.sensitive_, console)
-    chosen = cost.of("PriSM")
-    together = chosen.association
-    facts(
-        [
-            ("asked for", ", ".join(model.predictors_) or "nothing: no attribute helps"),
-            ("at most", f"{cost.max_feasible} attributes could be asked for without a revealing set"),
-            ("promise", f"no set of up to {model.max_size} of them reveals {quoted(model.sensitive_)}"),
-            ("all of them together", _strength(together)),
-            ("proof", f"no allowed choice has an objective lower by more than {max(chosen.gap, 1e-9):.1g} of it"),
-        ],
-        console,
-    )
+    _show_sets(cost, console)
+    facts(_choice(cost), console)
     console.print()
-    console.print(_compared(cost, label))
-    naive = chosen.accuracy.naive
+    console.print(_compared(cost))
     console.print()
-    console.print(
-        f"Accuracy is of {cost.tested_on:,} records that trained nothing; the most frequent label alone: {naive:.1%}.",
-        markup=False,
-    )
+    chosen = cost.of(PRISM)
+    on = f"of {label!r}, on {cost.tested_on:,} records that trained nothing"
+    if _is_balanced(cost):
+        told = f"balanced accuracy: {on}, the mean of each label's own; guessing blindly"
+    else:
+        told = f"accuracy: {on}; always the most frequent label"
+    console.print(printable(f"{told}: {_score(cost, chosen).naive:.1%}."))
     for name, attack in chosen.adversaries.items():
         console.print(
             printable(
-                f"An adversary guesses {name!r} from what is asked; its most frequent value alone: "
-                f"{attack.class_frequency:.1%}, and a correlation (MCC) of 0."
+                f"guessed: how often an adversary is right about {name!r} who learns from the {cost.trained_on:,} "
+                f"training records (held out in turn) what the answers tell; always the most frequent value: "
+                f"{attack.class_frequency:.1%}. MCC: the correlation of guess and truth; 0 is chance."
             )
         )
 
 
-def _show_sets(found: Correlations, sensitive: list[str], console: Console) -> None:
-    tested = sum(found.tested)
-    many = f"{len(found):,} smallest sets" if len(found) != 1 else "1 smallest set"
-    console.print(printable(f"{many} of attributes reveal {quoted(sensitive)} ({tested:,} sets tested):"))
+def _show_sets(cost: PrismCost, console: Console) -> None:
+    found, sensitive = cost.correlations, quoted(cost.prism.sensitive_)
+    sets = "1 smallest set of attributes reveals" if len(found) == 1 else f"{len(found):,} smallest sets reveal"
+    console.print(printable(f"{sets} {sensitive}: {_rule(found)}. {sum(found.tested):,} sets were tested."))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attributes", overflow="fold")
     table.add_column("about", overflow="fold")
     for title in ("strength", "by chance", "p-value"):
         table.add_column(title, justify="right", no_wrap=True)
-    shown = sorted(found, key=lambda each: (len(each.attributes), -(each.strength or 0)))
-    for each in shown[:_MOST]:
-        table.add_row(printable(" + ".join(each.attributes)), printable(_about(each)), *_numbers(each))
+    for each in sorted(found, key=lambda one: (len(one.attributes), -one.strength))[:_MOST]:
+        table.add_row(printable(" + ".join(each.attributes)), printable(each.about), *_numbers(each))
     if len(found):
         console.print(table)
+        console.print("by chance: the strength that independent attributes with as many values would have.")
     if len(found) > _MOST:
         console.print(f"… and {len(found) - _MOST:,} more; --json lists all.", markup=False)
     console.print()
 
 
-def _about(each: Correlation) -> str:
-    return each.sensitive if each.value is None else f"{each.sensitive} = {each.value}"
+def _rule(found: Correlations) -> str:
+    """What it means to reveal, in the settings of the search."""
+    corrected = "" if found.correction is None else f", {found.correction} corrected"
+    return f"{found.measure} at least {found.threshold:g} with a p-value of at most {found.p_value:g}{corrected}"
+
+
+def _choice(cost: PrismCost) -> list[tuple[str, str]]:
+    model, chosen = cost.prism, cost.of(PRISM)
+    proven = chosen.gap <= model.gap
+    nothing = "nothing: no attribute helps" if proven else "nothing: time ran out"
+    proof = f"no allowed choice has a lower objective, but for {chosen.gap:.1g} of it"
+    return [
+        ("asked for", ", ".join(model.predictors_) or nothing),
+        ("promise", f"no set of up to {model.max_size} of them reveals {quoted(model.sensitive_)} in the sense above"),
+        ("", f"among {cost.trained_on:,} training records, numbers in {model.bins} bins"),
+        ("all of them together", _strength(chosen.association)),
+        ("most that could be", f"{cost.max_feasible} attributes hold no revealing set"),
+        ("proof", proof if proven else f"time ran out: a better choice may lower the objective by {chosen.gap:.1%}"),
+    ]
 
 
 def _numbers(each: Correlation) -> list[str]:
     if each.encoding == "given":
         return ["known", "", ""]
-    return [
-        f"{each.strength:.3f}",
-        "–" if each.by_chance is None else f"{each.by_chance:.3f}",
-        "–" if each.p_value is None else f"{each.p_value:.2g}",
-    ]
+    shown = "–" if each.p_value is None else "< 1e-300" if each.p_value == 0 else f"{each.p_value:.2g}"
+    return [f"{each.strength:.3f}", "–" if each.by_chance is None else f"{each.by_chance:.3f}", shown]
 
 
 def _strength(each: Correlation) -> str:
@@ -89,36 +91,37 @@ def _strength(each: Correlation) -> str:
     return f"strength {strength} ({by_chance} by chance, p-value {p_value})"
 
 
-def _compared(cost: PrismCost, label: str) -> Table:
+def _compared(cost: PrismCost) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("classifier", no_wrap=True)
-    table.add_column("asks for", justify="right")
-    table.add_column(printable(f"accuracy for {label}"), justify="right")
-    adversary = bool(cost.of("PriSM").adversaries)
-    for name in cost.of("PriSM").adversaries:
-        table.add_column(printable(f"adversary's for {name}"), justify="right")
-        table.add_column("and MCC", justify="right")
+    table.add_column("asks", justify="right", no_wrap=True)
+    table.add_column("balanced accuracy" if _is_balanced(cost) else "accuracy", justify="right")
+    names = list(cost.of(PRISM).adversaries)
+    for name in names:
+        title = "guessed" if len(names) == 1 else f"guessed {name}"
+        table.add_column(printable(title), justify="right", no_wrap=len(names) == 1)
+        table.add_column("MCC", justify="right", no_wrap=True)
     for each in cost.models:
-        table.add_row(
-            _KINDS[each.model],
-            f"{len(each.predictors)}",
-            _ends(each.accuracy),
-            *(_attacked(each) if adversary else []),
-        )
+        shown = [_KINDS[each.model], str(len(each.predictors)), _within(_score(cost, each), ".1%"), *_attacked(each)]
+        table.add_row(*shown)
     return table
 
 
+def _is_balanced(cost: PrismCost) -> bool:
+    return cost.prism.class_weight is not None
+
+
+def _score(cost: PrismCost, each: ModelCost) -> Any:
+    """What was asked for: accuracy, or where classes count the same the balanced one."""
+    return each.balanced_accuracy if _is_balanced(cost) else each.accuracy
+
+
 def _attacked(each: ModelCost) -> list[str]:
-    return [
-        text
-        for attack in each.adversaries.values()
-        for text in (_ends(attack.accuracy), f"{attack.mcc.value:.3f} ({_span(attack.mcc, '.3f')})")
-    ]
+    found = each.adversaries.values()
+    return [text for one in found for text in (_within(one.accuracy, ".1%"), _within(one.mcc, ".3f"))]
 
 
-def _ends(estimate: Any) -> str:
-    return f"{estimate.value:.1%} ({_span(estimate, '.1%')})"
-
-
-def _span(estimate: Any, form: str) -> str:
-    return " to ".join(format(end, form) for end in estimate.interval)
+def _within(estimate: Any, form: str) -> str:
+    """A value and by how much it may be off."""
+    half = max(estimate.interval[1] - estimate.value, estimate.value - estimate.interval[0])
+    return f"{estimate.value:{form}} ± {half:{form}}"

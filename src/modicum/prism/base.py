@@ -7,22 +7,26 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modicum.errors import DataError, ParameterError, check_number, quoted
+from modicum.errors import DataError, ParameterError, StoppedWarning, check_number, quoted
 from modicum.prism.choosing.supports import largest_support
 from modicum.prism.columns import Design
 from modicum.prism.discovery import Discovery
 from modicum.prism.guarantee import check_chosen
-from modicum.prism.one_hot import Groups
+from modicum.prism.one_hot import Groups, attribute_columns
 from modicum.prism.training import Problem, Trained, Trainer
 from modicum.table.estimator_input import frame_of, record_counts, schema_of
 from modicum.table.frames import as_frame, column, is_array
-from modicum.table.labels import label_name, label_values
+from modicum.table.labels import label_values
 from modicum.table.schema import Schema
 from modicum.table.values import Floats
+
+_NOTHING = 1e-6  # of the terms of a sum: less is rounding
+_HUGE = 1e12
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class LinearModel(BaseEstimator):
         gap: float = 1e-4,
         time_limit: float | None = None,
         schema: Schema | None = None,
-        random_state: int = 0,
+        random_state: int | None = 0,
         progress: bool = True,
     ) -> None:
         self.sensitive = sensitive
@@ -123,6 +127,8 @@ class LinearModel(BaseEstimator):
         X, y, sample_weight : as of `fit`
         max_predictors : numbers, of which each model has its own
         """
+        if not isinstance(max_predictors, Iterable):
+            raise ParameterError(f"The 'max_predictors' parameter of a path must be a list. Got {max_predictors!r}.")
         models = [clone(self).set_params(max_predictors=most) for most in max_predictors]
         if not models:
             return []
@@ -170,7 +176,8 @@ class LinearModel(BaseEstimator):
         if not self.max_feasible_predictors_:
             raise DataError(
                 f"Every attribute correlates with {quoted(self.sensitive_)} by itself ({quoted(attributes, 20)}): no "
-                f"classifier can do without all of them. Raise the threshold ({self.threshold:g}), or lower p_value."
+                f"classifier can exist. Raise the threshold ({self.threshold:g}), lower p_value, or take back a set "
+                "that is known to correlate."
             )
 
     def _targets(self, task: Task) -> Floats:
@@ -182,10 +189,11 @@ class LinearModel(BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_number(self, "max_predictors", 1)
-        check_number(self, "penalty", 1e-9, whole=False)
-        check_number(self, "box", 1e-9, whole=False)
+        check_number(self, "penalty", 1e-9, _HUGE, whole=False)
+        check_number(self, "box", 1e-9, _HUGE, whole=False)
         check_number(self, "gap", 1e-9, 1, whole=False)
-        check_number(self, "random_state", 0)
+        if self.random_state is not None:
+            check_number(self, "random_state", 0)
         if self.time_limit is not None:
             check_number(self, "time_limit", 0, whole=False)
 
@@ -204,11 +212,12 @@ class LinearModel(BaseEstimator):
             rows = np.flatnonzero(weights > 0)
             frame, values, weights = frame[rows.tolist()], values[rows], weights[rows]
         self.sensitive_ = sensitive_names(self.sensitive, schema)
-        label = label_name(y)
-        if label in self.sensitive_ or schema.label in self.sensitive_:
-            raise ParameterError(
-                f"The label {label!r} is the sensitive attribute itself; predicting it is what is to be prevented."
-            )
+        label = label_of(y)
+        for name in (label, schema.label):
+            if name in self.sensitive_:
+                raise ParameterError(
+                    f"The label {name!r} is the sensitive attribute itself; predicting it is what is to be prevented."
+                )
         discovery = Discovery(
             frame,
             schema,
@@ -219,7 +228,7 @@ class LinearModel(BaseEstimator):
             p_value=self.p_value,
             bins=self.bins,
             groups=self.groups,
-            exclude=[label] if label in frame.columns else [],
+            exclude=attribute_columns(frame, frame.columns).get(label or "", ()),
             weights=weights,
             random_state=self.random_state,
         )
@@ -229,7 +238,10 @@ class LinearModel(BaseEstimator):
                 f"Besides {quoted(self.sensitive_)} there is no attribute with more than one value to predict from "
                 f"(n_features = {len(frame.columns)})."
             )
-        return Task(discovery, design, design.encode(frame), label, values, _as_floats(weights, len(frame)))
+        same = discovery.same_as(pd.factorize(values)[0])
+        if same is not None:
+            raise DataError(f"The label {label or 'y'!r} tells the sensitive attribute {same!r} exactly.")
+        return Task(discovery, design, design.encode(frame), label or "y", values, _as_floats(weights, len(frame)))
 
     def _values(self, y: Any, n: int) -> Any:
         if y is None:
@@ -239,6 +251,21 @@ class LinearModel(BaseEstimator):
     def _keep(self, prepared: Prepared) -> None:
         """Train and keep what was learned, after code that did not learn it has looked at what was chosen."""
         task, found = prepared.task, self._trained(prepared)
+        check_chosen(
+            task.design,
+            found,
+            sensitive=[each for columns in task.discovery.sensitive.values() for each in columns],
+            correlated=self.correlations_.sets if hasattr(self, "correlations_") else [],
+            most=self._most(),
+            box=self.box,
+        )
+        if found.gap > self.gap:
+            warnings.warn(
+                f"Training ended before the best choice was proven: the gap is {found.gap:.2g}, not {self.gap:.2g}. "
+                "Give it more time, or accept the gap.",
+                StoppedWarning,
+                stacklevel=4,
+            )
         names = list(task.design.attributes)
         self.predictors_ = [names[unit] for unit in found.support]
         self._design = task.design.only(self.predictors_)
@@ -249,14 +276,6 @@ class LinearModel(BaseEstimator):
         self.objective_, self.bound_, self.optimality_gap_ = found.objective, found.bound, found.gap
         self.association_ = task.discovery.assess(self.predictors_)
         self._in_units_of_the_label()
-        check_chosen(
-            task.design,
-            found,
-            sensitive=[each for columns in task.discovery.sensitive.values() for each in columns],
-            correlated=self.correlations_.sets if hasattr(self, "correlations_") else [],
-            most=self._most(),
-            box=self.box,
-        )
 
     def _most(self) -> int | None:
         """How many attributes may be chosen."""
@@ -272,10 +291,12 @@ class LinearModel(BaseEstimator):
         return [part.attribute.name for part in self._design.parts]
 
     def _scores(self, X: Any) -> Floats:
-        """w·x − b for each record and task; from a frame only the predictors' columns are taken."""
+        """w·x − b for each record and task; what is 0 but for rounding is 0."""
         check_is_fitted(self)
-        frame = self._frame(X)
-        return self._design.encode(frame) @ self._coefficients.T - self._intercepts
+        columns = self._design.encode(self._frame(X))
+        scores = columns @ self._coefficients.T - self._intercepts
+        size = np.abs(columns) @ np.abs(self._coefficients.T) + np.abs(self._intercepts)
+        return np.where(np.abs(scores) <= _NOTHING * size, 0.0, scores)
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
         if is_array(X):
@@ -292,6 +313,13 @@ class LinearModel(BaseEstimator):
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
+
+
+def label_of(y: Any) -> str | None:
+    """What the label is called, where it says so: a series' name, or the column of a frame that has but one."""
+    columns = getattr(y, "columns", None)
+    name = getattr(y, "name", None) if columns is None else columns[0] if len(columns) == 1 else None
+    return None if name is None else str(name)
 
 
 def sensitive_names(given: str | Iterable[str] | None, schema: Schema) -> list[str]:

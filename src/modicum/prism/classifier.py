@@ -1,6 +1,7 @@
 """PriSM's classifier (papers/3 §4), and the two it is compared with: parsimonious, and plain (papers/3 §5.2)."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from modicum.errors import DataError, ParameterError
 from modicum.prism.base import LinearModel, Prepared, Task
 from modicum.prism.training import Trained
-from modicum.table.labels import Labels
+from modicum.table.labels import MAX_CLASSES, Labels
 from modicum.table.values import Floats
+
+_DECIMALS = 6  # of scores that are compared: the rest is rounding
 
 
 class PrismClassifier(ClassifierMixin, LinearModel):
@@ -24,8 +27,9 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     papers/3 Figure 5; with several classes, the sum of that over one class against the rest, on one shared set of
     attributes. The result is proven optimal, up to `optimality_gap_`.
 
-    No set of up to `max_size` predictors correlates with the sensitive attribute, as `threshold` and `p_value` mean it.
-    Larger sets are not searched; what all predictors tell together is in `association_`.
+    No set of up to `max_size` predictors correlates with the sensitive attribute, as `threshold` and `p_value` mean it
+    and as far as bins of numbers tell. Larger sets are not searched; what all predictors tell together is in
+    `association_`.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     predictors_ : the attributes that a prediction needs
     needed_columns_ : their columns in the data
     coef_ : coefficients in original units; one row, with several classes one a class, and one column each of `columns_`
-    columns_ : what each coefficient multiplies: a number as it is, or 1 for the value it names
+    columns_ : what each coefficient multiplies: a number as it is (0 where it is missing), or 1 for the value it names
     intercept_ : what is added; above 0 the second class is predicted, with several classes the one with the largest sum
     correlations_ : the minimal correlated sets
     max_feasible_predictors_ : how many attributes can be used without one of these sets
@@ -107,21 +111,22 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
-        """The label of each record. A frame needs only the predictors' columns; an array is as wide as at fit."""
+        """The label of each record. A frame needs only the predictors' columns; an array is as wide as at fit.
+
+        A record that lies on the line (but for rounding) gets the label that was more frequent at fit; with several
+        classes the first of those with the largest sum.
+        """
         scores = self._scores(X)
-        chosen = (scores[:, 0] > 0).astype(np.int64) if len(self.classes_) == 2 else scores.argmax(axis=1)
-        return self.classes_[chosen]
+        if len(self.classes_) > 2:
+            return self.classes_[np.round(scores, _DECIMALS).argmax(axis=1)]
+        return self.classes_[np.where(scores[:, 0] == 0, self._usual, scores[:, 0] > 0).astype(np.int64)]
 
     def _targets(self, task: Task) -> Floats:
         """One column of +1 and −1 for two classes, else one a class."""
-        try:
-            check_classification_targets(task.values)
-        except ValueError:
-            raise DataError(
-                f"Unknown label type: {task.label!r} is a number that takes any value; PrismRegressor predicts numbers."
-            ) from None
+        self._refuse_numbers(task)
         labels = Labels.fit(task.values, name=task.label)
         self.classes_ = labels.classes
+        self._usual = int(np.bincount(labels.encode(task.values), task.weights).argmax())
         codes = labels.encode(task.values)
         same = task.discovery.same_as(codes)
         if same is not None:
@@ -131,11 +136,22 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         wanted = [1] if len(labels) == 2 else range(len(labels))
         return np.column_stack([np.where(codes == each, 1.0, -1.0) for each in wanted])
 
+    def _refuse_numbers(self, task: Task) -> None:
+        many = task.values.dtype.kind in "iuf" and len(np.unique(task.values)) > MAX_CLASSES
+        try:
+            check_classification_targets(task.values)
+        except ValueError:
+            many = True
+        if many:
+            raise DataError(
+                f"Unknown label type: {task.label!r} is a number with many values; PrismRegressor predicts numbers."
+            )
+
     def _cost(self, task: Task) -> Any:
         if self.class_weight is None:
             return 1.0
         labels = pd.Index(self.classes_).get_indexer(pd.Index(task.values))
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             shares = np.bincount(labels, task.weights) / task.weights.sum()
             return 1 / (len(shares) * shares[labels])
         return self._given_cost()[labels]
@@ -143,7 +159,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     def _given_cost(self) -> Floats:
         given = self.class_weight
         fits = isinstance(given, Mapping) and set(given) <= set(self.classes_.tolist())
-        if not fits or not all(isinstance(cost, int | float) and cost > 0 for cost in given.values()):
+        if not fits or not all(isinstance(cost, Real) and 0 < float(cost) < np.inf for cost in given.values()):
             raise ParameterError(
                 f"The 'class_weight' parameter of {type(self).__name__} must be 'balanced' or map labels to numbers "
                 f"above 0. Got {given!r} instead."

@@ -2,9 +2,9 @@
 
 A number or date is one column, (x − mean) / standard deviation of the training records; where it was missing there, a
 missing value counts as the median and sets a second column, 0 or 1. A column of 0 and 1 stays as it is, also in a group
-of one-hot columns. A category with two values is one column of 0 and 1, which says whether it is the rarer one; with
-more, each value has its column (the 50 most frequent ones where there are more), missing among them. π and the box of
-papers/3 Figure 5 are in the units of these columns.
+of one-hot columns, and takes true and false as well. A category with two values is one column of 0 and 1, which says
+whether it is the rarer one; with more, each value has its column (the 50 most frequent ones where there are more),
+missing among them. π and the box of papers/3 Figure 5 are in the units of these columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,14 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Floats
 
 MOST_VALUES = 50  # of a category that get a column of their own
-_FLAGS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
+_YES = ("1", "true", "1.0")  # what sets a column of 0 and 1
 
 
 class Columns(Protocol):
     """How one column of the data becomes columns of the model.
 
-    `names` are what people read; `scale` and `shift` say that a column is (x − shift) / scale of what is named.
+    `names` are what people read; `scale` and `shift` say that a column is (x − shift) / scale of what is named, and
+    `stand_in` what x counts as where it is missing.
     """
 
     @property
@@ -40,6 +41,9 @@ class Columns(Protocol):
 
     @property
     def shift(self) -> Floats: ...
+
+    @property
+    def stand_in(self) -> float | None: ...
 
     def encode(self, series: nw.Series[Any]) -> Floats: ...
 
@@ -67,6 +71,10 @@ class NumberColumns:
     def shift(self) -> Floats:
         return np.array([self.mean, 0.0])[: 1 + self.may_miss]
 
+    @property
+    def stand_in(self) -> float | None:
+        return self.median if self.may_miss else None
+
     def encode(self, series: nw.Series[Any]) -> Floats:
         values = _finite(series, self.attribute)
         missing = np.isnan(values)
@@ -76,15 +84,19 @@ class NumberColumns:
 
 @dataclass(frozen=True)
 class ValueColumns:
-    """A category: a column of 0 and 1 for each of these values; None is missing. Another value has 0 in all of them."""
+    """A category: a column of 0 and 1 for each of these values; None is missing. Another value has 0 in all of them.
+
+    A `flag` is a category of 0 and 1, or of false and true.
+    """
 
     attribute: Attribute
     values: tuple[str | None, ...]
+    flag: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         name = self.attribute.name
-        if self.values in (("1",), ("true",)):
+        if self.flag:
             return (name,)
         return tuple(f"{name} is missing" if value is None else f"{name} = {value}" for value in self.values)
 
@@ -96,9 +108,15 @@ class ValueColumns:
     def shift(self) -> Floats:
         return np.zeros(len(self.values))
 
+    @property
+    def stand_in(self) -> float | None:
+        return None
+
     def encode(self, series: nw.Series[Any]) -> Floats:
         codes, words = texts(series)
         place: dict[str | None, int] = {value: j for j, value in enumerate(self.values)}
+        if self.flag:
+            place = dict.fromkeys(_YES, 0)
         of_code = np.array([place.get(word, -1) for word in [*words, None]])[codes]
         found = np.zeros((len(codes), len(self.values)))
         there = np.flatnonzero(of_code >= 0)
@@ -108,28 +126,19 @@ class ValueColumns:
 
 def columns_of(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
     """How this column becomes columns of the model; None where it is constant."""
-    codes, words = texts(series) if attribute.is_category else _flags(series, attribute)
-    if codes is None:
+    if not attribute.is_category:
         return _number(series, attribute, weights)
+    codes, words = texts(series)
     counts = np.bincount(codes + 1, weights, len(words) + 1)
     values: list[str | None] = [None, *words]
     # The most frequent first, equally frequent ones by name, so that the order of the records does not matter.
     order = sorted(range(len(values)), key=lambda i: (-counts[i], values[i] is None, values[i] or ""))
-    present = [i for i in order if counts[i] > 0]
+    present = [values[i] for i in order if counts[i] > 0]
     if len(present) < 2:
         return None
-    if {values[i] for i in present} in ({"0", "1"}, {"false", "true"}):
-        return ValueColumns(attribute, (max(v for i in present if (v := values[i]) is not None),))
-    chosen = present[1:] if len(present) == 2 else present[:MOST_VALUES]
-    return ValueColumns(attribute, tuple(values[i] for i in chosen))
-
-
-def _flags(series: nw.Series[Any], attribute: Attribute) -> tuple[Any, list[str]]:
-    """A column of numbers that are all 0 or 1, as a category; else nothing."""
-    values = _finite(series, attribute)
-    if attribute.kind == "date" or not np.isin(values, (0.0, 1.0)).all():
-        return None, []
-    return values.astype(np.int64), ["0", "1"]
+    if set(present) in ({"0", "1"}, {"false", "true"}):
+        return ValueColumns(attribute, ("1",), flag=True)
+    return ValueColumns(attribute, tuple(present[1:] if len(present) == 2 else present[:MOST_VALUES]))
 
 
 def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
@@ -138,14 +147,16 @@ def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Co
     if not there.any():
         return None
     known, many = values[there], weights[there]
-    middle = float(known[0]) if np.ptp(known) == 0 else float(np.average(known, weights=many))
-    deviation = float(np.sqrt(np.average((known - middle) ** 2, weights=many)))
     may_miss = bool((np.isnan(values) & (weights > 0)).any())
-    if deviation == 0 and not may_miss:
-        return None
     order = np.argsort(known, kind="stable")
     reached = np.cumsum(many[order])
     median = float(known[order][np.searchsorted(reached, reached[-1] / 2)])
+    if np.ptp(known) > 0 and np.isin(known, (0.0, 1.0)).all():
+        return NumberColumns(attribute, 0.0, 1.0, median, may_miss)
+    middle = float(known[0]) if np.ptp(known) == 0 else float(np.average(known, weights=many))
+    deviation = float(np.sqrt(np.average((known - middle) ** 2, weights=many)))
+    if deviation == 0 and not may_miss:
+        return None
     return NumberColumns(attribute, middle, deviation or 1.0, median, may_miss)
 
 
@@ -214,9 +225,16 @@ class Design:
     def in_original_units(self, coefficients: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the scaled columns, and b with decision w·x − b, as those of what the columns are named.
 
-        With x' = (x − shift) / scale: w·x' − b = (w / scale)·x − (b + Σ w shift / scale).
+        With x' = (x − shift) / scale: w·x' − b = (w / scale)·x − (b + Σ w shift / scale). A number that is missing
+        counts as 0, and what its median is worth is in the coefficient of "is missing".
         """
         scale = np.concatenate([np.zeros(0), *(part.scale for part in self.parts)])
         shift = np.concatenate([np.zeros(0), *(part.shift for part in self.parts)])
         plain = coefficients / scale
-        return plain, -(intercepts + plain @ shift)
+        added = -(intercepts + plain @ shift)
+        place = 0
+        for part in self.parts:
+            if part.stand_in is not None:
+                plain[:, place + 1] += plain[:, place] * part.stand_in
+            place += len(part.names)
+        return plain, added

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 from modicum.prism.base import LinearModel, Task
 from modicum.table.values import Floats
 
@@ -35,13 +35,18 @@ class PrismRegressor(RegressorMixin, LinearModel):
         """The number predicted for each record. A frame needs only the predictors' columns."""
         return self._scores(X)[:, 0] * self._deviation + self._mean
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.class_weight is not None:
+            raise ParameterError("The 'class_weight' parameter belongs to a classifier; PrismRegressor has no classes.")
+
     def _targets(self, task: Task) -> Floats:
         if task.values.dtype.kind not in "iufb":
             raise DataError(f"The label {task.label!r} is no number; PrismClassifier predicts classes.")
         values = task.values.astype(np.float64)
         self._mean = float(np.average(values, weights=task.weights))
         self._deviation = float(np.sqrt(np.average((values - self._mean) ** 2, weights=task.weights)))
-        if not self._deviation:
+        if not np.ptp(values):
             raise DataError(f"The label {task.label!r} is constant: there is nothing to predict.")
         return ((values - self._mean) / self._deviation)[:, None]
 
