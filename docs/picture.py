@@ -1,6 +1,6 @@
 """Takes the pictures: the report of `modicum demo`, the front of a study, a path's buckets, benchmarks' curves.
 
-python docs/picture.py [report|study|merge|guided|speed|anonymous]
+python docs/picture.py [report|study|merge|guided|speed|anonymous|prism]
 """
 
 import json
@@ -197,6 +197,54 @@ def _against_k(cells: list[dict], methods: list[str], title: str, left: float, t
     return parts
 
 
+def prism(folder: Path) -> None:
+    """Figures 6 and 7 of papers/3, from benchmarks/reproduce_prism.py."""
+    figures = json.loads((RESULTS / "reproduce_prism.json").read_text())["figures"]
+    shown = [("synthetic", "0.2", "Synthetic, τ = 0.2"), ("bank_balanced", "0.2", "Bank, labels balanced, τ = 0.2")]
+    parts: list[Any] = []
+    for i, model in enumerate(("SVM", "Parsimony", "PriSM")):
+        parts += [line(60 + i * 150, 16, 90 + i * 150, 16, colour(i), 3), text(98 + i * 150, 21, model)]
+    parts += [line(60 + 3 * 150, 16, 90 + 3 * 150, 16, SOFT, 1), text(98 + 3 * 150, 21, "nothing asked")]
+    for row, (name, threshold, title) in enumerate(shown):
+        own, models = figures[name], figures[name]["thresholds"][threshold]["models"]
+        score = "balanced_accuracy" if own["class_weight"] else "accuracy"
+        attack = "accuracy" if name == "synthetic" else "mcc"
+        told = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "mcc": "Matthews correlation"}
+        left = _by_predictors(models, lambda m, s=score: m[s], f"{title}: {told[score]}", 60, 70 + row * 290)
+        right = _by_predictors(
+            models, lambda m, a=attack: m["adversary"][a], f"the adversary's {told[attack]}", 490, 70 + row * 290
+        )
+        parts += left + right
+    drawing("prism", svg(parts, 650, "Accuracy and adversary by the number of attributes asked for"))
+
+
+def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: float) -> list[Any]:
+    width, height = 370, 210
+    curves = {
+        name: [(m["max_predictors"], of(m)["value"]) for m in models if m["model"] == name]
+        for name in ("Parsimony", "PriSM")
+    }
+    whole = of(next(m for m in models if m["model"] == "SVM"))
+    every = [value for points in curves.values() for _, value in points] + [whole["value"], whole["naive"]]
+    low, high = math.floor(20 * min(every)) / 20, math.ceil(20 * max(every)) / 20
+
+    def at(most: float, value: float) -> tuple[float, float]:
+        return left + (most - 3) / 9 * width, top + (high - value) / (high - low) * height
+
+    parts: list[Any] = [text(left, top - 12, title)]
+    for step in range(round(20 * (high - low)) + 1):
+        y = at(3, low + step / 20)[1]
+        parts += [line(left, y, left + width, y, "#e5e9ee", 1)]
+        parts.append(text(left - 6, y + 4, f"{low + step / 20:.2f}", SOFT, "end"))
+    for most in range(3, 13):
+        parts.append(text(at(most, low)[0], top + height + 18, str(most), SOFT, "middle"))
+    for value, stroke, thick in ((whole["naive"], SOFT, 1), (whole["value"], colour(0), 2)):
+        parts.append(line(*at(3, value), *at(12, value), stroke, thick))
+    for i, points in enumerate(curves.values(), 1):
+        parts += [line(*at(*a), *at(*b), colour(i), 3) for a, b in pairwise(sorted(points))]
+    return parts
+
+
 def _shade(left: int) -> str:
     """White where nothing is collected, darker the more buckets are left."""
     if left <= 1:
@@ -220,6 +268,7 @@ if __name__ == "__main__":
             "guided": guided,
             "speed": speed,
             "anonymous": anonymous,
+            "prism": prism,
         }
         for name in sys.argv[1:] or pictures:
             pictures[name](Path(temporary))

@@ -283,6 +283,13 @@ def test_the_label_is_no_predictor_under_its_own_name(data):
     assert "y" in fitted(X.rename(columns={"age": "y"}), y.to_numpy()).predictors_
 
 
+def test_what_is_too_large_to_be_searched_is_looked_at_all_the_same(data):
+    model = md.PrismClassifier("ill", threshold=0.3, max_size=1, max_predictors=4, progress=False)
+    with pytest.warns(md.errors.PrivacyWarning, match="All 4 predictors together correlate with 'ill'"):
+        model.fit(*data)
+    assert {"a", "b"} <= set(model.predictors_)
+
+
 def test_time_that_ran_out_is_said(data):
     X, y = data
     with pytest.warns(md.errors.StoppedWarning, match="before the best choice was proven"):

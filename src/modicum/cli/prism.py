@@ -119,7 +119,7 @@ def prism(
         random_state=seed,
     )
     with notes.status("Searching what reveals it, and training …"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="At most|Training ended")  # it is said below
+        warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
         cost = prism_cost(
             X,
             y,

@@ -73,10 +73,18 @@ def _choice(cost: PrismCost) -> list[tuple[str, str]]:
         ("asked for", ", ".join(model.predictors_) or nothing),
         ("promise", f"no set of up to {model.max_size} of them reveals {quoted(model.sensitive_)} in the sense above"),
         ("", f"among {cost.trained_on:,} training records, numbers in {model.bins} bins"),
-        ("all of them together", _strength(chosen.association)),
+        ("all of them together", f"{_strength(chosen.association)}{_verdict(cost)}"),
         ("most that could be", f"{cost.max_feasible} attributes hold no revealing set"),
         ("proof", proof if proven else f"time ran out: a better choice may lower the objective by {chosen.gap:.1%}"),
     ]
+
+
+def _verdict(cost: PrismCost) -> str:
+    """A word where all predictors together reveal, which sets above --max-size may."""
+    found, all_ = cost.correlations, cost.of(PRISM).association
+    if all_.strength < found.threshold or (all_.p_value or 0.0) > found.p_value:
+        return ""
+    return "; that reveals: larger sets are searched with --max-size, or allow fewer --max-predictors"
 
 
 def _numbers(each: Correlation) -> list[str]:
