@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modicum.errors import DataError, ParameterError, StoppedWarning, check_number, quoted
+from modicum.errors import DataError, ParameterError, PrivacyWarning, StoppedWarning, check_number, quoted
 from modicum.prism.choosing.supports import largest_support
 from modicum.prism.columns import Design
 from modicum.prism.discovery import Discovery
@@ -276,6 +276,21 @@ class LinearModel(BaseEstimator):
         self.objective_, self.bound_, self.optimality_gap_ = found.objective, found.bound, found.gap
         self.association_ = task.discovery.assess(self.predictors_)
         self._in_units_of_the_label()
+        self._warn_of_all_together()
+
+    def _warn_of_all_together(self) -> None:
+        """Sets above max_size are not searched; the one that was chosen is looked at all the same."""
+        together = self.association_
+        if not hasattr(self, "correlations_") or len(self.predictors_) <= self.max_size:
+            return
+        if together.strength >= self.threshold and (together.p_value or 0.0) <= self.p_value:
+            warnings.warn(
+                f"All {len(self.predictors_)} predictors together correlate with {together.sensitive!r} (strength "
+                f"{together.strength:.3f}, {together.by_chance or 0.0:.3f} by chance): sets above max_size="
+                f"{self.max_size} are not searched. Raise max_size, or allow fewer predictors.",
+                PrivacyWarning,
+                stacklevel=5,
+            )
 
     def _most(self) -> int | None:
         """How many attributes may be chosen."""
