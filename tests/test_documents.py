@@ -126,3 +126,17 @@ def test_the_page_on_anonymous_data_runs_and_shows_the_benchmarks_figures(monkey
     assert f"takes {speed['methods']['Mondrian']['times_lexsort']:.1f} times as long as sorting" in " ".join(
         page.split()
     )
+
+
+def test_the_page_on_prism_runs_and_shows_the_benchmarks_figures(monkeypatch):
+    run_blocks("docs/prism.md")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import common
+    import prism_tables
+
+    page = (ROOT / "docs" / "prism.md").read_text(encoding="utf-8")
+    figures = common.figures_of("reproduce_prism")
+    for table in (prism_tables.accuracy_table, prism_tables.adversary_table, prism_tables.paper_table):
+        assert table(figures) in page
+    assert prism_tables.speed_table(common.figures_of("prism_speed")) in page
+    assert all(own["proven"] for section in figures.values() for own in section["thresholds"].values())
