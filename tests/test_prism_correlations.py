@@ -18,6 +18,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.prism import Correlation, correlations
 from modicum.prism.discovery import Discovery
 from modicum.prism.finding import candidates, joint_kernel
+from modicum.prism.finding.bins import bin_starts
 from modicum.table.frames import as_frame as narwhals_frame
 
 
@@ -314,6 +315,42 @@ def test_a_sensitive_number_is_taken_by_its_values_or_in_bins():
     assert correlations(X[["few", "a"]], "few", [1], threshold=0.5).sets == [("a",)]
     with pytest.raises(ParameterError, match="bin it first"):
         correlations(X, "age", [30])
+
+
+def spiked(place: str, n: int = 2000) -> pd.DataFrame:
+    """A number that tells who is ill, though nine in ten have the same value."""
+    random = np.random.default_rng(0)
+    ill = random.random(n) < 0.08
+    usual = np.where((random.random(n) < 0.02) & (place == "middle"), random.integers(1, 50, n), 0)
+    sign = 1 if place == "lowest" else -1
+    paid = np.where(ill, sign * random.integers(1, 60, n), usual)
+    return pd.DataFrame({"paid": paid, "b": random.integers(0, 3, n), "s": np.where(ill, "ill", "well")})
+
+
+@pytest.mark.parametrize("place", ["lowest", "middle", "highest"])
+@pytest.mark.parametrize("bins", [2, 10])
+def test_a_number_most_records_share_one_value_of_is_tested_wherever_that_lies(place, bins):
+    X = spiked(place)
+    found = correlations(X, "s", threshold=0.5, bins=bins)
+    assert found.sets == [("paid",)]
+    assert found.tested[0] == 2
+    assert found[0].strength > 0.8
+
+
+def test_a_sensitive_number_most_records_share_one_value_of_is_no_constant():
+    X = spiked("highest").rename(columns={"paid": "s", "s": "a"})
+    assert correlations(X, "s", threshold=0.5).sets == [("a",)]
+
+
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=60), st.integers(2, 20))
+def test_frequent_values_have_a_bin_of_their_own_and_the_others_share_few(counts, bins):
+    counts = np.array(counts)
+    starts = bin_starts(counts, bins)
+    sizes = np.diff(np.append(np.flatnonzero(starts), len(counts)))
+    alone = counts * bins >= counts.sum()
+    assert starts[0]
+    assert 2 <= len(sizes) <= 2 * bins + 1
+    assert (np.repeat(sizes, sizes)[alone] == 1).all()
 
 
 def test_a_missing_value_tells_too():

@@ -92,7 +92,8 @@ def correlations(
     groups : "attribute", "column" or mapping
         Whether one-hot columns count as one attribute, each alone, or as a mapping from names to columns says.
     bins : int
-        The bins of equal frequency in which a number with more values is taken.
+        The bins in which a number with more values is taken: a value that 1/bins of the records have stands alone, the
+        others are dealt into bins of about equal frequency. What a number's digits tell within a bin is not seen.
     schema : Schema, optional
         Kinds and roles; label, person and identifiers are no candidates.
     exclude : list of names
