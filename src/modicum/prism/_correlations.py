@@ -53,9 +53,17 @@ def correlations(
     **What chance alone does.** For a set of independent attributes with `cells` joint values, E[V²] ≈ (cells − 1)/n
     against a binary λ: at 40,000 rows, most triples of independent three-valued attributes (27 cells) pass a threshold
     of 0.02, and only the p-value keeps them out, but for the share `p_value` of them. The null value stands beside
-    each strength as `by_chance`. The p-value is that of the χ² distribution, which is rough where most joint values
-    have but a few records; a set with nearly as many joint values as records has a high V and a high p-value, and is
-    not found.
+    each strength as `by_chance`. The p-value compares χ² with what it comes to where the sensitive values are dealt to
+    the records by chance: its mean and variance then are known exactly, also where most joint values have but a few
+    records (Haldane, Biometrika 31, 1940; Dawson, Biometrika 41, 1954), and a gamma distribution with these two stands
+    for its own. On dense tables this is the usual χ² test. Where a sensitive value has but a handful of records, χ² takes
+    few values, and p-values far below 0.05 come more often than they say. A set with a joint value of its own for every record has V = 1, and so would it have were the sensitive
+    values dealt otherwise: its p-value is 1 and it is not found. Where nearly every record has one, the few that share
+    theirs decide: they are found if they agree more often than by chance. Keep identifiers out by their role.
+
+    **What is seen.** A set tells what the bins of its numbers tell: what the digits within a bin say is not seen. All
+    records count as independent; where a person has many, chance is underrated, and more sets correlate (so more is
+    forbidden, not less).
 
     Parameters
     ----------
@@ -126,7 +134,7 @@ def correlations(
     >>> print(found)
     1 minimal correlation with ill (cramers_v ≥ 0.2, p ≤ 0.05; 1,000 records, 12 sets of up to 3 tested)
     attributes   tells about  strength  by chance  p         encoding
-    work + home  ill          1.000     0.055      1.8e-216  single
+    work + home  ill          1.000     0.055      6.6e-217  single
     """
     frame = _frame(X, schema)
     resolved = schema_of(SimpleNamespace(schema=schema), frame)
