@@ -52,14 +52,15 @@ def correlations(
 
     **What chance alone does.** For a set of independent attributes with `cells` joint values, E[V²] ≈ (cells − 1)/n
     against a binary λ: at 40,000 rows, most triples of independent three-valued attributes (27 cells) pass a threshold
-    of 0.02, and only the p-value keeps them out, but for the share `p_value` of them. The null value stands beside
-    each strength as `by_chance`. The p-value compares χ² with what it comes to where the sensitive values are dealt to
-    the records by chance: its mean and variance then are known exactly, also where most joint values have but a few
-    records (Haldane, Biometrika 31, 1940; Dawson, Biometrika 41, 1954), and a gamma distribution with these two stands
-    for its own. On dense tables this is the usual χ² test. Where a sensitive value has but a handful of records, χ² takes
-    few values, and p-values far below 0.05 come more often than they say. A set with a joint value of its own for every record has V = 1, and so would it have were the sensitive
-    values dealt otherwise: its p-value is 1 and it is not found. Where nearly every record has one, the few that share
-    theirs decide: they are found if they agree more often than by chance. Keep identifiers out by their role.
+    of 0.02, and only the p-value keeps them out, but for the share `p_value` of them. The null value stands beside each
+    strength as `by_chance`. The p-value compares χ² with what it comes to where the sensitive values are dealt to the
+    records by chance: its mean and variance then are known exactly, also where most joint values have but a few records
+    (Haldane, Biometrika 31, 1940; Dawson, Biometrika 41, 1954), and a gamma distribution with these two stands for its
+    own. On dense tables this is the usual χ² test. Where a sensitive value has but a handful of records, χ² takes few
+    values, and p-values far below 0.05 come more often than they say. A set with a joint value of its own for every
+    record has V = 1, and so would it have were the sensitive values dealt otherwise: its p-value is 1 and it is not
+    found. Where nearly every record has one, the few that share theirs decide: they are found if they agree more often
+    than by chance. Keep identifiers out by their role.
 
     **What is seen.** A set tells what the bins of its numbers tell: what the digits within a bin say is not seen. All
     records count as independent; where a person has many, chance is underrated, and more sets correlate (so more is
@@ -83,9 +84,10 @@ def correlations(
     measure : "cramers_v", "bias_corrected", "pearson", "classifier" or a function
         Cramér's V of the set's joint values; Bergsma's correction of it; the multiple correlation R (numbers as
         numbers, other attributes by their values) with an F-test; the balanced accuracy of a decision tree in
-        five-fold cross-validation, whose threshold must exceed its chance level of 0.5 (slower; a z-test on what it
-        says of either class). A function of codes (records × attributes) and λ (bool per record) gives a number; its
-        p-value and null value come from 199 permutations, so that no p-value is below 0.005.
+        five-fold cross-validation, whose threshold must exceed its chance level of 0.5; or a function of codes (records
+        × attributes) and λ (bool per record) that gives a number. The p-value and null value of the latter two come
+        from 199 permutations of λ (slow, about a second for a set that reaches the threshold), so that no p-value is
+        below 0.005.
     threshold : float from 0 to 1
         The paper's τ.
     p_value : float from 0 to 1

@@ -26,6 +26,8 @@ _VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
 class Association:
     """Cramér's V, or Bergsma's bias-corrected one (J. Korean Statistical Society 42, 2013)."""
 
+    smallest_p = 0.0
+
     def __init__(self, counted: Counted, bias_corrected: bool = False) -> None:
         self.name = "bias_corrected" if bias_corrected else "cramers_v"
         self._counted, self._corrected = counted, bias_corrected

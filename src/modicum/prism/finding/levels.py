@@ -7,10 +7,9 @@ import numpy as np
 
 from modicum.prism.finding.attribute_codes import Ints
 from modicum.prism.finding.candidates import Sets, first_candidates, next_candidates
-from modicum.prism.finding.measure import Assessed, Floats, Measure
+from modicum.prism.finding.measure import ROUNDING, Assessed, Floats, Measure
 
 CORRECTIONS = ("bonferroni", "fdr")
-_ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class _Passing:
 
 
 def _passing(part: Assessed, rule: Rule, start: int) -> _Passing:
-    strong = (part.strength >= rule.threshold - _ROUNDING) & (part.p_value <= rule.p_value)
+    strong = (part.strength >= rule.threshold - ROUNDING) & (part.p_value <= rule.p_value)
     i, j = np.nonzero(strong)
     return _Passing(i + start, j, part.strength[i, j], part.p_value[i, j], part.by_chance[i, j], part.cells[i])
 

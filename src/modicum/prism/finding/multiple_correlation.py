@@ -28,6 +28,7 @@ class MultipleCorrelation:
     """Multiple R with an F-test; under independence E[R²] = q/(n − 1) for q independent columns."""
 
     name = "pearson"
+    smallest_p = 0.0
 
     def __init__(self, counted: Counted, frame: nw.DataFrame, schema: Schema, attributes: dict[str, tuple[str, ...]]):
         self._n = counted.records
