@@ -353,6 +353,42 @@ def test_one_hot_columns_stand_for_their_attribute_on_both_sides():
     assert ("work",) in declared.sets
 
 
+def ill(groups: str, change: str) -> dict:
+    random = np.random.default_rng(0)
+    kind = random.integers(0, 5, 400)
+    X = pd.DataFrame({f"ill={word}": (kind == j).astype(float) for j, word in enumerate(["flu", "gout", "cold"])})
+    if change == "one is missing":
+        X.loc[0, "ill=cold"] = np.nan
+    if change == "two at once":
+        X.loc[:1, ["ill=flu", "ill=gout"]] = 1
+    return {"X": X.assign(a=random.integers(0, 3, 400)), "groups": groups}
+
+
+@pytest.mark.parametrize("groups", ["attribute", "column"])
+@pytest.mark.parametrize("change", ["one is missing", "two at once", "none"])
+@pytest.mark.parametrize("name", ["ill=flu", "ill"])
+def test_no_sibling_of_a_sensitive_one_hot_column_is_a_candidate(groups, change, name):
+    data = ill(groups, change)
+    X = data["X"]
+    discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), [name], groups=groups)
+    assert list(discovery.attributes) == ["a"]
+    assert {each for columns in discovery.sensitive.values() for each in columns} == {"ill=flu", "ill=gout", "ill=cold"}
+    assert correlations(X, name, groups=groups, threshold=0, p_value=1).sets == [("a",)]
+    with pytest.raises(ParameterError, match="sensitive itself"):
+        correlations(X, name, groups=groups, known=[["ill=gout"]])
+    if name == "ill=flu" and (groups == "column" or change != "none"):  # its values are as they are
+        own = X["ill=flu"].to_numpy().astype(int)
+        np.testing.assert_array_equal(discovery.sensitive_codes()["ill=flu"], own)
+
+
+def test_siblings_of_what_the_schema_calls_sensitive_are_no_candidates_either():
+    X = ill("column", "none")["X"].assign(s=lambda X: X["a"] > 1, b=0)
+    schema = md.Schema.infer(X, sensitive=["ill=gout"])
+    discovery = Discovery(narwhals_frame(X), schema, ["s"], groups="column")
+    assert list(discovery.attributes) == ["a", "b"]
+    assert list(discovery.sensitive) == ["s"]
+
+
 def test_several_sensitive_attributes_each_have_their_correlations():
     X = drawn(6, 400, [2, 2, 3, 3]).assign(t=lambda X: X["a2"])
     found = correlations(X, ["s", "t"], {"t": ["v0"]}, threshold=0.3)
@@ -493,6 +529,26 @@ def test_what_plays_another_part_is_no_candidate():
     assert correlations(X, None, schema=schema, threshold=0.01, p_value=1).sets
 
 
+def test_what_may_never_be_collected_is_no_candidate():
+    X = drawn(10, 200, [2, 2, 2])
+    schema = md.Schema.infer(X)
+    attributes = [a.model_copy(update={"forbidden": a.name == "a1"}) for a in schema.attributes]
+    schema = md.Schema(attributes=tuple(attributes))
+    assert list(Discovery(narwhals_frame(X), schema, ["s"]).attributes) == ["a0", "a2"]
+    with pytest.raises(ParameterError, match="no attribute to choose from"):
+        correlations(X, "s", schema=schema, known=["a1"])
+
+
+def test_the_classes_of_sensitive_values_can_be_had():
+    X = drawn(6, 400, [2, 2, 3, 3], values=3).assign(t=lambda X: X["a2"], age=np.arange(400))
+    codes = Discovery(
+        narwhals_frame(X), md.Schema.infer(X), ["s", "t", "age"], critical_values={"s": ["s2", "s0"]}
+    ).sensitive_codes()
+    np.testing.assert_array_equal(codes["s"], X["s"].map({"s2": 0, "s0": 1, "s1": 2}))
+    np.testing.assert_array_equal(codes["t"], X["t"].str[1].astype(int))
+    np.testing.assert_array_equal(codes["age"], np.arange(400) // 40)
+
+
 def test_a_value_of_its_own_for_every_record_is_strong_but_no_evidence():
     X = drawn(10, 200, [2], hidden=False).assign(who=[f"p{i}" for i in range(200)])
     discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"])
@@ -558,7 +614,21 @@ BAD = [
     ({"known": [["nobody"]]}, ParameterError, "'nobody', which is no attribute"),
     ({"known": [["a0", "s"]]}, ParameterError, "'s', which is sensitive itself"),
     ({"known": [[]]}, ParameterError, "empty set"),
-    ({"known": "a0"}, ParameterError, "list of sets"),
+    ({"known": "a0"}, ParameterError, "must be a list of sets of names. Got a single name"),
+    ({"known": 5}, ParameterError, "must be a list of sets of names. Got int instead"),
+    ({"known": [5]}, ParameterError, "list of sets of names. Got int instead"),
+    ({"known": iter([["a0"]])}, ParameterError, "list of sets of names. Got list_iterator"),
+    ({"known": [iter(["a0"])]}, ParameterError, "Got list_iterator instead"),
+    ({"exclude": [["a0"]]}, ParameterError, "'exclude' parameter names"),
+    ({"exclude": 5}, ParameterError, "'exclude' parameter must be a list"),
+    ({"groups": {"g": 3}}, ParameterError, "'groups' parameter must map 'g' to a list of columns"),
+    ({"groups": {"g": [["a0"]]}}, DataError, "which is not in the data"),
+    ({"bins": float("inf")}, ParameterError, "'bins' parameter must be an int"),
+    ({"bins": 2.5}, ParameterError, "'bins' parameter must be an int"),
+    ({"sample_weight": [2**60] * 60}, DataError, "more than 9,007,199,254,740,992 records"),
+    ({"sample_weight": [1e300] * 60}, DataError, "cannot be counted exactly"),
+    ({"sample_weight": [10**7] * 60, "measure": max}, DataError, "takes at most 100,000,000"),
+    ({"measure": lambda codes, sign: codes.nosuch}, ParameterError, "'<lambda>' failed with AttributeError"),
     ({"exclude": ["nobody"]}, ParameterError, "'exclude' parameter names 'nobody'"),
     ({"exclude": ["s"]}, ParameterError, "both sensitive and excluded"),
     ({"sample_weight": [1.5] * 60}, DataError, "whole numbers"),
@@ -571,6 +641,10 @@ BAD = [
 def test_bad_input_is_refused_in_one_sentence(change, error, words):
     with pytest.raises(error, match=words.replace("(", r"\(")):
         correlations(**{"X": GOOD, "sensitive": "s", "progress": False, **change})
+
+
+def test_none_known_and_none_excluded_may_be_said_as_none():
+    assert correlations(GOOD, "s", known=None, exclude=None).to_dict() == correlations(GOOD, "s").to_dict()
 
 
 def test_all_values_critical_leaves_each_against_the_rest():

@@ -9,9 +9,10 @@ import numpy as np
 
 from modicum.errors import DataError, ParameterError
 from modicum.prism.correlation_result import Correlations
-from modicum.prism.discovery import Discovery
+from modicum.prism.discovery import Discovery, check_total
 from modicum.prism.finding.learned_measures import Function
 from modicum.prism.one_hot import Groups
+from modicum.table.codes import Weights
 from modicum.table.estimator_input import record_counts, schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.schema import Schema
@@ -27,12 +28,12 @@ def correlations(
     p_value: float = 0.05,
     max_size: int = 5,
     *,
-    known: Iterable[Iterable[str] | str] = (),
+    known: Iterable[Iterable[str] | str] | None = (),
     correction: str | None = None,
     groups: Groups = "attribute",
     bins: int = 10,
     schema: Schema | None = None,
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str] | str | None = (),
     sample_weight: Any = None,
     random_state: int | None = 0,
     progress: bool = True,
@@ -71,8 +72,9 @@ def correlations(
     X : frame or array
         One row per record; an array's columns are called x0, x1, …
     sensitive : name, or list of names
-        The sensitive attributes, each by its name or that of any of its one-hot columns; all of its columns are left
-        out. None takes those whose role in the schema is sensitive.
+        The sensitive attributes, each by its name or that of any of its one-hot columns. No column that bears its name
+        (the part before `=`, `<`, `>` or `:`) is a candidate, whatever `groups` says. None takes those whose role in
+        the schema is sensitive.
     critical_values : list, or mapping from names to lists, optional
         The values that are to be protected, compared as text; "(missing)" is one. A sensitive number with more than 20
         values is taken in bins, none of which can be critical. By default all values are: a binary attribute has one
@@ -105,7 +107,8 @@ def correlations(
         The bins in which a number with more values is taken: a value that 1/bins of the records have stands alone, the
         others are dealt into bins of about equal frequency. What a number's digits tell within a bin is not seen.
     schema : Schema, optional
-        Kinds and roles; label, person and identifiers are no candidates.
+        Kinds and roles; label, person, identifiers, and what is forbidden or sensitive (named here or not) are no
+        candidates.
     exclude : list of names
         Further columns that are no candidates, such as the label.
     sample_weight : array-like of int, optional
@@ -141,7 +144,7 @@ def correlations(
     frame = _frame(X, schema)
     resolved = schema_of(SimpleNamespace(schema=schema), frame)
     names = _names(sensitive, resolved)
-    weights = record_counts(sample_weight, len(frame))
+    weights = _weights(sample_weight, len(frame))
     if weights is not None and not weights.all():
         rows = np.flatnonzero(weights)
         frame, weights = frame[rows.tolist()], weights[rows]
@@ -155,7 +158,7 @@ def correlations(
         p_value=p_value,
         bins=bins,
         groups=groups,
-        exclude=[exclude] if isinstance(exclude, str) else list(exclude),
+        exclude=exclude,
         weights=weights,
         random_state=random_state,
     )
@@ -171,6 +174,12 @@ def _frame(X: Any, schema: Schema | None) -> nw.DataFrame[Any]:
     if isinstance(schema, Schema):
         schema.check(frame)
     return frame
+
+
+def _weights(sample_weight: Any, n: int) -> Weights | None:
+    if np.asarray(sample_weight).dtype.kind in "iuf":
+        check_total(sample_weight)
+    return record_counts(sample_weight, n)
 
 
 def _names(sensitive: Any, schema: Schema) -> list[str]:

@@ -63,7 +63,7 @@ def null_chi2(n: int, cells: Ints, inverse: Floats, classes: int, class_inverse:
     >>> even.shape.round(2), even.beyond(np.array([7.815])).round(3)  # χ² with 3 degrees of freedom: 1.5 and 0.05
     (array([1.5]), array([0.05]))
     """
-    df = (cells - 1.0) * (classes - 1)
+    df: Floats = (cells.astype(np.float64) - 1) * (classes - 1)
     if n <= 3:
         return Null(df, df / 2)
     mean = df * n / (n - 1)
