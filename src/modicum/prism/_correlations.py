@@ -100,7 +100,9 @@ def correlations(
         contains another set stays.
     correction : None, "bonferroni" or "fdr"
         For the many tests of a level (every set with every λ is one): Bonferroni's, or Benjamini and Hochberg's false
-        discovery rate. A correction forbids fewer sets, so it gives less protection.
+        discovery rate. A correction forbids fewer sets, so it gives less protection. With a measure tested by
+        permutation it is refused once a level has so many tests that a p-value of 0.005 could not pass (more than ten
+        at a `p_value` of 0.05).
     groups : "attribute", "column" or mapping
         Whether one-hot columns count as one attribute, each alone, or as a mapping from names to columns says.
     bins : int

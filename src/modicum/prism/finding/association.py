@@ -30,7 +30,7 @@ class Association:
 
     def __init__(self, counted: Counted, bias_corrected: bool = False) -> None:
         self.name = "bias_corrected" if bias_corrected else "cramers_v"
-        self._counted, self._corrected = counted, bias_corrected
+        self._counted, self._corrected, self.labels = counted, bias_corrected, len(counted.labels)
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
         used = np.unique(sets).astype(np.int64)

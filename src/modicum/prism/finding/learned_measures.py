@@ -22,11 +22,6 @@ Function = Callable[[npt.NDArray[np.int64], npt.NDArray[np.bool_]], float]
 Found = tuple[float, float, float]
 
 
-def smallest_p() -> float:
-    """The p-value of a strength that no permutation reaches."""
-    return 1 / (PERMUTATIONS + 1)
-
-
 def _permuted(strength: float, threshold: float, once_more: Callable[[], float]) -> Found:
     """Strength, p-value and null value: the latter two from permutations, made where the threshold is reached.
 
@@ -55,7 +50,8 @@ class GuessedByTree:
 
     def __init__(self, counted: Counted, seed: int) -> None:
         _check_records(counted)
-        self._counted, self._seed, self.smallest_p = counted, seed, smallest_p()
+        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
+        self._counted, self._seed = counted, seed
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
         return in_pieces(partial(self._assessed, threshold=threshold), sets, 1, title, progress)
@@ -137,7 +133,8 @@ class Computed:
     def __init__(self, counted: Counted, function: Function, seed: int) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
         _check_records(counted)
-        self._function, self._counted, self._seed, self.smallest_p = function, counted, seed, smallest_p()
+        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
+        self._function, self._counted, self._seed = function, counted, seed
         self._rows = np.repeat(np.arange(len(counted.weights)), counted.weights)
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:

@@ -53,11 +53,12 @@ class Measure(Protocol):
     """Assesses sets of columns, all of one size, piece by piece in their order.
 
     Where a set stays below the threshold for some λ, its p-value there may be given as 1 without computing it. No
-    p-value is below `smallest_p`.
+    p-value is below `smallest_p`. `labels` is how many λ there are.
     """
 
     name: str
     smallest_p: float
+    labels: int
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]: ...
 
