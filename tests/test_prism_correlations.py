@@ -105,7 +105,7 @@ worlds = st.tuples(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(worlds, st.floats(0.02, 0.9), st.booleans())
 def test_the_sets_found_are_exactly_the_minimal_ones_by_exhaustive_search(world, threshold, weighted):
     """Theorem 1, for V against a binary λ, which can only grow as attributes join."""
@@ -120,7 +120,7 @@ def test_the_sets_found_are_exactly_the_minimal_ones_by_exhaustive_search(world,
         assert each.strength == pytest.approx(strength[each.attributes], abs=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(worlds, st.floats(0.02, 0.6), st.sampled_from(["cramers_v", "bias_corrected"]), st.booleans())
 def test_where_strength_may_fall_the_sets_are_those_that_the_search_by_levels_reaches(world, threshold, measure, whole):
     X = drawn(*world[:3], values=3, hidden=world[3])
@@ -138,7 +138,7 @@ def test_where_strength_may_fall_the_sets_are_those_that_the_search_by_levels_re
 
 
 def test_strength_is_scipy_s_and_on_dense_tables_the_p_value_too():
-    for seed in range(6):
+    for seed in range(3):
         X = drawn(seed, 3000, [2, 3, 4, 2], values=3, hidden=False)
         discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"], encoding="whole")
         for names in subsets(["a0", "a1", "a2", "a3"], 4):
@@ -493,13 +493,13 @@ def test_where_nothing_is_told_the_classifier_is_at_chance_and_its_p_value_is_fa
     """64 joint values of about 5 records: records dealt evenly by value would tell the trees what is left aside."""
     monkeypatch.setattr(learned_measures, "PERMUTATIONS", 19)
     found = []
-    for seed in range(20):
+    for seed in range(15):
         X = drawn(seed, 300, [4, 4, 4], hidden=False)
         discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"], measure="classifier")
         found.append(discovery.assess(["a0", "a1", "a2"]))
     strength = np.array([each.strength for each in found])
     assert strength.mean() == pytest.approx(0.5, abs=4 * strength.std() / np.sqrt(len(strength)))
-    assert sum(each.p_value <= 0.05 for each in found) <= 4  # 1 is expected of 20
+    assert sum(each.p_value <= 0.05 for each in found) <= 3  # 1 is expected of 15
     assert 0.2 < np.mean([each.p_value for each in found]) < 0.8
 
 
@@ -589,9 +589,14 @@ def test_the_result_can_be_read_written_and_counted():
 
 def test_the_same_seed_gives_the_same_result(monkeypatch):
     monkeypatch.setattr(learned_measures, "PERMUTATIONS", 19)
-    X = drawn(13, 500, [2, 3, 3])
-    first, again = (correlations(X, "s", measure="classifier", threshold=0.51, max_size=1) for _ in range(2))
-    assert first.to_dict() == again.to_dict()
+    X = drawn(13, 500, [2, 3, 3], hidden=False)
+
+    def found(seed: int) -> Correlation:
+        settings = {"measure": "classifier", "random_state": seed}
+        return Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"], **settings).assess(["a0", "a1"])
+
+    assert found(0) == found(0)
+    assert found(0).by_chance != found(1).by_chance
 
 
 def test_too_many_sets_are_refused_before_they_are_made(monkeypatch):

@@ -73,8 +73,8 @@ def correlations(
         One row per record; an array's columns are called x0, x1, …
     sensitive : name, or list of names
         The sensitive attributes, each by its name or that of any of its one-hot columns. No column that bears its name
-        (the part before `=`, `<`, `>` or `:`) is a candidate, whatever `groups` says. None takes those whose role in
-        the schema is sensitive.
+        (the part before `=`, `<`, `>` or `:`) is a candidate, whatever `groups` says; columns called otherwise, as
+        `ill_flu`, must be put together by `groups`. None takes those whose role in the schema is sensitive.
     critical_values : list, or mapping from names to lists, optional
         The values that are to be protected, compared as text; "(missing)" is one. A sensitive number with more than 20
         values is taken in bins, none of which can be critical. By default all values are: a binary attribute has one
@@ -96,8 +96,8 @@ def correlations(
     max_size : int
         The most attributes in a set. Larger sets are not searched, so what is promised is promised up to this size.
     known : list of sets of names
-        Correlations that the data owner knows of; they need no test. The result is minimal as a whole: nothing that
-        contains another set stays.
+        Correlations that the data owner knows of; they need no test. A list, no iterator that can be read but once. The
+        result is minimal as a whole: nothing that contains another set stays.
     correction : None, "bonferroni" or "fdr"
         For the many tests of a level (every set with every λ is one): Bonferroni's, or Benjamini and Hochberg's false
         discovery rate. A correction forbids fewer sets, so it gives less protection. With a measure tested by

@@ -89,8 +89,8 @@ def _check_attainable(measure: Measure, rule: Rule, sets: Sets) -> None:
     if rule.correction is not None and measure.smallest_p > most:
         raise ParameterError(
             f"The correction {rule.correction!r} of {tests:,} tests needs p-values of {most:.2g} or less, but those of "
-            f"the measure {measure.name!r}, from permutations, are {measure.smallest_p:g} or more, so that a correlation "
-            "would be missed; use correction=None or another measure."
+            f"the measure {measure.name!r}, from permutations, are {measure.smallest_p:g} or more, so that it would "
+            "miss correlations; use correction=None or another measure."
         )
 
 
