@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 from common import seconds
-from modicum.prism.training import Problem, Trainer
 from prism_data import NAMES, synthetic
 from sklearn.svm import SVC, LinearSVC
 from studies import run_sections
 from targets import target
 
 import modicum as md
+from modicum.prism.training import Problem, Trainer
 
 FORBIDDEN = 20
 PROBLEMS = 200

@@ -23,6 +23,7 @@ from modicum.table.groups import group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 
+MOST_RECORDS = 2**53  # whole numbers up to this one are exact in float64
 MEASURES = ("cramers_v", "bias_corrected", "pearson", "classifier")
 
 
@@ -36,7 +37,7 @@ class Discovery:
     Attributes
     ----------
     attributes : candidate attribute → its columns; the sensitive and excluded ones are not among them
-    sensitive : sensitive attribute → its columns
+    sensitive : sensitive attribute → its columns, and with them all others that bear its name (`ill=flu`, `ill=gout`)
     records : how many records there are
 
     Examples
@@ -64,16 +65,17 @@ class Discovery:
         p_value: float = 0.05,
         bins: int = 10,
         groups: Groups = "attribute",
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str] | str | None = (),
         weights: Weights | None = None,
         random_state: int | None = 0,
     ) -> None:
         _check_word("encoding", encoding, ENCODINGS)
         _check_measure(measure, encoding)
         _check_number("p_value", p_value, 0, 1)
-        _check_number("bins", bins, 2)
+        _check_whole("bins", bins, 2)
         if len(frame) == 0:
             raise DataError("The data has no rows.")
+        check_total(weights)
         self._sides = split_attributes(frame, schema, sensitive, groups, exclude)
         self._encoding, self._p_value = encoding, float(p_value)
         self._counted = _counted(frame, schema, self._sides, critical_values, encoding, int(bins), weights)
@@ -104,7 +106,7 @@ class Discovery:
         self,
         threshold: float,
         max_size: int,
-        known: Iterable[Iterable[str] | str] = (),
+        known: Iterable[Iterable[str] | str] | None = (),
         correction: str | None = None,
         progress: bool = True,
     ) -> Correlations:
@@ -145,6 +147,13 @@ class Discovery:
         )
         return self._correlation(Hit(columns, strongest, strength, p_value, by_chance, int(found.cells[0])))
 
+    def sensitive_codes(self) -> dict[str, Codes]:
+        """Each sensitive attribute's classes per row, as the search reads them: bins of a number with many values.
+
+        Where critical values are named, these come first, in their order, and all others are one class, the last.
+        """
+        return {each.name: each.classes.astype(np.int64) for each in self._counted.sensitive}
+
     def same_as(self, classes: Codes) -> str | None:
         """The sensitive attribute that these classes are, value by value, under other names; None where it is none."""
         for each in self._counted.sensitive:
@@ -177,9 +186,7 @@ class Discovery:
                 "With the measure 'classifier', the 'threshold' parameter is a balanced accuracy, of which 0.5 is "
                 f"chance, and must be above that. Got {threshold!r} instead."
             )
-        _check_number("max_size", max_size, 1)
-        if not isinstance(max_size, Integral):
-            raise ParameterError(f"The 'max_size' parameter must be an int ≥ 1. Got {max_size!r} instead.")
+        _check_whole("max_size", max_size, 1)
         if correction is not None:
             _check_word("correction", correction, CORRECTIONS, " or None")
 
@@ -196,11 +203,17 @@ def _counted(
     critical = critical_by_name(critical_values, sides.attribute_of, list(sides.sensitive))
     sensitive = [
         read_sensitive(frame, schema, name, columns, critical.get(name), encoding, bins, weights)
-        for name, columns in sides.sensitive.items()
+        for name, columns in sides.own.items()
     ]
     coded = code_attributes(frame, schema, sides.candidates, bins, weights)
     ones = np.ones(len(frame), dtype=np.int64) if weights is None else weights
     return Counted(coded, tuple(sensitive), ones)
+
+
+def check_total(weights: Any) -> None:
+    """Refuse more records than can be counted exactly."""
+    if weights is not None and np.asarray(weights).sum(dtype=np.float64) > MOST_RECORDS:
+        raise DataError(f"sample_weight counts more than {MOST_RECORDS:,} records, which cannot be counted exactly.")
 
 
 def _nothing(measure: Measure) -> Hit:
@@ -235,8 +248,11 @@ def _check_word(name: str, value: Any, words: Sequence[str], beside: str = "") -
         )
 
 
-def _check_number(name: str, value: Any, low: float, high: float | None = None) -> None:
-    right = isinstance(value, Real) and not isinstance(value, bool)
-    if not right or not low <= value or (high is not None and value > high):
-        limit = f"≥ {low}" if high is None else f"from {low} to {high}"
-        raise ParameterError(f"The {name!r} parameter must be a number {limit}. Got {value!r} instead.")
+def _check_whole(name: str, value: Any, low: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+        raise ParameterError(f"The {name!r} parameter must be an int ≥ {low}. Got {value!r} instead.")
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not low <= float(value) <= high:
+        raise ParameterError(f"The {name!r} parameter must be a number from {low} to {high}. Got {value!r} instead.")

@@ -1,7 +1,7 @@
 """Which columns belong to one attribute: one-hot columns are chosen, and correlate, together."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -55,6 +55,10 @@ def attribute_columns(
 def _declared(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     owner: dict[str, str] = {}
     for attribute, columns in groups.items():
+        if not isinstance(columns, Iterable):
+            raise ParameterError(
+                f"The 'groups' parameter must map {attribute!r} to a list of columns. Got {columns!r}."
+            )
         for each in [columns] if isinstance(columns, str) else columns:
             if each not in names:
                 raise DataError(f"The 'groups' parameter names the column {each!r}, which is not in the data.")
@@ -93,6 +97,19 @@ def is_one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> bool:
             return False
         total += np.isin(np.array(words, dtype=object), ("1", "true"))[codes]
     return bool(total.max(initial=0) <= 1)
+
+
+def stem(name: str) -> str:
+    """What a one-hot column's name says of the attribute: the part before the sign; else the whole name.
+
+    Examples
+    --------
+    >>> from modicum.prism.one_hot import stem
+    >>> stem("job=clerk"), stem("age<26"), stem("job")
+    ('job', 'age', 'job')
+    """
+    match = _NAMED.fullmatch(name)
+    return name if match is None else match["attribute"]
 
 
 def value_part(name: str) -> str:

@@ -2,7 +2,8 @@
 
 The strength is that of the set's joint values x. Against a binary λ it is sqrt(χ²/n); against a sensitive attribute
 with k values ("whole") it is sqrt(χ²/n / (min(cells, k) − 1)). Under independence E[χ²] = df · n/(n − 1) with
-df = (cells − 1)(k − 1), given how often each value occurs, which is the null value.
+df = (cells − 1)(k − 1), given how often each value occurs, which is the null value. The p-value is that of χ² among all
+ways in which the sensitive values could be dealt to the records, by a gamma distribution (see `null_chi2`).
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from modicum.prism.finding.attribute_codes import Ints
 from modicum.prism.finding.candidates import Sets
+from modicum.prism.finding.chi2_null import Null, null_chi2
 from modicum.prism.finding.joint_kernel import class_spreads
 from modicum.prism.finding.measure import Assessed, Counted, Floats, in_pieces
 from modicum.table.groups import first_rows, group_rows
@@ -24,9 +26,11 @@ _VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
 class Association:
     """Cramér's V, or Bergsma's bias-corrected one (J. Korean Statistical Society 42, 2013)."""
 
+    smallest_p = 0.0
+
     def __init__(self, counted: Counted, bias_corrected: bool = False) -> None:
         self.name = "bias_corrected" if bias_corrected else "cramers_v"
-        self._counted, self._corrected = counted, bias_corrected
+        self._counted, self._corrected, self.labels = counted, bias_corrected, len(counted.labels)
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
         used = np.unique(sets).astype(np.int64)
@@ -54,30 +58,26 @@ class Association:
     def _assessed(self, sets: Sets, which: int, table: "_Table") -> Assessed:
         sensitive, n = self._counted.sensitive[which], self._counted.records
         shares = np.bincount(table.classes, weights=table.weights, minlength=sensitive.size) / n
-        spreads, cells = class_spreads(table.codes, table.sizes, table.classes, shares, table.weights, sets)
+        spreads, cells, inverse = class_spreads(table.codes, table.sizes, table.classes, shares, table.weights, sets)
         each = []
         for label in sensitive.labels:
             if label.position is None:
-                phi, values = (spreads / shares).sum(axis=1) / n, sensitive.size
+                phi, sides = (spreads / shares).sum(axis=1) / n, shares
             else:
                 share = shares[label.position]
-                phi, values = spreads[:, label.position] / (n * share * (1 - share)), 2
-            each.append(self._strength(phi, cells, values, n))
+                phi, sides = spreads[:, label.position] / (n * share * (1 - share)), np.array([share, 1 - share])
+            null = null_chi2(n, cells, inverse, len(sides), float((1 / (n * sides)).sum()))
+            each.append(self._strength(phi, cells, len(sides), n, null))
         strength, p_value, by_chance = (np.column_stack(part) for part in zip(*each, strict=True))
         return Assessed(strength, p_value, by_chance, cells)
 
-    def _strength(self, phi: Floats, cells: Ints, values: int, n: int) -> tuple[Floats, Floats, Floats]:
+    def _strength(self, phi: Floats, cells: Ints, values: int, n: int, null: Null) -> tuple[Floats, Floats, Floats]:
         """Strength, p-value and null value from χ²/n."""
-        from scipy.special import chdtrc  # deferred: it takes long to import
-
-        df = (cells - 1.0) * (values - 1)
-        p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), phi * n), 1.0)
-        width, expected = np.minimum(cells, values) - 1.0, df / max(n - 1, 1)
+        p_value, expected = null.beyond(phi * n), null.mean / n
         if self._corrected:
             width = np.minimum(_narrowed(cells, n), _narrowed(np.full(1, values), n))
-            # E[(χ² − df)₊] = df · (P(χ²_{df+2} > df) − P(χ²_df > df))
-            beyond = df * (chdtrc(df + 2, df) - chdtrc(np.maximum(df, 1), df))
-            return _root(np.maximum(phi - expected, 0), width), p_value, _root(beyond / n, width)
+            return _root(np.maximum(phi - expected, 0), width), p_value, _root(null.mean_excess() / n, width)
+        width = np.minimum(cells, values) - 1.0
         return _root(phi, width), p_value, _root(expected, width)
 
 

@@ -8,7 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.table.codes import Weights, equal_starts, group_numbers
+from modicum.prism.finding.bins import bin_starts
+from modicum.table.codes import Weights, group_numbers
 from modicum.table.frames import column, numbers, texts
 from modicum.table.groups import group_rows
 from modicum.table.schema import Attribute, Schema
@@ -36,7 +37,7 @@ def code_attributes(
     bins: int = 10,
     weights: Weights | None = None,
 ) -> CodedAttributes:
-    """The attributes' codes; a number with more than `bins` values in bins of equal frequency.
+    """The attributes' codes; a number with more than `bins` values in bins (see `bin_starts`).
 
     Examples
     --------
@@ -68,5 +69,5 @@ def _column_codes(series: nw.Series[Any], attribute: Attribute, bins: int, weigh
     values = numbers(series, attribute)
     if np.isnan(values).all():
         return np.zeros(len(values), dtype=np.int64)
-    coding = group_numbers(attribute, values, weights, lambda _, counts: equal_starts(counts, bins))
+    coding = group_numbers(attribute, values, weights, lambda _, counts: bin_starts(counts, bins))
     return Target(coding).encode_numbers(values)

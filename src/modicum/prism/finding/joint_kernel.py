@@ -21,11 +21,11 @@ def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore
     """For each set of columns Σ over joint values x of (n_xt − n_x·share_t)² / n_x, per class t; and how many x occur.
 
     Divided by n·share_t·(1 − share_t) it is χ²/n of the set against class t or not; divided by share_t and summed
-    over the classes it is χ² of the set against the classes themselves.
+    over the classes it is χ² of the set against the classes themselves. Last, Σ over the joint values of 1 / n_x.
     """
     n, (m, c) = codes.shape[1], sets.shape
     keys, widths = np.zeros((c, n), np.int64), np.ones(c, np.int64)
-    spreads, cells = np.zeros((m, len(shares))), np.zeros(m, np.int64)
+    spreads, cells = np.zeros((m, len(shares) + 1)), np.zeros(m, np.int64)  # the last column: Σ 1/n_x
     room = np.zeros(SMALL, np.int64)
     first = 0
     while first < m:
@@ -38,7 +38,7 @@ def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore
         room = _extend(keys[c - 1], widths[c - 1], codes, sizes, classes, shares, weights, sets, first, end, room,
                        spreads, cells)  # fmt: skip
         first = end
-    return spreads, cells
+    return spreads[:, :-1], cells, spreads[:, -1]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -188,6 +188,7 @@ def _add_cell(room, at, shares, spread):  # type: ignore[no-untyped-def]
         beyond = room[at + t] - total * shares[t]
         spread[t] += beyond * beyond / total
         room[at + t] = 0
+    spread[len(shares)] += 1.0 / total
     return 1
 
 

@@ -2,69 +2,109 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from modicum.errors import ParameterError
+from modicum.errors import DataError, ParameterError
 from modicum.prism.finding.attribute_codes import Ints
 from modicum.prism.finding.candidates import Sets
-from modicum.prism.finding.measure import Assessed, Counted, in_pieces
+from modicum.prism.finding.measure import ROUNDING, Assessed, Counted, in_pieces
 from modicum.table.groups import first_rows, group_rows
 
 FOLDS = 5
 PERMUTATIONS = 199
+MOST_RECORDS = 100_000_000  # of data that is looked at record by record
+_ENOUGH = 20  # permutations as strong as what was found
 _LEAF = 0.005  # of the records, both classes counted alike, that a leaf of the tree holds at least
 
 Function = Callable[[npt.NDArray[np.int64], npt.NDArray[np.bool_]], float]
 Found = tuple[float, float, float]
 
 
+def _permuted(strength: float, threshold: float, once_more: Callable[[], float]) -> Found:
+    """Strength, p-value and null value: the latter two from permutations, made where the threshold is reached.
+
+    They end once 20 of them are as strong: p is then 20 by their number (a sequential test, as valid as the whole).
+    """
+    if strength < threshold - ROUNDING:
+        return strength, 1.0, np.nan
+    drawn: list[float] = []
+    reached = 0
+    while len(drawn) < PERMUTATIONS and reached < _ENOUGH:
+        drawn.append(once_more())
+        reached += drawn[-1] >= strength - ROUNDING
+    p_value = reached / len(drawn) if reached == _ENOUGH else (1 + reached) / (PERMUTATIONS + 1)
+    return strength, p_value, float(np.mean(drawn))
+
+
 class GuessedByTree:
     """The balanced accuracy with which a decision tree guesses λ for records it was not grown on.
 
-    Five folds; trees are grown on distinct rows that stand for their records, both classes counted alike. Chance is
-    0.5. The p-value is that of a one-sided z-test that the tree says +1 as often where λ = −1 as where λ = +1 (two
-    proportions, pooled variance), all guesses being for records left aside.
+    Records are dealt to five folds by chance, those of either class alike; trees are grown on distinct rows that stand
+    for their records, both classes counted alike. Chance is 0.5. The p-value and the null value come from 199
+    permutations of λ, each dealt to folds anew and guessed in the same way, made only where the threshold is reached.
     """
 
     name = "classifier"
 
     def __init__(self, counted: Counted, seed: int) -> None:
+        _check_records(counted)
+        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
         self._counted, self._seed = counted, seed
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
-        return in_pieces(self._assessed, sets, 1, title, progress)
+        return in_pieces(partial(self._assessed, threshold=threshold), sets, 1, title, progress)
 
-    def _assessed(self, sets: Sets) -> Assessed:
+    def _assessed(self, sets: Sets, threshold: float) -> Assessed:
         (columns,) = sets
         codes = self._counted.attributes.codes[:, columns].astype(np.int64)
         cell = group_rows(codes)
         values = codes[first_rows(cell)]
-        found = [self._guessed(values, cell, self._counted.signs(label), columns) for label in self._counted.labels]
+        found = [self._tested(values, cell, label, columns, threshold) for label in range(len(self._counted.labels))]
         return _one_row(found, len(values))
 
-    def _guessed(self, values: Ints, cell: Ints, sign: npt.NDArray[np.bool_], columns: Ints) -> Found:
-        """Strength, p-value and chance."""
-        counts = np.column_stack(
-            [
-                np.bincount(cell, weights=self._counted.weights * (sign == side), minlength=len(values))
-                for side in (False, True)
-            ]
-        ).astype(np.int64)
-        folds = _folds(counts, np.random.default_rng([self._seed, *columns.tolist()]))
-        said = np.zeros(2)  # records said to be +1, of those that are not and those that are
-        for fold in folds:
-            guess = _tree_guesses(values, counts - fold, self._seed)
-            said += fold[guess].sum(axis=0)
-        return _balanced(said, counts.sum(axis=0))
+    def _tested(self, values: Ints, cell: Ints, label: int, columns: Ints, threshold: float) -> Found:
+        random = np.random.default_rng([self._seed, label, *columns.tolist()])
+        sign, weights = self._counted.signs(self._counted.labels[label]), self._counted.weights
+        total = np.bincount(cell, weights=weights, minlength=len(values)).astype(np.int64)
+        positive = np.bincount(cell, weights=weights * sign, minlength=len(values)).astype(np.int64)
+
+        def strength(positive: Ints) -> float:
+            return _balanced_accuracy(values, np.column_stack([total - positive, positive]), random, self._seed)
+
+        def once_more() -> float:
+            return strength(_deal(total, int(positive.sum()), random))
+
+        return _permuted(strength(positive), threshold, once_more)
+
+
+def _balanced_accuracy(values: Ints, counts: Ints, random: np.random.Generator, seed: int) -> float:
+    """Of guesses for the records of one fold by a tree grown on the others; counts are of λ = −1 and λ = +1."""
+    said = np.zeros(2)  # records said to be +1, of those that are not and those that are
+    for fold in _folds(counts, random):
+        said += fold[_tree_guesses(values, counts - fold, seed)].sum(axis=0)
+    rates = said / counts.sum(axis=0)
+    return float(0.5 + (rates[1] - rates[0]) / 2)
 
 
 def _folds(counts: Ints, random: np.random.Generator) -> list[Ints]:
-    """Each row's records dealt to the folds as evenly as they go, the rest by chance."""
-    start = random.integers(0, FOLDS, counts.shape)
-    return [(counts + (fold - start) % FOLDS) // FOLDS for fold in range(FOLDS)]
+    """Each class's records dealt to folds of equal size by chance.
+
+    Were each row's records dealt evenly, the rest would always tell what a row left aside says.
+    """
+    folds, left = [], counts.copy()
+    for fold in range(FOLDS):
+        sizes = left.sum(axis=0) // (FOLDS - fold)
+        drawn = np.column_stack([_deal(left[:, side], int(sizes[side]), random) for side in (0, 1)])
+        folds.append(drawn)
+        left -= drawn
+    return folds
+
+
+def _deal(counts: Ints, some: int, random: np.random.Generator) -> Ints:
+    """How many of each row's records are among some that are drawn by chance, without putting them back."""
+    return random.multivariate_hypergeometric(counts, some, method="marginals").astype(np.int64)
 
 
 def _tree_guesses(values: Ints, counts: Ints, seed: int) -> npt.NDArray[np.bool_]:
@@ -78,18 +118,9 @@ def _tree_guesses(values: Ints, counts: Ints, seed: int) -> npt.NDArray[np.bool_
     sides = np.repeat([False, True], len(values))
     kept = weights > 0
     tree = DecisionTreeClassifier(min_weight_fraction_leaf=_LEAF, random_state=seed)
-    tree.fit(np.vstack([values, values])[kept], sides[kept], sample_weight=weights[kept])
-    return tree.predict(values)
-
-
-def _balanced(said: npt.NDArray[Any], totals: Ints) -> Found:
-    from scipy.special import ndtr  # deferred: it takes long to import
-
-    rates = said / totals
-    pooled = said.sum() / totals.sum()
-    spread = np.sqrt(pooled * (1 - pooled) * (1 / totals).sum())
-    p_value = 1.0 if spread == 0 else float(ndtr(-(rates[1] - rates[0]) / spread))
-    return float(0.5 + (rates[1] - rates[0]) / 2), p_value, 0.5
+    rows = values.astype(np.float32)  # as trees have it, so that it need not be looked at again for each of a thousand
+    tree.fit(np.vstack([rows, rows])[kept], sides[kept], sample_weight=weights[kept], check_input=False)
+    return tree.predict(rows, check_input=False)
 
 
 class Computed:
@@ -101,6 +132,8 @@ class Computed:
 
     def __init__(self, counted: Counted, function: Function, seed: int) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
+        _check_records(counted)
+        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
         self._function, self._counted, self._seed = function, counted, seed
         self._rows = np.repeat(np.arange(len(counted.weights)), counted.weights)
 
@@ -115,18 +148,26 @@ class Computed:
 
     def _tested(self, codes: Ints, label: int, columns: Ints, threshold: float) -> Found:
         sign = self._counted.signs(self._counted.labels[label])[self._rows]
-        strength = self._strength(codes, sign)
-        if strength < threshold:
-            return strength, 1.0, np.nan
         random = np.random.default_rng([self._seed, label, *columns.tolist()])
-        drawn = np.array([self._strength(codes, random.permutation(sign)) for _ in range(PERMUTATIONS)])
-        return strength, (1 + int((drawn >= strength).sum())) / (PERMUTATIONS + 1), float(drawn.mean())
+        strength = self._strength(codes, sign)
+        return _permuted(strength, threshold, lambda: self._strength(codes, random.permutation(sign)))
 
     def _strength(self, codes: Ints, sign: npt.NDArray[np.bool_]) -> float:
-        found = self._function(codes, sign)
+        try:
+            found = self._function(codes, sign)
+        except Exception as error:  # its words may hold values of records
+            raise ParameterError(f"The measure {self.name!r} failed with {type(error).__name__}.") from None
         if not isinstance(found, int | float | np.integer | np.floating) or found != found:
             raise ParameterError("The 'measure' parameter is a function that does not give a number for every set.")
         return float(found)
+
+
+def _check_records(counted: Counted) -> None:
+    if counted.records > MOST_RECORDS:
+        raise DataError(
+            f"A measure that looks at records one by one takes at most {MOST_RECORDS:,}, as sample_weight counts them; "
+            "use 'cramers_v'."
+        )
 
 
 def _one_row(found: list[Found], cells: int) -> Assessed:

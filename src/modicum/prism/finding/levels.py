@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modicum.errors import ParameterError
 from modicum.prism.finding.attribute_codes import Ints
 from modicum.prism.finding.candidates import Sets, first_candidates, next_candidates
-from modicum.prism.finding.measure import Assessed, Floats, Measure
+from modicum.prism.finding.measure import ROUNDING, Assessed, Floats, Measure
 
 CORRECTIONS = ("bonferroni", "fdr")
-_ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ def _is_known(sets: Sets, known: Collection[tuple[int, ...]]) -> np.ndarray:
 
 def _level(measure: Measure, sets: Sets, rule: Rule, progress: bool) -> Iterator[tuple[int, Hit]]:
     """The sets of one level that correlate, each by its strongest λ."""
+    _check_attainable(measure, rule, sets)
     title = f"testing {len(sets):,} set{'s' * (len(sets) > 1)} of {sets.shape[1]}"
     passing: list[_Passing] = []
     low: list[Floats] = []  # the p-values that a correction looks at
@@ -79,6 +80,18 @@ def _level(measure: Measure, sets: Sets, rule: Rule, progress: bool) -> Iterator
     for each in passing:
         for i, hit in each.strongest(cutoff):
             yield i, Hit(tuple(sets[i].tolist()), *hit)
+
+
+def _check_attainable(measure: Measure, rule: Rule, sets: Sets) -> None:
+    """Refuse a correction under which a set that alone correlates could never be found."""
+    tests = len(sets) * measure.labels
+    most = rule.p_value / tests
+    if rule.correction is not None and measure.smallest_p > most:
+        raise ParameterError(
+            f"The correction {rule.correction!r} of {tests:,} tests needs p-values of {most:.2g} or less, but those of "
+            f"the measure {measure.name!r}, from permutations, are {measure.smallest_p:g} or more, so that it would "
+            "miss correlations; use correction=None or another measure."
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,7 @@ class _Passing:
 
 
 def _passing(part: Assessed, rule: Rule, start: int) -> _Passing:
-    strong = (part.strength >= rule.threshold - _ROUNDING) & (part.p_value <= rule.p_value)
+    strong = (part.strength >= rule.threshold - ROUNDING) & (part.p_value <= rule.p_value)
     i, j = np.nonzero(strong)
     return _Passing(i + start, j, part.strength[i, j], part.p_value[i, j], part.by_chance[i, j], part.cells[i])
 

@@ -14,6 +14,7 @@ from modicum.prism.finding.sensitive_values import Label, SensitiveAttribute
 from modicum.progress import results, watched
 
 Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,13 @@ class Assessed:
 class Measure(Protocol):
     """Assesses sets of columns, all of one size, piece by piece in their order.
 
-    Where a set stays below the threshold for some λ, its p-value there may be given as 1 without computing it.
+    Where a set stays below the threshold for some λ, its p-value there may be given as 1 without computing it. No
+    p-value is below `smallest_p`. `labels` is how many λ there are.
     """
 
     name: str
+    smallest_p: float
+    labels: int
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]: ...
 

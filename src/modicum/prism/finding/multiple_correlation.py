@@ -28,9 +28,10 @@ class MultipleCorrelation:
     """Multiple R with an F-test; under independence E[R²] = q/(n − 1) for q independent columns."""
 
     name = "pearson"
+    smallest_p = 0.0
 
     def __init__(self, counted: Counted, frame: nw.DataFrame, schema: Schema, attributes: dict[str, tuple[str, ...]]):
-        self._n = counted.records
+        self._n, self.labels = counted.records, len(counted.labels)
         given = [_values(frame, schema, columns) for columns in attributes.values()]
         widths = [_width(values, size) for values, size in zip(given, counted.attributes.sizes, strict=True)]
         if sum(widths) > MOST_COLUMNS:

@@ -17,8 +17,9 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.labels import interval_label
+from modicum.prism.finding.bins import bin_starts
 from modicum.prism.one_hot import is_one_hot, value_part
-from modicum.table.codes import NumberCoding, Weights, equal_starts, group_numbers
+from modicum.table.codes import NumberCoding, Weights, group_numbers
 from modicum.table.frames import column, numbers, texts
 from modicum.table.groups import first_rows, group_rows
 from modicum.table.schema import Attribute, Schema
@@ -142,7 +143,7 @@ def _together(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, t
 def _bins(
     attribute: Attribute, values: npt.NDArray[np.float64], bins: int, weights: Weights | None
 ) -> tuple[Ints, tuple[str, ...]]:
-    coding = group_numbers(attribute, values, weights, lambda _, counts: equal_starts(counts, bins))
+    coding = group_numbers(attribute, values, weights, lambda _, counts: bin_starts(counts, bins))
     names = [*_ranges(coding), *([MISSING] if coding.missing else [])]
     return Target(coding).encode_numbers(values), tuple(names)
 
