@@ -11,7 +11,8 @@ from modicum.prism import training
 from modicum.prism.choosing.hinge import Hinge
 from modicum.prism.choosing.merging import Merging
 from modicum.prism.choosing.problem import distinct_rows
-from modicum.prism.choosing.supports import Limits, largest_support, maximal_supports, unpacked
+from modicum.prism.choosing.listing import maximal_supports
+from modicum.prism.choosing.supports import Limits, largest_support, unpacked
 from modicum.prism.training import Problem, Trainer
 
 KINDS = ("binary", "grouped", "several tasks", "squared", "squared tasks", "binding box")
@@ -173,7 +174,7 @@ def test_the_largest_support_is_the_one_that_trying_all_finds():
         assert largest_support(n, sets) == max(map(len, feasible(n, None, sets)))
 
 
-def test_the_listed_supports_are_the_ones_that_nothing_can_join():
+def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
     for seed in range(40):
         r = np.random.default_rng(seed)
         n = int(r.integers(1, 8))
@@ -181,14 +182,46 @@ def test_the_listed_supports_are_the_ones_that_nothing_can_join():
         most = None if seed % 5 == 0 else int(r.integers(0, n + 1))
         every = set(feasible(n, most, sets))
         maximal = {s for s in every if not any(tuple(sorted({*s, u})) in every for u in set(range(n)) - set(s))}
-        listed = maximal_supports(Limits.of(n, most, sets), 10_000)
-        assert {unpacked(row, n) for row in listed} == maximal
+        for hitting in (3_000_000, -1):
+            monkeypatch.setattr("modicum.prism.choosing.listing._COMPARED", hitting)
+            listed = maximal_supports(Limits.of(n, most, sets), 10_000)
+            assert {unpacked(row, n) for row in listed} == maximal
 
 
 def test_many_units_without_limits_are_listed_from_what_must_be_left_out():
     listed = maximal_supports(Limits.of(40, None, [[0, 1], [2, 3, 4]]), 1_000)
     assert len(listed) == 6
     assert maximal_supports(Limits.of(40, 12, []), 1_000) is None
+
+
+def test_thousands_of_forbidden_sets_are_looked_through_in_little_work(monkeypatch):
+    triples = [list(each) for each in combinations(range(24), 3)]
+    assert largest_support(24, triples) == 2
+    assert len(maximal_supports(Limits.of(24, 8, triples), 1_000)) == 24 * 23 // 2
+    monkeypatch.setattr("modicum.prism.choosing.listing._WORK", 10_000)
+    few = [each for each in triples if sum(each) % 7 == 0]
+    assert maximal_supports(Limits.of(24, 8, few), 300_000) is None
+
+
+def test_only_minimal_sets_are_kept():
+    for seed in range(20):
+        r = np.random.default_rng(seed)
+        sets = [r.choice(9, size=int(r.integers(1, 6)), replace=False).tolist() for _ in range(30)]
+        minimal = {tuple(sorted(a)) for a in sets if not any(set(b) < set(a) for b in sets)}
+        limits = Limits.of(9, None, sets)
+        assert set(limits.forbidden) == {each for each in minimal if len(each) > 1}
+        assert set(limits.allowed) == set(range(9)) - {each[0] for each in minimal if len(each) == 1}
+
+
+def test_what_is_not_settled_in_time_is_bounded_from_above(monkeypatch):
+    for seconds in (10.0, 0.0):
+        monkeypatch.setattr("modicum.prism.choosing.supports._WORK", 0)
+        monkeypatch.setattr("modicum.prism.choosing.supports._SECONDS", seconds)
+        for seed in range(6):
+            r = np.random.default_rng(seed)
+            sets = [r.choice(9, size=3, replace=False).tolist() for _ in range(12)]
+            most = max(map(len, feasible(9, None, sets)))
+            assert largest_support(9, sets) == most if seconds else largest_support(9, sets) >= most
 
 
 def wide(n: int = 150, d: int = 10) -> Problem:

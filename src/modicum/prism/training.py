@@ -13,7 +13,8 @@ from modicum.prism.choosing.explicit import explicit
 from modicum.prism.choosing.heuristic import exchange, grow
 from modicum.prism.choosing.pool import TIE, Pool, Search
 from modicum.prism.choosing.problem import Problem
-from modicum.prism.choosing.supports import Limits, maximal_supports
+from modicum.prism.choosing.listing import maximal_supports
+from modicum.prism.choosing.supports import Limits
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.values import Floats
 
