@@ -9,9 +9,9 @@ import pytest
 from modicum.errors import ParameterError, StoppedWarning
 from modicum.prism import training
 from modicum.prism.choosing.hinge import Hinge
+from modicum.prism.choosing.listing import maximal_supports
 from modicum.prism.choosing.merging import Merging
 from modicum.prism.choosing.problem import distinct_rows
-from modicum.prism.choosing.listing import maximal_supports
 from modicum.prism.choosing.supports import Limits, largest_support, unpacked
 from modicum.prism.training import Problem, Trainer
 
@@ -342,3 +342,66 @@ def test_an_empty_forbidden_set_is_refused():
     problem, _, _ = random_problem(0)
     with pytest.raises(ParameterError, match="at least one unit"):
         Trainer(problem).solve(2, [[]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_solver_that_fails_does_not_end_the_proof(kind, monkeypatch):
+    import scipy.optimize
+    from scipy.optimize import OptimizeResult
+
+    failed = OptimizeResult(status=4, x=None, fun=None, mip_dual_bound=None, message="")
+    monkeypatch.setattr(scipy.optimize, "milp", lambda *a, **k: failed)
+    monkeypatch.setattr(training, "LISTED", 0)
+    for seed in range(3):
+        check_against_all_supports(seed, kind)
+
+
+def test_a_solver_that_fails_is_asked_again_without_presolve(monkeypatch):
+    import scipy.optimize
+    from scipy.optimize import OptimizeResult
+
+    milp, failed = scipy.optimize.milp, OptimizeResult(status=4, x=None, fun=None, mip_dual_bound=None, message="")
+    asked = []
+
+    def sometimes(*args, **kwargs):
+        asked.append(kwargs["options"]["presolve"])
+        return failed if asked[-1] else milp(*args, **kwargs)
+
+    monkeypatch.setattr(scipy.optimize, "milp", sometimes)
+    monkeypatch.setattr("modicum.prism.training.branching", lambda search: iter(()))
+    monkeypatch.setattr(training, "LISTED", 0)
+    check_against_all_supports(1, "binary")
+    assert asked[:2] == [True, False]
+
+
+@pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
+def test_small_gaps_are_proven_and_too_small_ones_are_called_stopped(listed, monkeypatch):
+    monkeypatch.setattr(training, "LISTED", listed)
+    for seed in range(8):
+        problem, most, forbidden = random_problem(seed)
+        found = Trainer(problem).solve(most, forbidden, gap=1e-7)
+        assert (found.gap <= 1e-7, found.stopped) == (True, False)
+        found = Trainer(problem).solve(most, forbidden, gap=0.0)
+        assert found.stopped == (found.gap > 0.0)
+
+
+def test_one_program_does_not_run_for_longer_than_a_few_seconds(monkeypatch):
+    import scipy.optimize
+
+    milp, limits = scipy.optimize.milp, []
+
+    def timed(*args, **kwargs):
+        limits.append(kwargs["options"]["time_limit"])
+        return milp(*args, **kwargs)
+
+    monkeypatch.setattr(scipy.optimize, "milp", timed)
+    monkeypatch.setattr(training, "LISTED", 0)
+    Trainer(wide()).solve(4)
+    assert limits
+    assert max(limits) <= 3.0
+
+
+def test_there_is_a_rule_whatever_the_time():
+    found = Trainer(wide()).solve(4, time_limit=0.0)
+    assert len(found.support) == 4
+    assert 0 < found.bound < found.objective
