@@ -405,3 +405,28 @@ def test_there_is_a_rule_whatever_the_time():
     found = Trainer(wide()).solve(4, time_limit=0.0)
     assert len(found.support) == 4
     assert 0 < found.bound < found.objective
+
+
+def test_only_the_solvers_own_lines_are_kept_from_the_standard_output(monkeypatch, capfd):
+    import ctypes
+    import os
+
+    import scipy.optimize
+
+    from modicum.prism.choosing.highs import solve_milp
+
+    def loud(fails):
+        ctypes.CDLL(None).puts(b"HighsMipSolverData::repair tmpSolver.run();")
+        os.write(1, b"someone else\n")
+        if fails:
+            raise KeyboardInterrupt
+        return "found"
+
+    monkeypatch.setattr(scipy.optimize, "milp", loud)
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert solve_milp(False) == "found"
+    with pytest.raises(KeyboardInterrupt):
+        solve_milp(True)
+    os.write(1, b"after\n")
+    assert capfd.readouterr().out.splitlines() == ["someone else", "someone else", "after"]
+    assert before == (len(os.listdir("/proc/self/fd")) if before else 0)

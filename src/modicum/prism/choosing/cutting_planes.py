@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from modicum.prism.choosing.covers import Covers
+from modicum.prism.choosing.highs import solve_milp
 from modicum.prism.choosing.pool import Search
 from modicum.prism.choosing.supports import incidence
 from modicum.table.values import Floats
@@ -61,7 +62,7 @@ class Master:
         )
 
     def _milp(self, whole: bool, seconds: float, presolve: bool) -> Any:
-        from scipy.optimize import Bounds, LinearConstraint, milp  # deferred: it takes a while to load
+        from scipy.optimize import Bounds, LinearConstraint  # deferred: it takes a while to load
 
         scale, n, low = self.search.best.objective, self.search.limits.n_units, self.search.bound
         constants, slopes = self.search.pool.table()
@@ -69,7 +70,7 @@ class Master:
         slopes = np.minimum(slopes[worth], (constants[worth] - low)[:, None]) / scale
         cuts = np.hstack([np.maximum(slopes, _SMALLEST), np.ones((len(slopes), 1))])
         limits = np.hstack([self.rows, np.zeros((len(self.rows), 1))])
-        return milp(
+        return solve_milp(
             np.append(np.zeros(n), 1.0),
             integrality=np.append(np.full(n, 1 if whole else 0), 0),
             bounds=Bounds(np.append(np.zeros(n), low / scale), self.upper),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
+from modicum.prism.choosing.highs import solve_milp
 from modicum.prism.choosing.walking import Packed, largest
 from modicum.table.values import Floats
 
@@ -129,11 +130,11 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
 
 def _fewest_that_hit(limits: Limits) -> int:
     """How many units hit every forbidden set, at least; by HiGHS."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # deferred: it takes a while to load
+    from scipy.optimize import Bounds, LinearConstraint  # deferred: it takes a while to load
 
     hits = LinearConstraint(incidence(limits.forbidden, limits.n_units) * 1.0, lb=1)
     options = {"time_limit": _SECONDS}
-    found = milp(np.ones(limits.n_units), integrality=1, bounds=Bounds(0, 1), constraints=hits, options=options)
+    found = solve_milp(np.ones(limits.n_units), integrality=1, bounds=Bounds(0, 1), constraints=hits, options=options)
     bound = found.mip_dual_bound
     return 1 if bound is None or not np.isfinite(bound) else max(1, int(np.ceil(bound - 1e-6)))
 
