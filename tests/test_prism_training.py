@@ -9,9 +9,10 @@ import pytest
 from modicum.errors import ParameterError, StoppedWarning
 from modicum.prism import training
 from modicum.prism.choosing.hinge import Hinge
+from modicum.prism.choosing.listing import maximal_supports
 from modicum.prism.choosing.merging import Merging
 from modicum.prism.choosing.problem import distinct_rows
-from modicum.prism.choosing.supports import Limits, largest_support, maximal_supports, unpacked
+from modicum.prism.choosing.supports import Limits, largest_support, unpacked
 from modicum.prism.training import Problem, Trainer
 
 KINDS = ("binary", "grouped", "several tasks", "squared", "squared tasks", "binding box")
@@ -173,7 +174,7 @@ def test_the_largest_support_is_the_one_that_trying_all_finds():
         assert largest_support(n, sets) == max(map(len, feasible(n, None, sets)))
 
 
-def test_the_listed_supports_are_the_ones_that_nothing_can_join():
+def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
     for seed in range(40):
         r = np.random.default_rng(seed)
         n = int(r.integers(1, 8))
@@ -181,14 +182,46 @@ def test_the_listed_supports_are_the_ones_that_nothing_can_join():
         most = None if seed % 5 == 0 else int(r.integers(0, n + 1))
         every = set(feasible(n, most, sets))
         maximal = {s for s in every if not any(tuple(sorted({*s, u})) in every for u in set(range(n)) - set(s))}
-        listed = maximal_supports(Limits.of(n, most, sets), 10_000)
-        assert {unpacked(row, n) for row in listed} == maximal
+        for hitting in (3_000_000, -1):
+            monkeypatch.setattr("modicum.prism.choosing.listing._COMPARED", hitting)
+            listed = maximal_supports(Limits.of(n, most, sets), 10_000)
+            assert {unpacked(row, n) for row in listed} == maximal
 
 
 def test_many_units_without_limits_are_listed_from_what_must_be_left_out():
     listed = maximal_supports(Limits.of(40, None, [[0, 1], [2, 3, 4]]), 1_000)
     assert len(listed) == 6
     assert maximal_supports(Limits.of(40, 12, []), 1_000) is None
+
+
+def test_thousands_of_forbidden_sets_are_looked_through_in_little_work(monkeypatch):
+    triples = [list(each) for each in combinations(range(24), 3)]
+    assert largest_support(24, triples) == 2
+    assert len(maximal_supports(Limits.of(24, 8, triples), 1_000)) == 24 * 23 // 2
+    monkeypatch.setattr("modicum.prism.choosing.listing._WORK", 10_000)
+    few = [each for each in triples if sum(each) % 7 == 0]
+    assert maximal_supports(Limits.of(24, 8, few), 300_000) is None
+
+
+def test_only_minimal_sets_are_kept():
+    for seed in range(20):
+        r = np.random.default_rng(seed)
+        sets = [r.choice(9, size=int(r.integers(1, 6)), replace=False).tolist() for _ in range(30)]
+        minimal = {tuple(sorted(a)) for a in sets if not any(set(b) < set(a) for b in sets)}
+        limits = Limits.of(9, None, sets)
+        assert set(limits.forbidden) == {each for each in minimal if len(each) > 1}
+        assert set(limits.allowed) == set(range(9)) - {each[0] for each in minimal if len(each) == 1}
+
+
+def test_what_is_not_settled_in_time_is_bounded_from_above(monkeypatch):
+    for seconds in (10.0, 0.0):
+        monkeypatch.setattr("modicum.prism.choosing.supports._WORK", 0)
+        monkeypatch.setattr("modicum.prism.choosing.supports._SECONDS", seconds)
+        for seed in range(6):
+            r = np.random.default_rng(seed)
+            sets = [r.choice(9, size=3, replace=False).tolist() for _ in range(12)]
+            most = max(map(len, feasible(9, None, sets)))
+            assert largest_support(9, sets) == most if seconds else largest_support(9, sets) >= most
 
 
 def wide(n: int = 150, d: int = 10) -> Problem:
@@ -309,3 +342,91 @@ def test_an_empty_forbidden_set_is_refused():
     problem, _, _ = random_problem(0)
     with pytest.raises(ParameterError, match="at least one unit"):
         Trainer(problem).solve(2, [[]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_solver_that_fails_does_not_end_the_proof(kind, monkeypatch):
+    import scipy.optimize
+    from scipy.optimize import OptimizeResult
+
+    failed = OptimizeResult(status=4, x=None, fun=None, mip_dual_bound=None, message="")
+    monkeypatch.setattr(scipy.optimize, "milp", lambda *a, **k: failed)
+    monkeypatch.setattr(training, "LISTED", 0)
+    for seed in range(3):
+        check_against_all_supports(seed, kind)
+
+
+def test_a_solver_that_fails_is_asked_again_without_presolve(monkeypatch):
+    import scipy.optimize
+    from scipy.optimize import OptimizeResult
+
+    milp, failed = scipy.optimize.milp, OptimizeResult(status=4, x=None, fun=None, mip_dual_bound=None, message="")
+    asked = []
+
+    def sometimes(*args, **kwargs):
+        asked.append(kwargs["options"]["presolve"])
+        return failed if asked[-1] else milp(*args, **kwargs)
+
+    monkeypatch.setattr(scipy.optimize, "milp", sometimes)
+    monkeypatch.setattr("modicum.prism.training.branching", lambda search: iter(()))
+    monkeypatch.setattr(training, "LISTED", 0)
+    check_against_all_supports(1, "binary")
+    assert asked[:2] == [True, False]
+
+
+@pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
+def test_small_gaps_are_proven_and_too_small_ones_are_called_stopped(listed, monkeypatch):
+    monkeypatch.setattr(training, "LISTED", listed)
+    for seed in range(8):
+        problem, most, forbidden = random_problem(seed)
+        found = Trainer(problem).solve(most, forbidden, gap=1e-7)
+        assert (found.gap <= 1e-7, found.stopped) == (True, False)
+        found = Trainer(problem).solve(most, forbidden, gap=0.0)
+        assert found.stopped == (found.gap > 0.0)
+
+
+def test_one_program_does_not_run_for_longer_than_a_few_seconds(monkeypatch):
+    import scipy.optimize
+
+    milp, limits = scipy.optimize.milp, []
+
+    def timed(*args, **kwargs):
+        limits.append(kwargs["options"]["time_limit"])
+        return milp(*args, **kwargs)
+
+    monkeypatch.setattr(scipy.optimize, "milp", timed)
+    monkeypatch.setattr(training, "LISTED", 0)
+    Trainer(wide()).solve(4)
+    assert limits
+    assert max(limits) <= 3.0
+
+
+def test_there_is_a_rule_whatever_the_time():
+    found = Trainer(wide()).solve(4, time_limit=0.0)
+    assert len(found.support) == 4
+    assert 0 < found.bound < found.objective
+
+
+def test_only_the_solvers_own_lines_are_kept_from_the_standard_output(monkeypatch, capfd):
+    import ctypes
+    import os
+
+    import scipy.optimize
+
+    from modicum.prism.choosing.highs import solve_milp
+
+    def loud(fails):
+        ctypes.CDLL(None).puts(b"HighsMipSolverData::repair tmpSolver.run();")
+        os.write(1, b"someone else\n")
+        if fails:
+            raise KeyboardInterrupt
+        return "found"
+
+    monkeypatch.setattr(scipy.optimize, "milp", loud)
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert solve_milp(False) == "found"
+    with pytest.raises(KeyboardInterrupt):
+        solve_milp(True)
+    os.write(1, b"after\n")
+    assert capfd.readouterr().out.splitlines() == ["someone else", "someone else", "after"]
+    assert before == (len(os.listdir("/proc/self/fd")) if before else 0)

@@ -8,15 +8,31 @@ tolerances are absolute; the bound that it reports is lowered by more than they 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from modicum.prism.choosing.covers import Covers
+from modicum.prism.choosing.highs import solve_milp
 from modicum.prism.choosing.pool import Search
+from modicum.prism.choosing.supports import incidence
 from modicum.table.values import Floats
 
 _TOLERANCE = 5e-6  # HiGHS lets a row be broken by 1e-6
+_SMALLEST = 1e-9  # HiGHS takes smaller numbers for 0; a larger slope keeps the bound true
 _ROOT = 40
+_PATIENCE = 3.0  # seconds of one program; Ctrl-C is heard after it
+_OPTIMAL, _TIME = 0, 1  # what scipy calls them
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program gave: p where it found one, a true lower bound, and "optimal", "time" or "failed"."""
+
+    p: Floats | None
+    bound: float
+    ended: str
 
 
 class Master:
@@ -25,36 +41,42 @@ class Master:
     def __init__(self, search: Search) -> None:
         self.search = search
         limits = search.limits
-        rows = [np.isin(np.arange(limits.n_units), limits.allowed) * 1.0]
-        most = [float(limits.max_units)]
-        for each in limits.forbidden:
-            rows.append(np.isin(np.arange(limits.n_units), each) * 1.0)
-            most.append(len(each) - 1.0)
-        self.rows, self.most = np.array(rows), np.array(most)
-        self.upper = np.append(rows[0], 1.0)
+        allowed, forbidden = limits.is_allowed * 1.0, incidence(limits.forbidden, limits.n_units)
+        self.rows = np.vstack([allowed, forbidden])
+        self.most = np.append(float(limits.max_units), forbidden.sum(axis=1) - 1.0)
+        self.upper = np.append(allowed, 1.0)
 
-    def solve(self, *, whole: bool, seconds: float = np.inf) -> tuple[Floats | None, float]:
+    def solve(self, *, whole: bool, seconds: float = np.inf) -> Answer:
         """The best p, if one was found, and a lower bound in the objective's own units."""
-        from scipy.optimize import Bounds, LinearConstraint, milp  # deferred: it takes a while to load
+        found = self._milp(whole, seconds, presolve=True)
+        if found.status not in (_OPTIMAL, _TIME):
+            found = self._milp(whole, seconds, presolve=False)
+        if found.status not in (_OPTIMAL, _TIME):
+            return Answer(None, 0.0, "failed")
+        bound = found.mip_dual_bound if whole or found.status == _TIME else found.fun
+        known = bound is not None and np.isfinite(bound)
+        return Answer(
+            None if found.x is None else found.x[: self.search.limits.n_units],
+            (bound - _TOLERANCE) * self.search.best.objective if known else 0.0,
+            "optimal" if found.status == _OPTIMAL else "time",
+        )
 
-        search = self.search
-        scale, n = search.best.objective, search.limits.n_units
-        constants, slopes = search.pool.table()
-        low = search.bound
-        slopes = np.minimum(slopes, np.maximum(constants - low, 0.0)[:, None])
-        worth = constants - low > 0
-        cuts = np.hstack([slopes[worth], np.ones((worth.sum(), 1)) * scale]) / scale
+    def _milp(self, whole: bool, seconds: float, presolve: bool) -> Any:
+        from scipy.optimize import Bounds, LinearConstraint  # deferred: it takes a while to load
+
+        scale, n, low = self.search.best.objective, self.search.limits.n_units, self.search.bound
+        constants, slopes = self.search.pool.table()
+        worth = constants > low
+        slopes = np.minimum(slopes[worth], (constants[worth] - low)[:, None]) / scale
+        cuts = np.hstack([np.maximum(slopes, _SMALLEST), np.ones((len(slopes), 1))])
         limits = np.hstack([self.rows, np.zeros((len(self.rows), 1))])
-        found = milp(
+        return solve_milp(
             np.append(np.zeros(n), 1.0),
             integrality=np.append(np.full(n, 1 if whole else 0), 0),
             bounds=Bounds(np.append(np.zeros(n), low / scale), self.upper),
             constraints=[LinearConstraint(limits, ub=self.most), LinearConstraint(cuts, lb=constants[worth] / scale)],
-            options={"mip_rel_gap": search.gap / 8} | ({} if np.isinf(seconds) else {"time_limit": seconds}),
+            options={"mip_rel_gap": self.search.gap / 8, "time_limit": max(0.0, seconds), "presolve": presolve},
         )
-        bound = found.mip_dual_bound if whole else found.fun
-        known = bound is not None and np.isfinite(bound)
-        return (None if found.x is None else found.x[:n]), (bound - _TOLERANCE) * scale if known else 0.0
 
 
 def root(search: Search) -> Iterator[None]:
@@ -65,7 +87,8 @@ def root(search: Search) -> Iterator[None]:
     centre = search.limits.shares(search.best.support)
     flat, before = 0, 0.0
     for _ in range(_ROOT):
-        p, bound = master.solve(whole=False)
+        answer = master.solve(whole=False, seconds=min(_PATIENCE, search.left))
+        p, bound = answer.p, answer.bound
         search.raise_bound(bound)
         flat = flat + 1 if bound - before < 1e-3 * (search.best.objective - bound) else 0
         if p is None or search.proven or search.out_of_time or flat > 3:
@@ -77,18 +100,31 @@ def root(search: Search) -> Iterator[None]:
 
 
 def cutting_planes(search: Search) -> Iterator[None]:
-    """Solves the support that the program finds most promising, until its bound proves the best found."""
-    master, covers = Master(search), Covers(search)
+    """Solves the support that the program finds most promising, until its bound proves the best found.
+
+    Each program is stopped after a few seconds, so that Ctrl-C is heard; where neither a new support nor a higher
+    bound came of it, the next one gets twice the time. It ends early where HiGHS fails or its tolerances are reached.
+    """
+    master, covers, patience = Master(search), Covers(search), _PATIENCE
     while not search.out_of_time:
-        p, bound = master.solve(whole=True, seconds=search.left)
-        search.raise_bound(bound)
-        if p is None or search.proven or search.out_of_time:
+        before = search.bound
+        answer = master.solve(whole=True, seconds=min(patience, search.left))
+        search.raise_bound(answer.bound)
+        if answer.ended == "failed" or search.proven or search.out_of_time:
             return
-        chosen = tuple(np.flatnonzero(p > 0.5).tolist())
-        steepest = np.argsort(-search.pool.cuts[search.pool.strongest(chosen)[0]].slopes, kind="stable")
-        support = search.limits.completed(chosen, steepest.tolist())
-        if support in search.pool.supports:  # as close as the solver's tolerances allow
+        support = None if answer.p is None else _completed(search, answer.p)
+        if support is not None and support not in search.pool.supports:
+            solved = search.solve(support)
+            yield
+            yield from covers.widen(solved)
+        elif answer.ended == "optimal":  # as close as the solver's tolerances allow
             return
-        solved = search.solve(support)
-        yield
-        yield from covers.widen(solved)
+        elif search.bound <= before:
+            patience *= 2
+
+
+def _completed(search: Search, p: Floats) -> tuple[int, ...] | None:
+    """The support that p means, with what else fits; None where rounding has broken a limit."""
+    chosen = tuple(np.flatnonzero(p > 0.5).tolist())
+    steepest = np.argsort(-search.pool.cuts[search.pool.strongest(chosen)[0]].slopes, kind="stable")
+    return search.limits.completed(chosen, steepest.tolist()) if search.limits.allow(chosen) else None

@@ -12,14 +12,19 @@ _JOINING, _LEAVING = 5, 4  # units that are tried in an exchange
 
 
 def grow(search: Search) -> Iterator[None]:
-    """Units join one by one, each time the best of those with the steepest slopes."""
+    """Units join one by one, each time the best of those with the steepest slopes.
+
+    There is a rule on as many units as fit whatever the time, but when it is over only the steepest is tried.
+    """
     current = search.solve(())
-    while not search.out_of_time:
+    while not search.stop.asked:
         options = [unit for unit in _steepest(current) if _may_join(search, current, unit)]
         if not options:
             return
-        tried = []
+        tried: list[Solved] = []
         for unit in options[:_TRIED]:
+            if tried and search.out_of_time:
+                break
             tried.append(search.solve((*current.support, unit)))
             yield
         current = min(tried, key=lambda each: (each.objective, each.support))

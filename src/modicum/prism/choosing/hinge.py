@@ -58,9 +58,7 @@ class Hinge:
     def relaxed(self, shares: Floats) -> Cut:
         """The cut that is tight where unit a is chosen to the share `shares[a]` > 0 (w²/2p is its perspective)."""
         problem = self.problem
-        share = np.empty(problem.columns.shape[1])
-        for unit, value in zip(problem.units, shares, strict=True):
-            share[list(unit)] = value
+        share = problem.by_column(shares)
         cut = Cut(0.0, np.zeros(len(problem.units)))
         for y in problem.targets.T:
             y = np.ascontiguousarray(y)

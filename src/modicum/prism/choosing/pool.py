@@ -76,6 +76,7 @@ class Search:
     stop: Stop
     deadline: float | None = None
     bound: float = 0.0
+    master: str = ""
     best: Solved = field(init=False)
 
     def __post_init__(self) -> None:

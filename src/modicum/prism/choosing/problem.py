@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,18 @@ class Problem:
 
     def by_unit(self, values: Floats) -> Floats:
         """The sum over the columns of each unit."""
-        unit_of = np.empty(self.columns.shape[1], dtype=np.int64)
+        return np.bincount(self._unit_of, values, len(self.units)).astype(np.float64)
+
+    def by_column(self, values: Floats) -> Floats:
+        """The value of its unit for each column."""
+        return values[self._unit_of]
+
+    @cached_property
+    def _unit_of(self) -> Codes:
+        found = np.empty(self.columns.shape[1], dtype=np.int64)
         for i, unit in enumerate(self.units):
-            unit_of[list(unit)] = i
-        return np.bincount(unit_of, values, len(self.units)).astype(np.float64)
+            found[list(unit)] = i
+        return found
 
 
 def _check(

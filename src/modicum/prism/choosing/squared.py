@@ -60,9 +60,7 @@ class Squared:
 
     def relaxed(self, shares: Floats) -> Cut:
         """The cut that is tight where unit a is chosen to the share `shares[a]` > 0."""
-        share = np.empty(self.problem.columns.shape[1])
-        for unit, value in zip(self.problem.units, shares, strict=True):
-            share[list(unit)] = value
+        share = self.problem.by_column(shares)
         bound = self.problem.box * share
         return self._cut(np.array([_ridge(self.gram, pull, 1 / share, bound) for pull in self.pulls.T]))
 
