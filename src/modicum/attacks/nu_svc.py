@@ -127,7 +127,8 @@ class _Pair:
         scaled = weights[mine] / weights[mine].mean()
         model = NuSVC(nu=self.nu, kernel="precomputed", tol=_TOLERANCE, cache_size=500)
         try:
-            model.fit(gram[np.ix_(mine, mine)], values[mine] == self.second, sample_weight=scaled)
+            among = gram if len(mine) == len(values) else gram[np.ix_(mine, mine)]
+            model.fit(among, values[mine] == self.second, sample_weight=scaled)
         except ValueError:  # no margin at all: the coefficients are not finite
             return
         coefficients = np.asarray(model.dual_coef_, dtype=np.float64)[0]
