@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.attacked import ACCURACY, AIMS, MCC, Answer, Attacked, always
+from modicum.attacks.attacked import ACCURACY, AIMS, MCC, Answer, Attacked, always, tried_on
 from modicum.attacks.folds import fold_codes
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
@@ -19,24 +19,33 @@ from modicum.table.values import Codes, Floats
 POWERS = (0.0, 0.5, 1.0)  # by which the chances of many values are divided by their shares
 
 
+FEWEST = 10  # records (or persons) to learn from, below which nothing can be held out of them
+
+
 @dataclass(frozen=True)
 class Rule:
-    """How chances become a guess that aims at Matthews' correlation: whose chances, and how they are weighed."""
+    """How chances become a guess: whose chances, and how they are weighed where Matthews' correlation is aimed at."""
 
     member: str
-    cut: float
-    power: float
     expected: float
+    cut: float | None = None
+    power: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        weighed = {"cut": self.cut, "power": self.power}
+        return {"model": self.member} | {name: each for name, each in weighed.items() if each is not None}
 
 
 @dataclass(frozen=True)
 class ChanceAdversary:
     """The network, counts with back-off and boosted trees on the predictors in full detail.
 
-    Aiming at accuracy, it is the `Portfolio`, which says the most likely value. Aiming at Matthews' correlation, it
-    chooses the member (or their average) together with the cut, on records it learns from, held out in turn: of two
-    values, the chance above which the second is said; of many, the power of the values' shares by which their chances
-    are divided. All are then trained on everything there is to learn from.
+    It chooses a member (or their average) by the chances of records it learns from, held out in turn. Aiming at
+    accuracy, the one whose most likely value is right most often, unless always saying the most frequent value is right
+    as often but for a standard error of the difference. Aiming at Matthews' correlation, it chooses the member together
+    with the cut: of two values, the chance above which the second is said; of many, the power of the values' shares by
+    which their chances are divided. What was chosen is then trained on everything there is to learn from. Of fewer than
+    ten records (or persons) nothing can be held out, and it says the most frequent value.
     """
 
     attacked: Attacked
@@ -47,31 +56,21 @@ class ChanceAdversary:
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, Answer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
         values, units = self.attacked.values[train], self.attacked.units_of(train)
-        if values.min() == values.max():
-            return {aim: always(values, len(test), aim) for aim in AIMS}
+        found = {aim: always(values, units, len(test), aim) for aim in AIMS}
+        if values.min() == values.max() or len(train if units is None else np.unique(units)) < FEWEST:
+            return found
         folds = fold_codes(values, units, self.inner_folds, random)
-        first = self._portfolio(train[folds > 0])
-        right = self._chances(first, train[folds == 0]).argmax(axis=1) == values[folds == 0]
-        whole = self._portfolio(train, first.l2_)
-        found = Answer(
-            guess=self._chances(whole, test).argmax(axis=1),
-            expected=float(right.mean()),
-            settings={"model": whole.chosen_[0]},
-            rows=self._distinct(train),
-        )
-        return {ACCURACY: found, MCC: self._by_rule(train, folds, test, first.l2_[NETWORK])}
-
-    def _by_rule(self, train: Codes, folds: Codes, test: Codes, l2: float) -> Answer:
-        values = self.attacked.values[train]
-        shares = np.bincount(values, minlength=self.attacked.size) / len(train)
-        tried = self._held_out(train, folds, l2)
-        rule = max((_rule(name, each, values, shares) for name, each in tried.items()), key=_expected)
-        if rule.expected <= 0:
-            return always(values, len(test), MCC)
-        members = MEMBERS if rule.member == TOGETHER else (rule.member,)
-        chances = self._by_member(train, test, members, l2)[rule.member]
-        settings = {"model": rule.member} | ({"cut": rule.cut} if self.attacked.size == 2 else {"power": rule.power})
-        return Answer(_said(chances, rule, shares), rule.expected, settings, self._distinct(train))
+        l2 = self._l2(train[folds > 0])
+        tried, shares = self._held_out(train, folds, l2), np.bincount(values, minlength=self.attacked.size) / len(train)
+        rules = {ACCURACY: _most_right(tried, values), MCC: _most_correlated(tried, values, shares)}
+        members = {rule.member for rule in rules.values() if rule is not None}
+        needed = tuple(name for name in MEMBERS if name in members or TOGETHER in members)
+        chances = self._by_member(train, test, needed, l2)
+        for aim, rule in rules.items():
+            if rule is not None:
+                guess, tried_ = _said(chances[rule.member], rule, shares), tried_on(aim, values, units)
+                found[aim] = Answer(guess, rule.expected, tried_, rule.to_dict(), self._distinct(train))
+        return found
 
     def _held_out(self, train: Codes, folds: Codes, l2: float) -> dict[str, Floats]:
         """The chances that each member gives the records of each fold after learning from the other folds."""
@@ -85,22 +84,22 @@ class ChanceAdversary:
     def _distinct(self, rows: Codes) -> int:
         return len(np.unique(self.cells[rows]))
 
-    def _portfolio(self, rows: Codes, l2: Mapping[str, float] | None = None) -> Portfolio:
-        """The portfolio trained on these records; the L2 of its network may be known."""
+    def _l2(self, rows: Codes) -> float:
+        """The strength of the network's L2, chosen on a fifth of these records."""
         distinct, cells = self.attacked.inputs[rows].distinct()
         question = Question(self.attacked.values[rows], self.attacked.size)
         units = self.attacked.units_of(rows)
         units = None if units is None else np.unique(units, return_inverse=True)[1]
-        return Portfolio(MEMBERS, self.random_state, l2=l2).fit(distinct, cells, [question], units)
+        return Portfolio((NETWORK,), self.random_state).fit(distinct, cells, [question], units).l2_[NETWORK]
 
     def _by_member(self, train: Codes, test: Codes, members: tuple[str, ...], l2: float) -> dict[str, Floats]:
-        """The chances that each member gives, and where there are several their average."""
+        """The chances that each of these members gives, and where they are all their average."""
         distinct, cells = self.attacked.inputs[train].distinct()
         tables = [count_table(cells, self.attacked.values[train], (len(distinct), self.attacked.size))]
         found = {}
         for name in members:
             found[name] = self._chances(_learner(name, l2, self.random_state).fit(distinct, tables), test)
-        if len(members) > 1:
+        if len(members) == len(MEMBERS):
             found[TOGETHER] = np.asarray(np.mean(list(found.values()), axis=0))
         return found
 
@@ -116,23 +115,34 @@ def _learner(name: str, l2: float, random_state: int) -> Any:
     return {COUNTS: Backoff, TREES: BoostedTrees}[name]()
 
 
+def _most_right(tried: Mapping[str, Floats], truth: Codes) -> Rule | None:
+    """The member that is right most often; None where always saying one value does as well."""
+    right = {name: chances.argmax(axis=1) == truth for name, chances in tried.items()}
+    best = max(right, key=lambda name: int(right[name].sum()))
+    ahead = right[best].astype(np.int64) - (truth == np.bincount(truth).argmax())
+    return Rule(best, float(right[best].mean())) if ahead.sum() > np.sqrt((ahead**2).sum()) else None
+
+
+def _most_correlated(tried: Mapping[str, Floats], truth: Codes, shares: Floats) -> Rule | None:
+    """The member and the cut, or power, that correlate best; None where none does."""
+    best = max((_rule(name, chances, truth, shares) for name, chances in tried.items()), key=lambda one: one.expected)
+    return best if best.expected > 0 else None
+
+
 def _rule(member: str, chances: Floats, truth: Codes, shares: Floats) -> Rule:
     """The cut, or the power, with which a member's chances correlate best."""
     size = chances.shape[1]
     if size == 2:
         cut, found = best_cut(chances[:, 1], truth == 1, np.ones(len(truth)))
-        return Rule(member, cut, 0.0, found)
-    rules = [Rule(member, 0.0, power, 0.0) for power in POWERS]
+        return Rule(member, found, cut=cut)
+    rules = [Rule(member, 0.0, power=power) for power in POWERS]
     found_by = [matthews(confusion(truth, _said(chances, rule, shares), size)) for rule in rules]
     at = int(np.argmax(found_by))
-    return Rule(member, 0.0, POWERS[at], found_by[at])
-
-
-def _expected(rule: Rule) -> float:
-    return rule.expected
+    return Rule(member, found_by[at], power=POWERS[at])
 
 
 def _said(chances: Floats, rule: Rule, shares: Floats) -> Codes:
-    if chances.shape[1] == 2:
+    if rule.cut is not None:
         return (chances[:, 1] > rule.cut).astype(np.int64)
-    return np.asarray((chances / np.maximum(shares, 1e-9) ** rule.power).argmax(axis=1), dtype=np.int64)
+    weighed = chances / np.maximum(shares, 1e-9) ** (rule.power or 0.0)
+    return np.asarray(weighed.argmax(axis=1), dtype=np.int64)

@@ -1,12 +1,14 @@
 """The ν-SVC adversary: settings chosen in inner folds, then one fit, then guesses (papers/3 §5.2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from modicum.attacks.attacked import ACCURACY, AIMS, MCC, Answer, Attacked, always
+from modicum.attacks.attacked import ACCURACY, AIMS, MCC, Answer, Attacked, always, tried_on
 from modicum.attacks.folds import fold_codes
 from modicum.attacks.kernel_rows import Points, kernel
 from modicum.attacks.nu_svc import MOST_VALUES, Merged, NuSvc, Setting, fair_limits, settings
@@ -57,11 +59,18 @@ class NuAdversary:
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, Answer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
         values = self.attacked.values[train]
-        found = {aim: always(values, len(test), aim) for aim in AIMS}
+        found = {aim: always(values, self.attacked.units_of(train), len(test), aim) for aim in AIMS}
         search = self._drawn(train, self.search_rows, random)
-        for aim, choice in self._chosen(search, random).items():
-            if choice is not None:
-                found[aim] = self._guessed(choice, aim, self._drawn(train, self.max_rows, random), test)
+        chosen = {aim: choice for aim, choice in self._chosen(search, random).items() if choice is not None}
+        if not chosen:
+            return found
+        drawn = self._drawn(train, self.max_rows, random)
+        trained = {setting: self._trained(setting, drawn, test) for setting in {c.setting for c in chosen.values()}}
+        for aim, choice in chosen.items():
+            scores, rows = trained[choice.setting]
+            tried = tried_on(aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows))
+            if scores is not None:
+                found[aim] = Answer(_said(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows)
         return found
 
     def _drawn(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
@@ -82,51 +91,66 @@ class NuAdversary:
         places, cells = np.unique(self.cells[drawn.rows], return_inverse=True)
         folds = fold_codes(values, self.attacked.units_of(drawn.rows), self.inner_folds, random)
         points = self.points.of(self.distinct[places])
+        parts = [_Part.of(folds == fold, cells, values, drawn.weights) for fold in range(int(folds.max()) + 1)]
         best: dict[str, Choice | None] = dict.fromkeys(AIMS)
-        gram, known = np.zeros((0, 0)), False
         tried = settings(np.bincount(values, drawn.weights).astype(np.float64)[np.unique(values)])
-        for i, setting in enumerate(tried):
-            if not known or tried[i - 1].gamma != setting.gamma:
-                gram, known = kernel(points, points, setting.gamma), True
-            scores = self._held_out(setting, gram, cells, values, drawn.weights, folds)
-            if scores is not None:
-                for aim, judge in _JUDGES.items():
-                    found = judge(setting, scores, values, drawn.weights)
-                    best[aim] = _better(best[aim], found)
+        for gamma, some in groupby(tried, lambda setting: setting.gamma):
+            gram = kernel(points, points, gamma)
+            cut = [(part, part.to_learn(gram), part.to_guess(gram)) for part in parts]
+            for setting in some:
+                scores = self._held_out(setting, cut, len(values))
+                if scores is not None:
+                    for aim, judge in _JUDGES.items():
+                        best[aim] = _better(best[aim], judge(setting, scores, values, drawn.weights))
         return best
 
-    def _held_out(
-        self, setting: Setting, gram: Floats, cells: Codes, values: Codes, weights: Floats, folds: Codes
-    ) -> Floats | None:
+    def _held_out(self, setting: Setting, parts: Sequence[tuple["_Part", Floats, Floats]], many: int) -> Floats | None:
         """Each record's scores by what was learned from the other folds; None where nothing was."""
-        found = np.zeros((len(values), self.attacked.size))
-        for fold in range(int(folds.max()) + 1):
-            out = folds == fold
-            rows = Merged.of(cells[~out], values[~out], weights[~out])
-            model = NuSvc(setting, self.attacked.size)
-            model.fit(gram[np.ix_(rows.cells, rows.cells)], rows.values, rows.weights)
+        found = np.zeros((many, self.attacked.size))
+        for part, learned, guessed in parts:
+            model = NuSvc(setting, self.attacked.size).fit(learned, part.rows.values, part.rows.weights)
             if not model.useful:
                 return None
-            seen, back = np.unique(cells[out], return_inverse=True)
             support = model.support
-            found[out] = model.scores(gram[np.ix_(seen, rows.cells[support])], support)[back]
+            found[part.out] = model.scores(guessed[:, support], support)[part.back]
         return found
 
-    def _guessed(self, choice: Choice, aim: str, drawn: Drawn, test: Codes) -> Answer:
-        """The guesses of a model that is trained with the chosen setting."""
+    def _trained(self, setting: Setting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
+        """The scores of the records `test` by a model that is trained with this setting, and on how many rows."""
         rows = Merged.of(self.cells[drawn.rows], self.attacked.values[drawn.rows], drawn.weights)
-        points, gamma = self.points.of(self.distinct[rows.cells]), choice.setting.gamma
-        model = NuSvc(choice.setting, self.attacked.size)
-        model.fit(kernel(points, points, gamma), rows.values, rows.weights)
+        points = self.points.of(self.distinct[rows.cells])
+        model = NuSvc(setting, self.attacked.size)
+        model.fit(kernel(points, points, setting.gamma), rows.values, rows.weights)
         if not model.useful:
-            return always(self.attacked.values[drawn.rows], len(test), aim)
+            return None, 0
         support = model.support
         seen, back = np.unique(self.cells[test], return_inverse=True)
-        guess = np.zeros(len(seen), dtype=np.int64)
+        scores = np.zeros((len(seen), self.attacked.size))
         for part in chunks(len(seen), len(support)):
-            gram = kernel(self.points.of(self.distinct[seen[part]]), points[support], gamma)
-            guess[part] = _said(model.scores(gram, support), choice.cut)
-        return Answer(guess[back], choice.expected, choice.to_dict(), len(rows))
+            gram = kernel(self.points.of(self.distinct[seen[part]]), points[support], setting.gamma)
+            scores[part] = model.scores(gram, support)
+        return scores[back], len(rows)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One inner fold: the rows that are learned from, and the cells that are guessed."""
+
+    out: npt.NDArray[np.bool_]
+    rows: Merged
+    seen: Codes
+    back: Codes
+
+    @classmethod
+    def of(cls, out: npt.NDArray[np.bool_], cells: Codes, values: Codes, weights: Floats) -> "_Part":
+        seen, back = np.unique(cells[out], return_inverse=True)
+        return cls(out, Merged.of(cells[~out], values[~out], weights[~out]), seen, back)
+
+    def to_learn(self, gram: Floats) -> Floats:
+        return gram[np.ix_(self.rows.cells, self.rows.cells)]
+
+    def to_guess(self, gram: Floats) -> Floats:
+        return gram[np.ix_(self.seen, self.rows.cells)]
 
 
 def _first_seen(cells: Codes) -> Any:

@@ -13,7 +13,9 @@ from modicum.table.values import Codes, Floats
 SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible
 GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`Points`)
 WEIGHTINGS = ("as they are", "balanced")
+FEW = (None, 0.5), (0.5, 0.8)  # kernels and shares of ν for more than four values, of which every two are told apart
 MOST_VALUES = 12  # the most frequent ones, each of which is told from each other one
+_FEW_VALUES = 4
 _NEARLY_EVEN = 0.8  # balancing values that are so close in number changes nothing
 _TOLERANCE = 1e-3  # libsvm's own
 
@@ -32,10 +34,11 @@ class Setting:
 
 
 def settings(totals: Floats) -> list[Setting]:
-    """What is tried, for values that are so frequent; kernel by kernel."""
+    """What is tried, for values that are so frequent; kernel by kernel, and fewer where there are many values."""
     even = totals.min() >= _NEARLY_EVEN * totals.max()
     weightings = WEIGHTINGS[:1] if even else WEIGHTINGS
-    return [Setting(*each) for each in product((None, *GAMMAS), SHARES, weightings)]
+    kernels, shares = FEW if len(totals) > _FEW_VALUES else ((None, *GAMMAS), SHARES)
+    return [Setting(*each) for each in product(kernels, shares, weightings)]
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,8 @@ class _Pair:
         scaled = weights[mine] / weights[mine].mean()
         model = NuSVC(nu=self.nu, kernel="precomputed", tol=_TOLERANCE, cache_size=500)
         try:
-            model.fit(gram[np.ix_(mine, mine)], values[mine] == self.second, sample_weight=scaled)
+            among = gram if len(mine) == len(values) else gram[np.ix_(mine, mine)]
+            model.fit(among, values[mine] == self.second, sample_weight=scaled)
         except ValueError:  # no margin at all: the coefficients are not finite
             return
         coefficients = np.asarray(model.dual_coef_, dtype=np.float64)[0]

@@ -37,11 +37,15 @@ class SensitiveInferenceResult:
     ----------
     sensitive : the attribute
     predictors : the attributes that are seen
+    critical : the values that are told from the rest; None where every value is told from every other
+    accuracy, mcc : the two figures (see `GuessedSensitive`), each fold guessed by the adversary chosen for it
+    expected : for "accuracy" and "mcc", what those expected from the records they learned from, mean over the folds
+    chosen : for "accuracy" and "mcc", the adversary of each fold: the portfolio, unless "nu-SVC" expected more by over
+        a standard error; the records of the fold itself have no part in it, so that the figures are honest ones
     by_adversary : "nu-SVC" and "portfolio", each with its figures
-    chosen : for "accuracy" and "mcc", the adversary that expected more from the records it learned from; it is not the
-        one that did better on those held out, so that its figure is an honest one
+    by_contrast : where several values are critical, the result of telling each of them, and all together, from the
+        rest; this result is the one of them whose expected correlation is highest
     values : how many values there are to choose from; two where critical values are told from the rest
-    critical : whether critical values are told from the rest
     class_frequency : share of the most frequent value, which any guess should beat
     records : how many records were guessed
     folds : in how many parts, each guessed after learning from the others
@@ -51,10 +55,14 @@ class SensitiveInferenceResult:
 
     sensitive: str
     predictors: tuple[str, ...]
+    critical: tuple[str, ...] | None
+    accuracy: Estimate
+    mcc: Estimate
+    expected: Mapping[str, float]
+    chosen: Mapping[str, tuple[str, ...]]
     by_adversary: Mapping[str, GuessedSensitive]
-    chosen: Mapping[str, str]
+    by_contrast: "tuple[SensitiveInferenceResult, ...]"
     values: int
-    critical: bool
     class_frequency: float
     records: int
     folds: int
@@ -62,26 +70,19 @@ class SensitiveInferenceResult:
     random_state: int
     seconds: float
 
-    @property
-    def accuracy(self) -> Estimate:
-        """Of the adversary chosen for it."""
-        return self.by_adversary[self.chosen[ACCURACY]].accuracy
-
-    @property
-    def mcc(self) -> Estimate:
-        """Of the adversary chosen for it."""
-        return self.by_adversary[self.chosen[MCC]].mcc
-
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without any record."""
-        return dict(plain({**asdict(self), ACCURACY: asdict(self.accuracy), MCC: asdict(self.mcc)}))
+        return dict(plain(asdict(self)))
 
     def __str__(self) -> str:
         many = len(self.predictors)
+        told = "" if self.critical is None else f" ({' or '.join(map(repr, self.critical))} or not)"
+        by = {aim: " and ".join(sorted(set(each))) for aim, each in self.chosen.items()}
         return "\n".join(
             [
-                f"{self.sensitive!r} guessed from {many} predictor{'' if many == 1 else 's'}, {self.records:,} records",
-                f"  accuracy ({self.chosen[ACCURACY]}): {self.accuracy}",
-                f"  Matthews correlation ({self.chosen[MCC]}): {self.mcc}",
+                f"{self.sensitive!r}{told} guessed from {many} predictor{'' if many == 1 else 's'}, "
+                f"{self.records:,} records",
+                f"  accuracy ({by[ACCURACY]}): {self.accuracy}",
+                f"  Matthews correlation ({by[MCC]}): {self.mcc}",
             ]
         )

@@ -1,7 +1,7 @@
 """What PriSM costs and what it protects, beside a plain and a parsimonious classifier (papers/3 §5.2, Figures 6, 7)."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,19 @@ import pandas as pd
 from sklearn.base import clone
 
 from modicum.attacks import Estimate, SensitiveInference, SensitiveInferenceResult
-from modicum.errors import ParameterError
-from modicum.measures.intervals import Resampling, share_interval
+from modicum.errors import DataError, ParameterError
+from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
+from modicum.prism.base import sensitive_names
+from modicum.prism.finding.sensitive_values import critical_by_name, read_sensitive
+from modicum.prism.finding.sides import split_attributes
 from modicum.progress import watched
-from modicum.table.frames import as_frame
+from modicum.table.estimator_input import schema_of
+from modicum.table.frames import as_frame, is_array
 from modicum.table.labels import label_name, label_values
-from modicum.table.splits import split_rows
+from modicum.table.roles import as_names, person_codes, unit_codes
+from modicum.table.schema import Schema
+from modicum.table.splits import Split, split_rows
 from modicum.table.values import plain
 
 SVM, PARSIMONY, PRISM = "SVM", "Parsimony", "PriSM"
@@ -37,7 +43,8 @@ class ModelCost:
     association : of its predictors with the sensitive attribute, on the training records
     gap : of the proof that no other choice is better
     adversaries : for each sensitive attribute, what can be guessed of it from the predictors
-    seconds : of training
+    seconds : of fitting, reading the data and the search for correlations (PriSM only) included; these are done once
+        for all numbers of predictors, and this is the mean over them
     """
 
     model: str
@@ -121,7 +128,8 @@ def prism_cost(
     """Train PriSM and the two it is compared with on 70% of the records, and report on the others.
 
     The adversary of papers/3 §5.2 learns the sensitive attribute from the predictors of each, on the training records,
-    by nested cross-validation (see `SensitiveInference`).
+    by nested cross-validation (see `SensitiveInference`). It guesses what correlations are sought with: the values of
+    one-hot columns together, a number of many values in the model's bins, each critical value and all of them.
 
     Parameters
     ----------
@@ -133,7 +141,8 @@ def prism_cost(
     adversary : bool
         Whether to attack; it takes longer than training.
     persons : array-like, optional
-        Whose each record is; those of one person stay together.
+        Whose each record is, where the model's schema does not say; those of one person stay together, in the split
+        and among the adversary's folds, and intervals count persons.
     random_state : int
         Of the split and of the adversary.
     progress : bool
@@ -151,18 +160,21 @@ def prism_cost(
     """
     if not isinstance(model, PrismClassifier):
         raise ParameterError(f"The 'model' parameter must be a PrismClassifier. Got {type(model).__name__} instead.")
-    parts = split_rows(y, persons=persons, validation=0.0, test=_SHARE, random_state=random_state)
-    values, frame = label_values(y, len(as_frame(X))), as_frame(X)
-    train, test = frame[parts.train.tolist()].to_native(), frame[parts.test.tolist()].to_native()
-    numbers = [model.max_predictors] if max_predictors is None else list(max_predictors)
-    fitted = _fitted(model, train, pd.Series(values[parts.train], name=label_name(y)), numbers)
-    attacks = _attacks(fitted, train, model, random_state, progress) if adversary else {}
+    numbers, frame = _numbers(model, max_predictors), _frame(model, X)
+    values, label = label_values(y, len(frame)), label_name(y)
+    units = _units(model, frame, persons)
+    parts = split_rows(values, persons=units, validation=0.0, test=_SHARE, random_state=random_state)
+    _check_parts(label, values, parts)
+    train, test = frame[parts.train.tolist()], frame[parts.test.tolist()].to_native()
+    people = [None if units is None else unit_codes(units[rows]) for rows in (parts.train, parts.test)]
+    fitted = _fitted(model, train.to_native(), pd.Series(values[parts.train], name=label), numbers)
+    attacks = _attacks(fitted, train, people[0], model, random_state, progress) if adversary else {}
     models = [
         ModelCost(
             model=name,
             max_predictors=most,
             predictors=each.predictors_,
-            **_scores(each, test, values[parts.test], random_state),
+            **_scores(each.predict(test) == values[parts.test], values[parts.test], people[1], random_state),
             association=each.association_,
             gap=each.optimality_gap_,
             adversaries=attacks.get(tuple(each.predictors_), {}),
@@ -172,6 +184,38 @@ def prism_cost(
     ]
     last = max((each for name, _, each, _ in fitted if name == PRISM), key=lambda each: each.max_predictors)
     return PrismCost(models, last.correlations_, last.max_feasible_predictors_, last, len(parts.train), len(parts.test))
+
+
+def _numbers(model: PrismClassifier, given: Any) -> list[Any]:
+    """The numbers of predictors to compare."""
+    asked = [model.max_predictors] if given is None else as_names(given)
+    if not isinstance(asked, list) or not asked:
+        raise ParameterError(f"The 'max_predictors' parameter must be a list of ints ≥ 1. Got {given!r} instead.")
+    return list(dict.fromkeys(asked))
+
+
+def _frame(model: PrismClassifier, X: Any) -> Any:
+    """X as a frame; an array under the names of the model's schema, where there is one."""
+    names = getattr(model.schema, "features", None)
+    fits = names is not None and np.shape(X)[1:] == (len(names),) if is_array(X) else False
+    return as_frame(X, names if fits else None)
+
+
+def _units(model: PrismClassifier, frame: Any, persons: Any) -> Any:
+    """Whose each record is: as the caller says, or the model's schema."""
+    if persons is not None:
+        return unit_codes(persons)
+    return person_codes(model.schema, frame) if isinstance(model.schema, Schema) else None
+
+
+def _check_parts(label: str, values: Any, parts: Split) -> None:
+    if not len(parts.test):
+        raise DataError("No record is left to report on: one person has too many of them, or there are too few.")
+    if len(pd.unique(values[parts.train])) < len(pd.unique(values)):
+        raise DataError(
+            f"A value of the label {label!r} has so few records that none is left to train on; leave them out, or take "
+            "another random_state."
+        )
 
 
 Fitted = tuple[str, int | None, Any, float]  # the kind of model, its most predictors, the model, seconds
@@ -193,41 +237,62 @@ def _fitted(model: PrismClassifier, X: Any, y: Any, numbers: list[int]) -> list[
 
 
 def _attacks(
-    fitted: list[Fitted], X: Any, model: PrismClassifier, random_state: int, progress: bool
+    fitted: list[Fitted], frame: Any, persons: Any, model: PrismClassifier, random_state: int, progress: bool
 ) -> dict[tuple[str, ...], dict[str, SensitiveInferenceResult]]:
     """The adversary on each set of predictors, once."""
     by_choice = {tuple(each.predictors_): each for _, _, each, _ in fitted}
+    sensitive = _sensitive(model, frame)
     found = {}
     for choice, each in watched(by_choice.items(), "attacking", total=len(by_choice), progress=progress):
         found[choice] = {
             name: SensitiveInference(
-                name,
-                critical_values=_critical(model.critical_values, name),
-                schema=model.schema,
-                random_state=random_state,
-                progress=False,
-            ).run(X, predictors=each.needed_columns_)
-            for name in each.sensitive_
+                name, critical_values=critical, schema=model.schema, random_state=random_state, progress=False
+            ).run(frame, predictors=each.needed_columns_, values=values, persons=persons)
+            for name, (values, critical) in sensitive.items()
         }
     return found
 
 
-def _critical(given: Any, name: str) -> Any:
-    return given.get(name) if isinstance(given, Mapping) else given
+def _sensitive(model: PrismClassifier, frame: Any) -> dict[str, tuple[Any, tuple[str, ...] | None]]:
+    """For each sensitive attribute, the value of every record as correlations are sought with it, and the critical."""
+    schema = schema_of(model, frame)
+    sides = split_attributes(frame, schema, sensitive_names(model.sensitive, schema), model.groups, ())
+    critical = critical_by_name(model.critical_values, sides.attribute_of, list(sides.sensitive))
+    found = {}
+    for name, columns in sides.sensitive.items():
+        read = read_sensitive(frame, schema, name, columns, critical.get(name), model.encoding, model.bins, None)
+        called = [*(read.critical or ()), *(f"({i})" for i in range(read.size))]
+        found[name] = np.array(called, dtype=object)[read.classes], read.critical
+    return found
 
 
-def _scores(model: Any, X: Any, truth: Any, random_state: int) -> dict[str, Estimate]:
+def _scores(right: Any, truth: Any, units: Any, random_state: int) -> dict[str, Estimate]:
     """How many records, and how many of each label, are predicted right."""
-    right = (model.predict(X) == truth).astype(np.float64)
-    codes = pd.factorize(truth)[0]
-    counts = np.bincount(codes)
-
-    def balanced(draws: Any) -> float:
-        many = np.bincount(codes, draws)
-        return float(np.mean((np.bincount(codes, right * draws) / np.maximum(many, 1))[many > 0]))
-
-    ends = Resampling(len(right), random_state=random_state).interval(balanced)
+    right, labels = right.astype(np.float64), pd.factorize(truth)[0]
+    shares = np.bincount(labels) / len(labels)
     return {
-        "accuracy": Estimate(float(right.mean()), share_interval(right.sum(), len(right)), counts.max() / len(right)),
-        "balanced_accuracy": Estimate(balanced(np.ones(len(right))), ends, 1 / len(counts)),
+        "accuracy": Estimate(float(right.mean()), mean_interval(right, units), float(shares.max())),
+        "balanced_accuracy": Estimate(
+            _balanced(labels, right), _balanced_interval(labels, right, units, random_state), 1 / len(shares)
+        ),
     }
+
+
+def _balanced(labels: Any, right: Any, draws: Any = None) -> float:
+    """The mean over the labels of the share that is right."""
+    many = np.bincount(labels, draws)
+    hits = np.bincount(labels, right if draws is None else right * draws)
+    return float(np.mean(hits[many > 0] / many[many > 0]))
+
+
+def _balanced_interval(labels: Any, right: Any, units: Any, random_state: int) -> Interval:
+    """By resampling persons; the mean of the labels' own intervals where a label has too few or all are right."""
+    people = np.arange(len(labels)) if units is None else units
+    of_label = [labels == label for label in range(int(labels.max()) + 1)]
+    if min(len(np.unique(people[each])) for each in of_label) >= ENOUGH_UNITS:
+        drawn = Resampling(len(right), units, random_state=random_state)
+        low, high = drawn.interval(lambda draws: _balanced(labels, right, draws))
+        if low < high:
+            return low, high
+    ends = [mean_interval(right[each], None if units is None else unit_codes(units[each])) for each in of_label]
+    return float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends]))
