@@ -102,7 +102,7 @@ def exact() -> dict[str, Any]:
 
 
 def _problem(random: np.random.Generator) -> tuple[Any, Any, Any, int, list]:
-    n, d = int(random.integers(20, 60)), int(random.integers(2, 7))
+    n, d = int(random.integers(15, 41)), int(random.integers(2, 6))
     X = random.standard_normal((n, d)) if random.random() < 0.5 else random.integers(-1, 2, (n, d)).astype(float)
     t = np.where(X @ random.standard_normal(d) + random.logistic(size=n) > 0, 1.0, -1.0)
     t[:2] = (1.0, -1.0)
