@@ -12,7 +12,7 @@ from modicum.errors import ModicumError
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    X, y = made(1_500)
+    X, y = made(900)
     path = tmp_path_factory.mktemp("prism") / "people.csv"
     X.assign(label=y, id=range(len(y))).to_csv(path, index=False)
     return path

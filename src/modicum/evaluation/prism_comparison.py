@@ -13,13 +13,13 @@ from modicum.attacks import Estimate, SensitiveInference, SensitiveInferenceResu
 from modicum.errors import DataError, ParameterError
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
-from modicum.prism.base import sensitive_names
+from modicum.prism.base import label_of, sensitive_names
 from modicum.prism.finding.sensitive_values import critical_by_name, read_sensitive
 from modicum.prism.finding.sides import split_attributes
 from modicum.progress import watched
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array
-from modicum.table.labels import label_name, label_values
+from modicum.table.labels import label_values
 from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
@@ -161,10 +161,10 @@ def prism_cost(
     if not isinstance(model, PrismClassifier):
         raise ParameterError(f"The 'model' parameter must be a PrismClassifier. Got {type(model).__name__} instead.")
     numbers, frame = _numbers(model, max_predictors), _frame(model, X)
-    values, label = label_values(y, len(frame)), label_name(y)
+    values, label = label_values(y, len(frame)), label_of(y)
     units = _units(model, frame, persons)
     parts = split_rows(values, persons=units, validation=0.0, test=_SHARE, random_state=random_state)
-    _check_parts(label, values, parts)
+    _check_parts(label or "y", values, parts)
     train, test = frame[parts.train.tolist()], frame[parts.test.tolist()].to_native()
     people = [None if units is None else unit_codes(units[rows]) for rows in (parts.train, parts.test)]
     fitted = _fitted(model, train.to_native(), pd.Series(values[parts.train], name=label), numbers)
