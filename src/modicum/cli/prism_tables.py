@@ -41,7 +41,8 @@ def show_cost(cost: PrismCost, label: str, console: Console) -> None:
 
 def _show_sets(cost: PrismCost, console: Console) -> None:
     found, sensitive = cost.correlations, quoted(cost.prism.sensitive_)
-    sets = "1 smallest set of attributes reveals" if len(found) == 1 else f"{len(found):,} smallest sets reveal"
+    many = {0: "No set of attributes reveals", 1: "1 smallest set of attributes reveals"}
+    sets = many.get(len(found), f"{len(found):,} smallest sets of attributes reveal")
     console.print(printable(f"{sets} {sensitive}: {_rule(found)}. {sum(found.tested):,} sets were tested."))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attributes", overflow="fold")
@@ -71,8 +72,11 @@ def _choice(cost: PrismCost) -> list[tuple[str, str]]:
     proof = f"no allowed choice has a lower objective, but for {chosen.gap:.1g} of it"
     return [
         ("asked for", ", ".join(model.predictors_) or nothing),
-        ("promise", f"no set of up to {model.max_size} of them reveals {quoted(model.sensitive_)} in the sense above"),
-        ("", f"among {cost.trained_on:,} training records, numbers in {model.bins} bins"),
+        (
+            "promise",
+            f"no set of up to {model.max_size} of them reveals {quoted(model.sensitive_)} in the sense above, among "
+            f"{cost.trained_on:,} training records with numbers in {model.bins} bins",
+        ),
         ("all of them together", f"{_strength(chosen.association)}{_verdict(cost)}"),
         ("most that could be", f"{cost.max_feasible} attributes hold no revealing set"),
         ("proof", proof if proven else f"time ran out: a better choice may lower the objective by {chosen.gap:.1%}"),
