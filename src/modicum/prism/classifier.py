@@ -191,7 +191,7 @@ class Parsimony(PrismClassifier):
 class LinearSVM(Parsimony):
     """The plain support vector machine on all attributes but the sensitive one, as papers/3 §5.2 compares it.
 
-    These are (1) to (5) and (7) of papers/3 Figure 5. It asks for every attribute, also for those of no use, and is what
+    These are (1) to (5) and (7) of papers/3 Figure 5. It asks for every attribute, also those of no use, and is what
     the other two are compared with. Parameters and attributes are those of `Parsimony`; `max_predictors`, `gap` and
     `time_limit` do nothing here either.
 
