@@ -1,10 +1,12 @@
 """How fast PriSM is: finding correlations, training beside one LinearSVC, a million rows, and whether it is exact.
 
     python benchmarks/prism_speed.py [correlations] [training] [million] [exact]
+    python benchmarks/prism_speed.py table  # writes the results into docs/prism.md
 
 All of it goes to results/prism_speed.json.
 """
 
+import sys
 import time
 import warnings
 from collections import Counter
@@ -13,8 +15,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from common import seconds
+from common import figures_of, seconds, write_table
 from prism_data import NAMES, synthetic
+from prism_tables import speed_table
 from sklearn.svm import SVC, LinearSVC
 from studies import run_sections
 from targets import target
@@ -128,6 +131,8 @@ def _libsvm(X: Any, t: Any, counts: Any) -> float:
 
 
 if __name__ == "__main__":
-    run_sections(
-        "prism_speed", {"correlations": correlations, "training": training, "million": million, "exact": exact}
-    )
+    if sys.argv[1:] == ["table"]:
+        write_table("prism.md", "prism_speed.py table", speed_table(figures_of("prism_speed")))
+    else:
+        sections = {"correlations": correlations, "training": training, "million": million, "exact": exact}
+        run_sections("prism_speed", sections)

@@ -215,7 +215,8 @@ def prism(folder: Path) -> None:
             models, lambda m, a=attack: m["adversary"][a], f"the adversary's {told[attack]}", 490, 70 + row * 290
         )
         parts += left + right
-    drawing("prism", svg(parts, 650, "Accuracy and adversary by the number of attributes asked for"))
+    parts += [text(left, 615, "attributes that may be asked for", SOFT, "middle") for left in (245, 675)]
+    drawing("prism", svg(parts, 630, "Accuracy and adversary by the number of attributes asked for"))
 
 
 def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: float) -> list[Any]:

@@ -139,4 +139,6 @@ def test_the_page_on_prism_runs_and_shows_the_benchmarks_figures(monkeypatch):
     for table in (prism_tables.accuracy_table, prism_tables.adversary_table, prism_tables.paper_table):
         assert table(figures) in page
     assert prism_tables.speed_table(common.figures_of("prism_speed")) in page
+    best = figures["synthetic"]["best_possible_accuracy"]
+    assert f"nobody could be right for more than {best:.1%} from all attributes" in " ".join(page.split())
     assert all(own["proven"] for section in figures.values() for own in section["thresholds"].values())
