@@ -672,8 +672,7 @@ def test_all_values_critical_leaves_each_against_the_rest():
 
 @pytest.mark.slow
 def test_bank_marketing_is_searched_whole():
-    shared_file("bank/bank-binarized.csv.gz")
-    X = md.datasets.load_bank(binarized=True).X
+    X = md.datasets.load_bank(binarized=True, folder=shared_file("bank/bank-binarized.csv.gz").parents[1]).X
     found = correlations(X, "default=no", threshold=1, p_value=0, max_size=3, groups="column")
     assert found.tested == (46, 1035, 15180)
     assert correlations(X, "default=no", threshold=0.02, max_size=2).sets
