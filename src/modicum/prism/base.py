@@ -25,7 +25,6 @@ from modicum.table.labels import label_values
 from modicum.table.schema import Schema
 from modicum.table.values import Floats
 
-_NOTHING = 1e-6  # of the terms of a sum: less is rounding
 _HUGE = 1e12
 
 
@@ -306,12 +305,9 @@ class LinearModel(BaseEstimator):
         return [part.attribute.name for part in self._design.parts]
 
     def _scores(self, X: Any) -> Floats:
-        """w·x − b for each record and task; what is 0 but for rounding is 0."""
+        """w·x − b for each record and task."""
         check_is_fitted(self)
-        columns = self._design.encode(self._frame(X))
-        scores = columns @ self._coefficients.T - self._intercepts
-        size = np.abs(columns) @ np.abs(self._coefficients.T) + np.abs(self._intercepts)
-        return np.where(np.abs(scores) <= _NOTHING * size, 0.0, scores)
+        return self._design.encode(self._frame(X)) @ self._coefficients.T - self._intercepts
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
         if is_array(X):

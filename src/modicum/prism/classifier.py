@@ -15,7 +15,7 @@ from modicum.prism.training import Trained
 from modicum.table.labels import MAX_CLASSES, Labels
 from modicum.table.values import Floats
 
-_DECIMALS = 6  # of scores that are compared: the rest is rounding
+_NOTHING = 1e-6  # of the largest coefficient: less is rounding
 
 
 class PrismClassifier(ClassifierMixin, LinearModel):
@@ -106,20 +106,29 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     """
 
     def decision_function(self, X: Any) -> Floats:
-        """w·x − b: above 0 for the second class; with several classes one column each."""
-        scores = self._scores(X)
+        """w·x − b: above 0 for the second class; with several classes one column each.
+
+        Steps are a millionth of the largest coefficient, so that records on the line have 0, whatever the rounding.
+        """
+        scores = self._steps(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
         """The label of each record. A frame needs only the predictors' columns; an array is as wide as at fit.
 
-        A record that lies on the line (but for rounding) gets the label that was more frequent at fit; with several
-        classes the first of those with the largest sum.
+        A record on the line gets the label that was more frequent at fit; with several classes the first of those with
+        the largest sum.
         """
-        scores = self._scores(X)
+        scores = self._steps(X)
         if len(self.classes_) > 2:
-            return self.classes_[np.round(scores, _DECIMALS).argmax(axis=1)]
+            return self.classes_[scores.argmax(axis=1)]
         return self.classes_[np.where(scores[:, 0] == 0, self._usual, scores[:, 0] > 0).astype(np.int64)]
+
+    def _steps(self, X: Any) -> Floats:
+        scores = self._scores(X)
+        sizes = np.abs(self._coefficients).max(initial=0.0), np.abs(self._intercepts).max(initial=0.0)
+        step = _NOTHING * (max(sizes) or 1.0)
+        return np.round(scores / step) * step
 
     def _targets(self, task: Task) -> Floats:
         """One column of +1 and −1 for two classes, else one a class."""
