@@ -237,8 +237,9 @@ class LinearModel(BaseEstimator):
                 f"Besides {quoted(self.sensitive_)} there is no attribute with more than one value to predict from "
                 f"(n_features = {len(frame.columns)})."
             )
-        same = discovery.same_as(pd.factorize(values)[0])
-        if same is not None:
+        classes = pd.factorize(values)[0]
+        same = discovery.same_as(classes)
+        if same is not None and classes.max() + 1 < len(classes):  # values that nobody shares are the same as any such
             raise DataError(f"The label {label or 'y'!r} tells the sensitive attribute {same!r} exactly.")
         return Task(discovery, design, design.encode(frame), label or "y", values, _as_floats(weights, len(frame)))
 
