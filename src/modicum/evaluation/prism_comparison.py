@@ -14,8 +14,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
-from modicum.prism.finding.sensitive_values import critical_by_name, read_sensitive
-from modicum.prism.finding.sides import split_attributes
+from modicum.prism.discovery import Discovery
 from modicum.progress import watched
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array
@@ -256,13 +255,19 @@ def _attacks(
 def _sensitive(model: PrismClassifier, frame: Any) -> dict[str, tuple[Any, tuple[str, ...] | None]]:
     """For each sensitive attribute, the value of every record as correlations are sought with it, and the critical."""
     schema = schema_of(model, frame)
-    sides = split_attributes(frame, schema, sensitive_names(model.sensitive, schema), model.groups, ())
-    critical = critical_by_name(model.critical_values, sides.attribute_of, list(sides.sensitive))
-    found = {}
-    for name, columns in sides.sensitive.items():
-        read = read_sensitive(frame, schema, name, columns, critical.get(name), model.encoding, model.bins, None)
-        called = [*(read.critical or ()), *(f"({i})" for i in range(read.size))]
-        found[name] = np.array(called, dtype=object)[read.classes], read.critical
+    discovery = Discovery(
+        frame,
+        schema,
+        sensitive_names(model.sensitive, schema),
+        critical_values=model.critical_values,
+        encoding=model.encoding,
+        groups=model.groups,
+        bins=model.bins,
+    )
+    found, critical = {}, discovery.critical
+    for name, codes in discovery.sensitive_codes().items():
+        called = [*(critical[name] or ()), *(f"({i})" for i in range(int(codes.max()) + 1))]
+        found[name] = np.array(called, dtype=object)[codes], critical[name]
     return found
 
 

@@ -137,11 +137,6 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         self.classes_ = labels.classes
         self._usual = int(np.bincount(labels.encode(task.values), task.weights).argmax())
         codes = labels.encode(task.values)
-        same = task.discovery.same_as(codes)
-        if same is not None:
-            raise DataError(
-                f"The label {task.label!r} tells the sensitive attribute {same!r} exactly; predict another."
-            )
         wanted = [1] if len(labels) == 2 else range(len(labels))
         return np.column_stack([np.where(codes == each, 1.0, -1.0) for each in wanted])
 

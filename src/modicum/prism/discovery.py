@@ -90,6 +90,11 @@ class Discovery:
         return dict(self._sides.sensitive)
 
     @property
+    def critical(self) -> dict[str, tuple[str, ...] | None]:
+        """Sensitive attribute → the values named as critical; None where all are."""
+        return {each.name: each.critical for each in self._counted.sensitive}
+
+    @property
     def records(self) -> int:
         return self._counted.records
 
@@ -130,7 +135,7 @@ class Discovery:
             max_size=int(max_size),
             correction=correction,
             records=self.records,
-            critical_values={each.name: each.critical for each in self._counted.sensitive},
+            critical_values=self.critical,
         )
 
     def assess(self, attributes: Sequence[str]) -> Correlation:
