@@ -18,7 +18,7 @@ from modicum.prism.discovery import Discovery
 from modicum.progress import watched
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array
-from modicum.table.labels import label_values
+from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
@@ -210,7 +210,8 @@ def _units(model: PrismClassifier, frame: Any, persons: Any) -> Any:
 def _check_parts(label: str, values: Any, parts: Split) -> None:
     if not len(parts.test):
         raise DataError("No record is left to report on: one person has too many of them, or there are too few.")
-    if len(pd.unique(values[parts.train])) < len(pd.unique(values)):
+    many = len(pd.unique(values))
+    if many <= MAX_CLASSES and len(pd.unique(values[parts.train])) < many:  # with more, the classifier says what to do
         raise DataError(
             f"A value of the label {label!r} has so few records that none is left to train on; leave them out, or take "
             "another random_state."
