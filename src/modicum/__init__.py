@@ -28,6 +28,9 @@ _HOME = {
     "Hilbert": "modicum.anonymizers",
     "RPlusTree": "modicum.anonymizers",
     "PrismClassifier": "modicum.prism",
+    "Anatomy": "modicum.anatomy",
+    "AnatomyClassifier": "modicum.anatomy",
+    "AnatomyRelease": "modicum.generalization",
     "Release": "modicum.generalization",
     "certify": "modicum.measures",
     "judge": "modicum.evaluation",
@@ -35,11 +38,14 @@ _HOME = {
     "utility": "modicum.evaluation",
     "report": "modicum.reporting",
 }
-_MODULES = ("attacks", "datasets", "errors", "evaluation", "measures", "prism")
+_MODULES = ("anatomy", "attacks", "datasets", "errors", "evaluation", "measures", "prism")
 
 __all__ = [
     "AccuracyGuided",
     "AdversarialTraining",
+    "Anatomy",
+    "AnatomyClassifier",
+    "AnatomyRelease",
     "Attribute",
     "CellPartition",
     "FeatureSelection",
@@ -57,6 +63,7 @@ __all__ = [
     "Release",
     "Schema",
     "Uniform",
+    "anatomy",
     "attacks",
     "certify",
     "datasets",
@@ -71,11 +78,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from modicum import anatomy as anatomy
     from modicum import attacks as attacks
     from modicum import datasets as datasets
     from modicum import evaluation as evaluation
     from modicum import measures as measures
     from modicum import prism as prism
+    from modicum.anatomy import Anatomy as Anatomy
+    from modicum.anatomy import AnatomyClassifier as AnatomyClassifier
     from modicum.anonymizers import AccuracyGuided as AccuracyGuided
     from modicum.anonymizers import Hilbert as Hilbert
     from modicum.anonymizers import Mondrian as Mondrian
@@ -83,6 +93,7 @@ if TYPE_CHECKING:
     from modicum.evaluation import judge as judge
     from modicum.evaluation import study as study
     from modicum.evaluation import utility as utility
+    from modicum.generalization import AnatomyRelease as AnatomyRelease
     from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import Questionnaire as Questionnaire

@@ -13,8 +13,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modicum.errors import DataError, ParameterError, PrivacyWarning, StoppedWarning, check_number, quoted
+from modicum.learners.columns import Design
 from modicum.prism.choosing.supports import largest_support
-from modicum.prism.columns import Design
 from modicum.prism.discovery import Discovery
 from modicum.prism.guarantee import check_chosen
 from modicum.prism.one_hot import Groups, attribute_columns

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from modicum.errors import ModicumError
-from modicum.prism.columns import Design
+from modicum.learners.columns import Design
 from modicum.prism.training import Trained
 
 _ROUNDING = 1e-6

@@ -174,7 +174,7 @@ class Design:
     Examples
     --------
     >>> import pandas as pd, numpy as np, modicum as md
-    >>> from modicum.prism.columns import Design
+    >>> from modicum.learners.columns import Design
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"age": [20, 40], "job": ["nurse", "clerk"], "land": ["x", "x"]})
     >>> design = Design.fit(as_frame(X), md.Schema.infer(X), {name: (name,) for name in X}, np.ones(2))

@@ -1,0 +1,1 @@
+"""Learning from anatomized data (papers/4): tables that keep every value exact and hide whose the sensitive one is."""

@@ -1,0 +1,229 @@
+"""Two published tables of the same people, tied only by the number of a group: who they are, and what is sensitive."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from modicum.errors import DataError, SchemaError, quoted
+from modicum.table.frames import as_frame, column, texts
+from modicum.table.inference import infer_attribute
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls it
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What the two tables leave possible: the sensitive values of each record's group.
+
+    Attributes
+    ----------
+    groups : for each row of the identifying table the number of its group, from 0 without gaps
+    starts : where each group's values begin in `codes`; one more at the end
+    codes : the values of all groups one after another, as positions in `values`, in the order of the sensitive table
+    values : the distinct values, as canonical texts
+    rows : for each of `codes` the row of the sensitive table that it is
+    """
+
+    groups: Codes
+    starts: Codes
+    codes: Codes
+    values: tuple[str, ...]
+    rows: Codes = field(repr=False)
+
+    @property
+    def sizes(self) -> Codes:
+        """How many records each group has."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True)
+class AnatomyRelease:
+    """An identifying table and a sensitive one, as papers/4 Definition 10 publishes them.
+
+    Every value is exact; only who of a group has which of its sensitive values is not said.
+
+    Attributes
+    ----------
+    identifying : the identifying table IT: what others may know of a person, the class, and the number of the group
+    sensitive_tables : for each sensitive attribute its table ST: the number of the group and the value, in an order
+        that says nothing
+    schema : kinds and roles of all columns but the numbers of groups
+    suppressed : how many records were left out
+    grouping : how groups were made, where that is known
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> X = pd.DataFrame({"age": [31, 45, 62, 27], "illness": ["flu", "cold", "gout", "flu"]})
+    >>> release = md.Anatomy(l=2, sensitive="illness", random_state=0).fit(X).release_
+    >>> list(release.identifying.columns), list(release.sensitive.columns), release.l
+    (['age', 'GID'], ['GID', 'illness'], 2)
+    """
+
+    identifying: Any = field(repr=False)
+    sensitive_tables: Mapping[str, Any] = field(repr=False)
+    schema: Schema = field(repr=False)
+    suppressed: int = 0
+    grouping: str | None = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @classmethod
+    def from_tables(
+        cls, identifying: Any, sensitive: Any, *, label: str | None = None, schema: Schema | None = None
+    ) -> "AnatomyRelease":
+        """A release from two tables that are tied by a column GID, whoever made them."""
+        tables = [as_frame(identifying), as_frame(sensitive)]
+        names = [name for name in tables[1].columns if name != GID]
+        if GID not in tables[0].columns or GID not in tables[1].columns or len(names) != 1:
+            raise DataError("Both tables need the column 'GID', and the sensitive one a single column beside it.")
+        if schema is None:
+            found = [infer_attribute(table[name]) for table in tables for name in table.columns if name != GID]
+            schema = Schema(attributes=tuple(found)).with_roles(sensitive=names, label=label)
+        return cls(identifying, {names[0]: sensitive}, schema)
+
+    @property
+    def sensitive(self) -> Any:
+        """The sensitive table; with several sensitive attributes, `sensitive_tables` has one each."""
+        if len(self.sensitive_tables) > 1:
+            names = quoted(self.sensitive_tables)
+            raise DataError(f"The release has a sensitive table for each of {names}; take one of `sensitive_tables`.")
+        return next(iter(self.sensitive_tables.values()))
+
+    @property
+    def sensitive_names(self) -> list[str]:
+        """The sensitive attributes."""
+        return list(self.sensitive_tables)
+
+    @property
+    def label(self) -> str | None:
+        """The class among the columns of the identifying table, where there is one."""
+        return self.schema.label
+
+    @property
+    def identifying_names(self) -> list[str]:
+        """The attributes of the identifying table: neither the class nor the number of a group."""
+        taken = {self.label, *map(self.group_column, self.sensitive_tables)}
+        return [str(name) for name in as_frame(self.identifying).columns if name not in taken]
+
+    def group_column(self, sensitive: str) -> str:
+        """The column that ties this sensitive attribute's table to the identifying one."""
+        return group_column(sensitive, len(self.sensitive_tables))
+
+    @property
+    def rows(self) -> int:
+        """How many records were released."""
+        return len(as_frame(self.identifying))
+
+    def candidates(self, sensitive: str | None = None) -> Candidates:
+        """Which sensitive values each record may have."""
+        name = self.sensitive_names[0] if sensitive is None else sensitive
+        if name not in self.sensitive_tables:
+            raise DataError(f"The release has no sensitive attribute {name!r}; it has {quoted(self.sensitive_names)}.")
+        gid, table = self.group_column(name), as_frame(self.sensitive_tables[name])
+        groups, numbers = pd.factorize(column(as_frame(self.identifying), gid).to_numpy(), sort=True)
+        own = pd.Index(numbers).get_indexer(pd.Index(column(table, gid).to_numpy()))
+        order = np.argsort(own, kind="stable")
+        codes, words = texts(column(table, name))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(numbers)))])
+        return Candidates(groups.astype(np.int64), starts.astype(np.int64), codes[order], tuple(words), order)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are, of the first sensitive attribute."""
+        return len(self.candidates().sizes)
+
+    @property
+    def l(self) -> int:
+        """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
+        return min(_diversity(self.candidates(name)) for name in self.sensitive_tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was released as plain data, without any record."""
+        found = {name: self.candidates(name) for name in self.sensitive_tables}
+        return {
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "grouping": self.grouping,
+            "l": self.l,
+            "label": self.label,
+            "identifying": self.identifying_names,
+            "sensitive": {
+                name: {
+                    "l": _diversity(each),
+                    "groups": len(each.sizes),
+                    "smallest_group": int(each.sizes.min()),
+                    "largest_group": int(each.sizes.max()),
+                    "values": len(each.values),
+                }
+                for name, each in found.items()
+            },
+        }
+
+    def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:
+        """Write the tables and a description into a new folder, all of it or nothing; `load` reads it back."""
+        from modicum.generalization.anatomy_storage import save_release
+
+        save_release(self, folder, format)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> "AnatomyRelease":
+        """Read what `save` wrote; tables that do not belong together, or were changed, are refused."""
+        from modicum.generalization.anatomy_storage import load_release
+
+        return load_release(folder)
+
+
+def group_column(sensitive: str, many: int) -> str:
+    """What the group's number is called: GID, or with several sensitive attributes one each.
+
+    Examples
+    --------
+    >>> from modicum.generalization.anatomy_release import group_column
+    >>> group_column("illness", 1), group_column("illness", 2)
+    ('GID', 'GID illness')
+    """
+    return GID if many == 1 else f"{GID} {sensitive}"
+
+
+def _diversity(found: Candidates) -> int:
+    sizes = found.sizes
+    pairs = np.repeat(np.arange(len(sizes)), sizes) * len(found.values) + found.codes
+    pair, count = np.unique(pairs, return_counts=True)
+    return int((sizes[pair // len(found.values)] // count).min())
+
+
+def _check(release: AnatomyRelease) -> None:
+    """Refuse tables of which the one is not the other's."""
+    if not release.sensitive_tables:
+        raise DataError("A release needs at least one sensitive table.")
+    identifying = as_frame(release.identifying)
+    if not len(identifying):
+        raise DataError("The identifying table has no rows.")
+    for name, own in release.sensitive_tables.items():
+        gid, table = release.group_column(name), as_frame(own)
+        if name in identifying.columns:
+            raise DataError(f"The identifying table has the sensitive column {name!r}, so that it hides nothing.")
+        if column(table, name).null_count():
+            raise DataError(f"The sensitive table has rows without a value of {name!r}.")
+        if not _counts(column(identifying, gid)).equals(_counts(column(table, gid))):
+            raise DataError(
+                f"The identifying table and the sensitive table of {name!r} do not belong together: their groups "
+                f"(column {gid!r}) are not the same ones, or not of the same sizes."
+            )
+    unknown = [n for n in [*release.identifying_names, *release.sensitive_tables] if n not in release.schema]
+    if unknown or (release.label is not None and release.label not in identifying.columns):
+        absent = unknown[0] if unknown else release.label
+        raise SchemaError(f"The schema and the tables of the release disagree about the column {absent!r}.")
+
+
+def _counts(groups: nw.Series[Any]) -> pd.Series:
+    return pd.Series(groups.to_numpy()).value_counts(dropna=False).sort_index().rename(None)
