@@ -1,6 +1,6 @@
 """Takes the pictures: the report of `modicum demo`, the front of a study, a path's buckets, benchmarks' curves.
 
-python docs/picture.py [report|study|merge|guided|speed|anonymous|prism]
+python docs/picture.py [report|study|merge|guided|speed|anonymous|prism|anatomy]
 """
 
 import json
@@ -246,6 +246,50 @@ def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: fl
     return parts
 
 
+def anatomy(folder: Path) -> None:
+    """The boxplots of papers/4 (Figures 5, 6 and C.1 to C.8), from benchmarks/reproduce_anatomy.py."""
+    figures = json.loads((RESULTS / "reproduce_anatomy.json").read_text())["figures"]
+    kinds = ["original", "identifying", "pruned", "k-anonymous, Mondrian", "k-anonymous, full-domain"]
+    parts: list[Any] = []
+    for i, (kind, x) in enumerate(zip(kinds, (60, 165, 285, 380, 565), strict=True)):
+        parts += [bar(x, 8, 16, colour(i), 16), text(x + 22, 21, kind)]
+    for row, name in enumerate(("adult", "bank", "fars", "acs")):
+        for column, model in enumerate(("SVC", "SVM")):
+            cells = [c for c in figures[name]["variants"] if c["model"] == model and c["kind"] in kinds]
+            title = f"{figures[name]['title']}: error of the {'linear SVC' if model == 'SVC' else 'SVM (RBF, Nyström)'}"
+            parts += _boxes(cells, kinds, title, 60 + column * 430, 70 + row * 250)
+    drawing(
+        "anatomy", svg(parts, 1060, "Errors over ten folds by training data, on four tables and for two classifiers")
+    )
+
+
+def _boxes(cells: list[dict], kinds: list[str], title: str, left: float, top: float) -> list[Any]:
+    width, height = 370, 170
+    cells = sorted(cells, key=lambda cell: (kinds.index(cell["kind"]), cell["level"] or 0))
+    every = [end for cell in cells for end in (cell["quartiles"][0], cell["quartiles"][-1])]
+    unit = next(u for u in (0.005, 0.01, 0.02, 0.05, 0.1) if (max(every) - min(every)) / u <= 6 or u == 0.1)
+    low, high = math.floor(min(every) / unit), math.ceil(max(every) / unit)
+
+    def at(error: float) -> float:
+        return top + (high - error / unit) / (high - low) * height
+
+    parts: list[Any] = [text(left, top - 12, title)]
+    for step in range(low, high + 1):
+        parts += [line(left, at(step * unit), left + width, at(step * unit), "#e5e9ee", 1)]
+        parts.append(text(left - 6, at(step * unit) + 4, f"{step * unit:.3f}".rstrip("0") or "0", SOFT, "end"))
+    for i, cell in enumerate(cells):
+        x, fill = left + (i + 0.5) / len(cells) * width, colour(kinds.index(cell["kind"]))
+        least, first, middle, third, most = map(at, cell["quartiles"])
+        parts += [line(x, least, x, most, fill, 2), bar(x - 8, third, 16, fill, max(2.0, first - third))]
+        parts.append(line(x - 8, middle, x + 8, middle, "#ffffff", 2))
+        letter = "k" if cell["kind"].startswith("k-anonymous") else "ℓ"
+        under = {"original": "org.", "identifying": "id."}.get(cell["kind"], f"{letter} = {cell['level']}")
+        parts.append(
+            text(x, top + height + 18, under if cell["level"] in (None, 2) else str(cell["level"]), SOFT, "middle")
+        )
+    return parts
+
+
 def _shade(left: int) -> str:
     """White where nothing is collected, darker the more buckets are left."""
     if left <= 1:
@@ -270,6 +314,7 @@ if __name__ == "__main__":
             "speed": speed,
             "anonymous": anonymous,
             "prism": prism,
+            "anatomy": anatomy,
         }
         for name in sys.argv[1:] or pictures:
             pictures[name](Path(temporary))
