@@ -5,7 +5,6 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 
 from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
@@ -94,10 +93,7 @@ def _sensitive(
 
 def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
     """Some rows, numbered anew: a frame's index may tell where a record was."""
-    native = frame.to_native()
-    if isinstance(native, pd.DataFrame):
-        return nw.from_native(native.take(rows).reset_index(drop=True), eager_only=True)
-    return frame[rows]
+    return nw.maybe_reset_index(frame[rows])
 
 
 def _with(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:
