@@ -1,0 +1,157 @@
+"""Splitting a table in two that keep every value exact and hide whose the sensitive one is (papers/4 Definition 10)."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from modicum.anatomy.asked import asked_of, generator
+from modicum.anatomy.bucketize import bucketize
+from modicum.anatomy.leaks import leaks, repeated_persons
+from modicum.anatomy.random_groups import random_groups
+from modicum.anatomy.suppression import kept_records, largest_l
+from modicum.anatomy.tables import checked_release, value_order
+from modicum.errors import DataError, PrivacyWarning
+from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.table.estimator_input import frame_of, schema_of
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+
+class Anatomy(BaseEstimator):
+    """An identifying and a sensitive table, tied by groups in which no sensitive value has more than 1/ℓ.
+
+    The identifying table has all columns but the sensitive one, the class and the number of the group, its rows in
+    random order; the sensitive table has the values of each group in an order that says nothing (papers/4 Definition
+    10). Before anything is released, another count than the one that made the groups checks Definition 9 on it. What
+    the tables tell all the same is warned of: columns from which the sensitive value follows, a person with several
+    records, several sensitive attributes that follow from each other.
+
+    Parameters
+    ----------
+    l : int
+        ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
+    sensitive : name, or several
+        The column to protect; the schema's where none is named. Several get groups and a table of their own each.
+    grouping : "bucketize" or "random"
+        How groups are made: by Xiao and Tao's algorithm, or by chance alone.
+    suppress : bool
+        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing; with several sensitive
+        attributes the fewest for one after another, until all have groups.
+    schema : Schema, optional
+        Kinds and roles of the columns. Identifiers, persons' numbers and forbidden attributes are not released.
+    random_state : int, optional
+        By default every fit draws anew. A number makes the release the same, byte for byte, each time: whoever knows
+        it could redo part of the assignment, so keep it as secret as the data.
+
+    Attributes
+    ----------
+    release_ : AnatomyRelease
+        The two tables.
+    rows_ : array of int
+        Which record of X each row of the identifying table is. It undoes the hiding, and is never in the release.
+    suppressed_ : array of int
+        Which records of X were left out.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "sex", "hours-per-week", "education"]]
+    >>> release = md.Anatomy(l=3, sensitive="education", random_state=0).fit(X[:3_000], y[:3_000]).release_
+    >>> release.identifying.columns.tolist(), release.sensitive.columns.tolist()
+    (['age', 'sex', 'hours-per-week', 'income', 'GID'], ['GID', 'education'])
+    >>> release.l, release.n_groups, len(release.sensitive)
+    (3, 1000, 3000)
+    """
+
+    def __init__(
+        self,
+        l: int = 3,
+        sensitive: str | Iterable[str] | None = None,
+        *,
+        grouping: str = "bucketize",
+        suppress: bool = False,
+        schema: Schema | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.l = l
+        self.sensitive = sensitive
+        self.grouping = grouping
+        self.suppress = suppress
+        self.schema = schema
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> "Anatomy":
+        """Make the release.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            The records, one a person, with the sensitive columns among them (an array's are called x0, x1, …).
+        y : array-like, optional
+            The class, which goes into the identifying table.
+        """
+        frame = frame_of(self, X)
+        schema = schema_of(self, frame)
+        asked = asked_of(self, frame, schema, y)
+        random = generator(self.random_state)
+        ordered = {name: value_order(asked, name) for name in asked.sensitive}
+        values = {name: codes for name, (codes, _) in ordered.items()}
+        kept = self._kept(values, random)
+        order = random.permutation(len(kept))
+        groups = {name: self._groups(codes[kept], random)[order] for name, codes in values.items()}
+        self.rows_: Codes = kept[order]
+        self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept, assume_unique=True)
+        self.release_: AnatomyRelease = checked_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
+        for message in (*repeated_persons(frame, schema), *leaks(asked, values)):
+            warnings.warn(message, PrivacyWarning, stacklevel=2)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _groups(self, codes: Codes, random: np.random.Generator) -> Codes:
+        """A group for each record, numbered at random: the order in which groups are made tells of their values."""
+        make = bucketize if self.grouping == "bucketize" else random_groups
+        groups = make(_packed(codes), int(self.l), random)
+        return random.permutation(int(groups.max()) + 1)[groups]
+
+    def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
+        """The records that stay, so that groups exist for every sensitive attribute.
+
+        With one attribute they are the most that can stay; with several, each in turn loses the fewest.
+        """
+        kept = np.arange(len(next(iter(sensitive.values()))))
+        while True:
+            left = kept
+            for name, codes in sensitive.items():
+                kept = kept[self._feasible(name, _packed(codes[kept]), random)]
+            if len(kept) == len(left):
+                return kept
+
+    def _feasible(self, name: str, codes: Codes, random: np.random.Generator) -> Any:
+        counts = np.bincount(codes)
+        if largest_l(counts) >= self.l:
+            return slice(None)
+        if len(counts) < self.l:
+            raise DataError(
+                f"The sensitive column {name!r} has {len(counts)} different values, fewer than l = {self.l}."
+            )
+        if not self.suppress:
+            raise DataError(
+                f"The column {name!r} has one value too often for l = {self.l}: the largest possible l is "
+                f"{largest_l(counts)}, unless suppress=True leaves records out."
+            )
+        return kept_records(codes, self.l, random)
+
+
+def _packed(codes: Codes) -> Codes:
+    """The same numbers from 0 without gaps."""
+    there = np.bincount(codes) > 0
+    return codes if there.all() else (np.cumsum(there) - 1)[codes]
