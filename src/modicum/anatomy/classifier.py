@@ -30,7 +30,8 @@ def _can(method: str) -> Any:
     """Whether the estimator, fitted or to be, has this method."""
 
     def there(self: "AnatomyClassifier") -> bool:
-        getattr(getattr(self, "estimator_", self.estimator or LinearSVC()), method)
+        asked = LinearSVC() if self.estimator is None else self.estimator
+        getattr(getattr(self, "estimator_", asked), method)
         return True
 
     return available_if(there)
