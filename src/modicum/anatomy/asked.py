@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
-from modicum.generalization.anatomy_release import GID, group_column
+from modicum.generalization.anatomy_release import GID, group_column, missing_values
 from modicum.table.frames import column, is_array, is_lazy
 from modicum.table.inference import infer_attribute
 from modicum.table.labels import label_values
@@ -32,6 +34,18 @@ class Asked:
     schema: Schema
     sensitive: list[str]
     identifying: list[str]
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """The source of chance: fresh without a number."""
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0
+    if random_state is None or whole:
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    raise ParameterError(
+        f"The 'random_state' parameter of Anatomy must be an int ≥ 0 or None. Got {random_state!r} instead."
+    )
 
 
 def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Asked:
@@ -79,7 +93,7 @@ def _check_sensitive(series: nw.Series[Any], schema: Schema) -> None:
     if schema[name].is_identifying or schema[name].forbidden:
         why = "is forbidden" if schema[name].forbidden else f"has the role {schema[name].roles[0]!r}"
         raise SchemaError(f"The attribute {name!r} {why}, so it is not released and cannot be sensitive.")
-    absent = series.null_count() + (int(series.is_nan().sum()) if series.dtype.is_float() else 0)
+    absent = missing_values(series)
     if absent:
         raise DataError(
             f"The sensitive column {name!r} has {absent:,} missing values; leave those rows out or name the missing."
