@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.anatomy.coding import coded
+from modicum.anatomy.coding import coded, coded_sensitive
 from modicum.anatomy.joining import Join
 from modicum.anatomy.pruning import Chosen, Norms, pruned
 from modicum.anatomy.training_sets import class_of, seeded
@@ -150,7 +150,6 @@ def _columns(join: Join, chosen: Chosen) -> Floats:
     """The pruned data in the paper's coding: d + 1 columns, with several sensitive attributes more."""
     weights, frame = join.repeats.astype(np.float64), join.identifying
     found = [coded(column(frame, each.name), each, weights)[chosen.records] for each in join.identifying_attributes]
-    for a, each in enumerate(join.sensitive_attributes):
-        values = coded(join.sensitive_values(a), each, join.sensitive_repeats(a))
-        found.append(values[chosen.places[:, a] - join.offsets[a]])
-    return np.column_stack(found)
+    places = chosen.places - np.array(join.offsets)
+    sensitive = [coded_sensitive(join, a)[places[:, a]] for a in range(len(join.candidates))]
+    return np.column_stack([*found, *sensitive])

@@ -16,6 +16,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.anatomy.joining import Join
 from modicum.errors import DataError
 from modicum.table.codes import CategoryCoding, Coder
 from modicum.table.frames import numbers, texts
@@ -70,6 +71,12 @@ def _nominal(series: nw.Series[Any], weights: Floats) -> Floats:
     counts = np.bincount(codes + 1, weights, len(words) + 1)  # missing first
     by_name = sorted(range(len(counts)), key=lambda code: (-counts[code], code == 0, words[code - 1] if code else ""))
     return (codes + 1 != by_name[0]).astype(np.float64)
+
+
+def coded_sensitive(join: Join, a: int) -> Floats:
+    """A sensitive attribute in the paper's coding, for all its candidates in the join's order."""
+    series, weights = join.distinct_values(a)
+    return coded(series, join.sensitive_attributes[a], weights)[join.candidates[a].codes]
 
 
 def squared_norms(columns: Iterable[tuple[Attribute, Floats]], n: int) -> Floats:

@@ -51,9 +51,8 @@ class Join:
 
     @property
     def identifying_attributes(self) -> list[Attribute]:
-        """What a prediction may use of the identifying table; a column that names a person is no such attribute."""
-        found = [self.release.schema[name] for name in self.release.identifying_names]
-        return [attribute for attribute in found if attribute.collectable]
+        """The attributes of the identifying table, without the class."""
+        return [self.release.schema[name] for name in self.release.identifying_names]
 
     @property
     def sensitive_attributes(self) -> list[Attribute]:
@@ -65,12 +64,21 @@ class Join:
         name = self.release.sensitive_names[a]
         return column(as_frame(self.release.sensitive_tables[name]), name)[self.candidates[a].rows]
 
+    def distinct_values(self, a: int) -> tuple[nw.Series[Any], Floats]:
+        """The distinct values of a sensitive attribute, as its codes number them, and how often the join has each."""
+        found = self.candidates[a]
+        first = np.empty(len(found.values), dtype=np.int64)
+        first[found.codes[::-1]] = np.arange(len(found.codes))[::-1]
+        name = self.release.sensitive_names[a]
+        series = column(as_frame(self.release.sensitive_tables[name]), name)[found.rows[first]]
+        return series, np.bincount(found.codes, self._sensitive_repeats(a), len(first)).astype(np.float64)
+
     @cached_property
     def repeats(self) -> Codes:
         """How often each record occurs in the join."""
         return self.sizes.prod(axis=1)
 
-    def sensitive_repeats(self, a: int) -> Floats:
+    def _sensitive_repeats(self, a: int) -> Floats:
         """How often each candidate of a sensitive attribute occurs in the join."""
         found = self.candidates[a]
         of_group = np.bincount(found.groups, self.repeats / self.sizes[:, a], len(found.sizes))

@@ -16,7 +16,7 @@ import numpy as np
 
 from modicum.anatomy.joining import Join
 from modicum.anatomy.pruning import Chosen, Radii, only_one
-from modicum.learners.columns import Design, columns_of
+from modicum.learners.columns import Design, columns_of, encoded
 from modicum.table.frames import column
 from modicum.table.values import Codes, Floats
 
@@ -59,11 +59,9 @@ class Points:
 
 
 def _of_values(join: Join, a: int) -> Floats:
-    found, attribute = join.candidates[a], join.sensitive_attributes[a]
-    series = join.sensitive_values(a)
-    columns = columns_of(series, attribute, join.sensitive_repeats(a))
-    first = np.unique(found.codes, return_index=True)[1]
-    return np.zeros((len(first), 0)) if columns is None else columns.encode(series[first])
+    series, weights = join.distinct_values(a)
+    columns = columns_of(series, join.sensitive_attributes[a], weights)
+    return np.zeros((len(series), 0)) if columns is None else encoded(columns, series)
 
 
 class KernelSpace:

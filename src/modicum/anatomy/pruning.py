@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.anatomy.coding import coded, squared_norms
+from modicum.anatomy.coding import coded, coded_sensitive, squared_norms
 from modicum.anatomy.joining import Join
 from modicum.errors import DataError
 from modicum.generalization.anatomy_release import Candidates
@@ -61,10 +61,7 @@ class Norms:
         """In the paper's coding."""
         weights, frame = join.repeats.astype(np.float64), join.identifying
         columns = ((each, coded(column(frame, each.name), each, weights)) for each in join.identifying_attributes)
-        parts = [
-            coded(join.sensitive_values(a), each, join.sensitive_repeats(a)) ** 2
-            for a, each in enumerate(join.sensitive_attributes)
-        ]
+        parts = [coded_sensitive(join, a) ** 2 for a in range(len(join.candidates))]
         return cls(squared_norms(columns, len(frame)), np.concatenate(parts))
 
     def radii(self, join: Join) -> Radii:
