@@ -16,6 +16,8 @@ from modicum.table.frames import column
 from modicum.table.labels import label_values
 from modicum.table.values import Floats
 
+_TOLERANCE = 1e-8  # columns are not scaled: with the usual 1e-4 an income of thousands ends the search too early
+
 
 @dataclass(frozen=True)
 class PaperBound:
@@ -142,7 +144,7 @@ def _trained(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float]:
     if len(np.unique(y)) != 2:
         raise DataError(f"The bound (4.6) is for two classes; the pruned data has {len(np.unique(y))}.")
     columns = _columns(join, chosen)
-    model = LinearSVC(dual=False, C=penalty, max_iter=20_000).fit(columns, y)
+    model = LinearSVC(dual=False, C=penalty, tol=_TOLERANCE, max_iter=20_000).fit(columns, y)
     return float((model.coef_**2).sum()), float(1 - model.score(columns, y))
 
 

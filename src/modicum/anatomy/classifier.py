@@ -61,7 +61,8 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         Leave out the fewest records where a value is too frequent for ℓ, instead of refusing.
     training : "pruned", "joined" or "identifying"
         What of the release to learn from: see `modicum.anatomy.training_data`. With "joined" each row counts 1 / |G|
-        where the estimator takes weights. With "identifying" a prediction does not need the sensitive attributes.
+        where the estimator takes weights, which a pipeline does not. With "identifying" a prediction does not need the
+        sensitive attributes.
     keep : "record" or "group"
         What pruning keeps a candidate for.
     space : "input" or "kernel"

@@ -103,20 +103,20 @@ class KernelSpace:
 
     def norms(self, order: Codes) -> Floats:
         """The squared norms of the records' joined rows, record after record in this order."""
-        batches = [np.square(batch - self._mean).sum(axis=1) for batch in self._batches(order)]
+        batches = [np.square(batch @ self._map - self._mean).sum(axis=1) for batch in self._batches(order)]
         return np.concatenate(batches)
 
     def _means(self) -> Floats:
         total = sum(batch.sum(axis=0) for batch in self._batches(np.arange(len(self._points.join.first))))
-        return np.asarray(total / self._points.join.repeats.sum())
+        return np.asarray(total / self._points.join.repeats.sum() @ self._map)
 
     def _batches(self, order: Codes) -> Iterator[Floats]:
-        """The joined rows of the records in this order, in the Nyström space, some at a time."""
+        """The kernel values of the joined rows of the records in this order, some at a time."""
         join = self._points.join
         batch = (np.cumsum(join.repeats[order]) - 1) // _BATCH
         for records in np.split(order, np.flatnonzero(np.diff(batch)) + 1):
             own = np.repeat(np.arange(len(records)), join.repeats[records])
-            yield self._kernel(records, own, join.rows(records)[1]) @ self._map
+            yield self._kernel(records, own, join.rows(records)[1])
 
     def _kernel(self, records: Codes, own: Codes, places: Codes) -> Floats:
         """The kernel between joined rows (which of the records, and where its values stand) and the landmarks."""
