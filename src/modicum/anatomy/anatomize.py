@@ -103,6 +103,12 @@ class Anatomy(BaseEstimator):
             warnings.warn(message, PrivacyWarning, stacklevel=2)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
     def _groups(self, codes: Codes, random: np.random.Generator) -> Codes:
         """A group for each record, numbered at random: the order in which groups are made tells of their values."""
         make = bucketize if self.grouping == "bucketize" else random_groups
