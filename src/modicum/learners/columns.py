@@ -45,7 +45,7 @@ class Columns(Protocol):
     @property
     def stand_in(self) -> float | None: ...
 
-    def encode(self, series: nw.Series[Any]) -> Floats: ...
+    def fill(self, series: nw.Series[Any], columns: Floats) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,13 @@ class NumberColumns:
     def stand_in(self) -> float | None:
         return self.median if self.may_miss else None
 
-    def encode(self, series: nw.Series[Any]) -> Floats:
+    def fill(self, series: nw.Series[Any], columns: Floats) -> None:
+        """Write into these columns, which are 0."""
         values = _finite(series, self.attribute)
         missing = np.isnan(values)
-        scaled = (np.where(missing, self.median, values) - self.mean) / self.deviation
-        return np.column_stack([scaled, missing])[:, : 1 + self.may_miss]
+        columns[:, 0] = (np.where(missing, self.median, values) - self.mean) / self.deviation
+        if self.may_miss:
+            columns[:, 1] = missing
 
 
 @dataclass(frozen=True)
@@ -112,16 +114,22 @@ class ValueColumns:
     def stand_in(self) -> float | None:
         return None
 
-    def encode(self, series: nw.Series[Any]) -> Floats:
+    def fill(self, series: nw.Series[Any], columns: Floats) -> None:
+        """Write into these columns, which are 0."""
         codes, words = texts(series)
         place: dict[str | None, int] = {value: j for j, value in enumerate(self.values)}
         if self.flag:
             place = dict.fromkeys(_YES, 0)
         of_code = np.array([place.get(word, -1) for word in [*words, None]])[codes]
-        found = np.zeros((len(codes), len(self.values)))
         there = np.flatnonzero(of_code >= 0)
-        found[there, of_code[there]] = 1.0
-        return found
+        columns[there, of_code[there]] = 1.0
+
+
+def encoded(part: Columns, series: nw.Series[Any]) -> Floats:
+    """One column of the data as columns of the model."""
+    found = np.zeros((len(series), len(part.names)))
+    part.fill(series, found)
+    return found
 
 
 def columns_of(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
@@ -219,8 +227,12 @@ class Design:
 
     def encode(self, frame: nw.DataFrame[Any]) -> Floats:
         """The scaled columns of these records."""
-        encoded = [part.encode(column(frame, part.attribute.name)) for part in self.parts]
-        return np.hstack([np.zeros((len(frame), 0)), *encoded])
+        found, place = np.zeros((len(frame), len(self.names))), 0
+        for part in self.parts:  # written in place: pieces put together afterwards would need twice the memory
+            end = place + len(part.names)
+            part.fill(column(frame, part.attribute.name), found[:, place:end])
+            place = end
+        return found
 
     def in_original_units(self, coefficients: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the scaled columns, and b with decision w·x − b, as those of what the columns are named.
