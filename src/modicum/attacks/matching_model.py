@@ -131,8 +131,10 @@ class SmallNetwork:
         self.random_state = random_state
 
     def fit(self, coded: Coded, table: csr_array) -> "SmallNetwork":
-        # Chances sum up to 1 but for rounding, and a record must not fall below one.
-        self._network = Network(L2, random_state=self.random_state).fit(_inputs(coded), [table * (1 + 1e-9)])
+        rows, cells = _inputs(coded).distinct()
+        merged = csr_array((np.ones(len(cells)), (cells, np.arange(len(cells)))), shape=(len(rows), len(cells))) @ table
+        # Chances sum up to 1 but for rounding, and a record must not count as none.
+        self._network = Network(L2, random_state=self.random_state).fit(rows, [merged * (1 + 1e-9)])
         return self
 
     def logs(self, coded: Coded) -> Floats:
