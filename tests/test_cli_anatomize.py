@@ -12,8 +12,6 @@ import modicum as md
 from modicum.cli.main import app
 from modicum.errors import ModicumError
 
-TOLD = ["ill", "town", "age", "bought"]
-
 
 def made_up(n=600, seed=0):
     random = np.random.default_rng(seed)

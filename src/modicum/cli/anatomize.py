@@ -88,8 +88,8 @@ def anatomize(
         warnings.simplefilter("always", PrivacyWarning)
         anatomy.fit(table)
     release = anatomy.release_
-    release.save(output, format=format)
     attacked = _attacked(anatomy, table, seed) if attack else {}
+    release.save(output, format=format)
     told = [str(each.message) for each in said]
     if as_json:
         content = release.to_dict() | {"asked_l": l, "folder": str(output), "warnings": told}
