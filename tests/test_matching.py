@@ -127,6 +127,7 @@ def test_attributes_that_tell_nothing_leave_one_in_l(l):
     assert result.l == l
 
 
+@pytest.mark.filterwarnings("ignore:The identifying table tells 'ill'")
 def test_the_more_an_attribute_tells_the_more_people_are_matched():
     found = [md.attacks.Matching(rounds=6).run(*released(people(spread=spread))) for spread in (0, 12, 40)]
     accuracies = [each.accuracy for each in found]
@@ -263,3 +264,23 @@ def test_bad_parameters_are_refused_in_one_sentence():
         md.attacks.Matching(known=people(50).drop(columns="ill"), rounds=1).run(release, truth)
     with pytest.raises(DataError, match="Fewer than 10 of the known records"):
         md.attacks.Matching(known=people(50).assign(ill="plague"), rounds=1).run(release, truth)
+
+
+def test_odd_releases_are_attacked_too():
+    """One value, one group, groups of one, thousands of values, attributes that nobody shares."""
+    random = np.random.default_rng(0)
+    attack = md.attacks.Matching(rounds=2)
+    many = random.integers(0, 600, 1_200)
+    cases = [
+        ({"a": random.integers(0, 5, 60)}, ["x"] * 60, np.arange(60) // 2, 1.0),
+        ({"a": random.integers(0, 5, 60)}, random.choice(["x", "y"], 60), np.arange(60), 1.0),
+        ({"a": [f"n{i}" for i in range(60)]}, ["x", "y", "z"] * 20, np.zeros(60, dtype=int), 1 / 3),
+        ({"a": many}, many.astype(str), np.arange(1_200) // 4, None),
+        ({"a": [1.0]}, ["x"], [0], 1.0),
+    ]
+    for columns, ill, gid, baseline in cases:
+        sensitive = pd.DataFrame({"GID": gid, "ill": ill}).sort_values(["GID", "ill"])
+        result = attack.run(AnatomyRelease.from_tables(pd.DataFrame(columns | {"GID": gid}), sensitive), ill)
+        assert result.interval[0] <= result.accuracy <= result.interval[1]
+        assert baseline is None or result.baseline == pytest.approx(baseline)
+    assert (result.records, result.learner) == (1, None)

@@ -39,6 +39,7 @@ class Matching:
     Chances of matchings are exact in groups of up to eight records, approximate in larger ones (see
     `modicum.attacks.matching_kernel`). Intervals take groups, not records, for independent, and hold for the same
     guesses. Numbers are seen in 20 bins; of more than 100,000 records the models learn from groups with so many.
+    Of more than 500 values only naive Bayes tries.
 
     Parameters
     ----------

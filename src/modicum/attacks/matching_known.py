@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.matching_groups import Groups
-from modicum.attacks.matching_learning import LEARNERS, new_model, pair_scores, truth_table
+from modicum.attacks.matching_learning import BAYES, learners_for, new_model, pair_scores, truth_table
 from modicum.attacks.matching_model import Coded, Coder, Model
 from modicum.errors import DataError
 from modicum.learners.inputs import chunks
@@ -54,7 +54,7 @@ def _learned(coded: Coded, values: Codes, size: int, random_state: int) -> Model
         model = new_model(name, random_state).fit(coded[~aside], truth_table(values[~aside], size))
         return float(model.logs(coded[aside])[np.arange(int(aside.sum())), values[aside]].mean())
 
-    best = max(LEARNERS, key=fit) if coded.sizes else LEARNERS[1]
+    best = max(learners_for(size), key=fit) if coded.sizes else BAYES
     return new_model(best, random_state).fit(coded, truth_table(values, size))
 
 

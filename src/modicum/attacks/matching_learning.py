@@ -6,7 +6,7 @@ chosen by groups set aside: by how likely the model makes the values that a grou
 all matchings). That needs no truth, so that whoever has the release can do it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from modicum.table.values import Codes, Floats, Mask
 NETWORK, BAYES = LEARNERS = ("network", "naive Bayes")
 _ASIDE = 0.2  # of the groups
 _PATIENCE = 3  # rounds without a better fit after which a trial ends
+_MANY = 500  # values of which a network would take too long to learn
 NOTHING = 1e-4  # a fit below which nothing was learned
 _PLENTY = 100_000  # records from which more would teach nothing new
 
@@ -49,6 +50,11 @@ def new_model(learner: str, random_state: int, number: int = 0) -> Model:
     return NaiveBayes() if learner == BAYES else SmallNetwork(random_state + number)
 
 
+def learners_for(values: int) -> Sequence[str]:
+    """Which learners try, by how many values there are."""
+    return LEARNERS if values <= _MANY else (BAYES,)
+
+
 def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, progress: bool) -> list[Learned]:
     """What each learner makes of all groups (of records in their order); large releases are learned from in part."""
     random = np.random.default_rng([random_state, 1])
@@ -59,7 +65,9 @@ def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, prog
     enough[drawn[np.cumsum(groups.sizes[drawn]) <= max(_PLENTY, int(groups.sizes[drawn[0]]))]] = True
     aside = rank < max(1, round(_ASIDE * int(enough.sum())))
     learn = enough & ~aside if (enough & ~aside).any() else enough
-    return [_learned(each, coded, groups, (enough, learn, aside), rounds, random_state, progress) for each in LEARNERS]
+    parts = enough, learn, aside
+    names = learners_for(len(groups.values))
+    return [_learned(name, coded, groups, parts, rounds, random_state, progress) for name in names]
 
 
 def _learned(
