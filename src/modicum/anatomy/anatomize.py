@@ -23,6 +23,12 @@ from modicum.table.values import Codes
 class Anatomy(BaseEstimator):
     """An identifying and a sensitive table, tied by groups in which no sensitive value has more than 1/ℓ.
 
+    The identifying table has all columns but the sensitive one, the class and the number of the group, its rows in
+    random order; the sensitive table has the values of each group in an order that says nothing (papers/4 Definition
+    10). Before anything is released, another count than the one that made the groups checks Definition 9 on it. What
+    the tables tell all the same is warned of: columns from which the sensitive value follows, a person with several
+    records, several sensitive attributes that follow from each other.
+
     Parameters
     ----------
     l : int
@@ -32,7 +38,8 @@ class Anatomy(BaseEstimator):
     grouping : "bucketize" or "random"
         How groups are made: by Xiao and Tao's algorithm, or by chance alone.
     suppress : bool
-        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing.
+        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing; with several sensitive
+        attributes the fewest for one after another, until all have groups.
     schema : Schema, optional
         Kinds and roles of the columns. Identifiers, persons' numbers and forbidden attributes are not released.
     random_state : int, optional

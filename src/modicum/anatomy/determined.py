@@ -16,7 +16,8 @@ from modicum.table.values import Codes
 _ERRORS = 0.05  # of the naive guess's: where no more are left, the value is told
 _SAMPLE = 50_000  # records looked at for pairs
 _MOST_COLUMNS = 40  # of which pairs are looked at
-_FEW = 256  # values of a number that are taken as they are; others are cut into as many ranges
+_FEW = 256  # values of a number that are taken as they are
+_RANGES = 32  # into which others are cut in pairs
 
 
 def determining(
@@ -25,8 +26,8 @@ def determining(
     """The columns, and pairs of others, by which the sensitive value is guessed nearly always.
 
     A record's value is guessed as the most frequent one among the *other* records that are equal in the columns (among
-    all records where nobody is). That determines the value where it goes wrong at most 5% as often as guessing the most
-    frequent value of all does.
+    all records where nobody is), by a number with many values also as that of the next smaller one. That determines the
+    value where it goes wrong at most 5% as often as guessing the most frequent value of all does.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def determining(
     >>> determining(as_frame(X), md.Schema.infer(X), ["grade", "shoe"], X["grade"].to_numpy() - 1)
     [('grade',)]
     """
-    alone = [name for name in columns if any(_tells(key, sensitive) for key in _keys(frame[name], schema[name]))]
+    alone = [name for name in columns if _alone(frame[name], schema[name], sensitive)]
     found: list[tuple[str, ...]] = [(name,) for name in alone]
     rest = [name for name in columns if name not in alone]
     if len(columns) > _MOST_COLUMNS:
@@ -65,23 +66,25 @@ def _pairs(coded: Mapping[str, Codes], sensitive: Codes) -> Iterator[tuple[str, 
             yield one, other
 
 
-def _keys(series: nw.Series[Any], attribute: Attribute) -> list[Codes]:
-    """The values as they are, and for a number with many of them also ranges."""
-    exact = value_codes(series)
-    coarse = _ranges(series, attribute, exact)
-    return [exact + 1] if coarse is None else [exact + 1, coarse]
+def _alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:
+    """Whether a column tells the value by itself: its equals do, or for a number with many values its neighbours."""
+    codes = value_codes(series)
+    if _tells(codes + 1, sensitive):
+        return True
+    if attribute.is_category or int(codes.max()) < _FEW:
+        return False
+    by_size = sensitive[np.argsort(numbers(series, attribute), kind="stable")]
+    return _few(1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive)  # each guessed as the next smaller one is
 
 
 def _coarse(series: nw.Series[Any], attribute: Attribute) -> Codes:
-    return _keys(series, attribute)[-1]
-
-
-def _ranges(series: nw.Series[Any], attribute: Attribute, exact: Codes) -> Codes | None:
-    if attribute.is_category or int(exact.max()) < _FEW:
-        return None
+    """The values as they are, or ranges of about equal size of a number with many; 0 is missing."""
+    codes = value_codes(series) + 1
+    if attribute.is_category or int(codes.max()) <= _FEW:
+        return codes
     values = numbers(series, attribute)
-    known = np.sort(values[np.isfinite(values)])
-    edges = np.unique(known[np.arange(1, _FEW) * len(known) // _FEW]) if len(known) else known
+    known = np.sort(values[~np.isnan(values)])
+    edges = np.unique(known[np.arange(1, _RANGES) * len(known) // _RANGES])
     return np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values))
 
 
@@ -97,8 +100,12 @@ def _tells(key: Codes, sensitive: Codes) -> bool:
     second = np.maximum.reduceat(np.where(top, 0, found.count), first)[own]
     right = found.count - 1 > np.where(top, second, most)
     alone = (found.sizes[found.group] == 1) & (found.value == usual)
-    wrong = len(key) - int(found.count[right | alone].sum())
-    return wrong <= _ERRORS * (len(key) - int(found.totals[usual]))
+    return _few(len(key) - int(found.count[right | alone].sum()), sensitive)
+
+
+def _few(wrong: int, sensitive: Codes) -> bool:
+    """Whether guesses go wrong so seldom that they tell the value."""
+    return wrong <= _ERRORS * (len(sensitive) - int(np.bincount(sensitive).max()))
 
 
 def first_true(flags: Any, groups: Codes) -> Codes:

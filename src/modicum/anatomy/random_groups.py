@@ -11,6 +11,7 @@ from modicum.anatomy.bucketize import shuffled_by_value
 from modicum.table.values import Codes
 
 _ROUNDS = 10  # in which each record may change places
+_EMPTY = -1
 
 
 def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
@@ -44,12 +45,16 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     records, _ = shuffled_by_value(laid, np.bincount(laid), random)
     values = laid[records]
     groups = _deal(values, many, random)
-    slots = np.argsort(groups, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=many))])
-    owners, values, records = groups[slots], values[slots], records[slots]
-    _swap(values, records, owners, starts, _ROUNDS, random)
+    sizes = np.bincount(groups, minlength=many)
+    width = int(sizes.max())
+    order = np.argsort(groups, kind="stable")
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = groups[order] * width + rank  # groups of equal width lie close in memory; what is left over stays empty
+    held, who = (np.full(many * width, _EMPTY, dtype=np.int32) for _ in range(2))
+    held[places], who[places] = values[order], records[order]
+    _swap(held, who, width, _ROUNDS, random)
     found = np.empty_like(codes)
-    found[records] = owners
+    found[who[places]] = places // width
     return found
 
 
@@ -80,23 +85,20 @@ def _deal(values, many, random):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _swap(values, records, owners, starts, rounds, random) -> None:  # type: ignore[no-untyped-def]
+def _swap(values, records, width, rounds, random) -> None:  # type: ignore[no-untyped-def]
     """Let pairs of records change places where no group gets a value twice."""
     n = len(values)
     for step in range(rounds * n):
         one, other = step % n, random.integers(0, n)
-        group, beyond = owners[one], owners[other]
-        if group == beyond or values[one] == values[other]:
+        mine, theirs = values[one], values[other]
+        if mine == theirs or min(mine, theirs) == _EMPTY:
             continue
-        if not _has(values, starts, group, values[other]) and not _has(values, starts, beyond, values[one]):
-            values[one], values[other] = values[other], values[one]
+        group, beyond = one - one % width, other - other % width
+        if group == beyond:
+            continue
+        free = True
+        for i in range(width):
+            free = free and values[group + i] != theirs and values[beyond + i] != mine
+        if free:
+            values[one], values[other] = theirs, mine
             records[one], records[other] = records[other], records[one]
-
-
-@numba.njit(cache=True, nogil=True)
-def _has(values, starts, group, value):  # type: ignore[no-untyped-def]
-    """Whether the value is in the group."""
-    for slot in range(starts[group], starts[group + 1]):  # noqa: SIM110 (numba compiles no generator in any())
-        if values[slot] == value:
-            return True
-    return False

@@ -88,8 +88,8 @@ class AnatomyRelease:
         if schema is not None:
             schema = schema.with_roles(sensitive=names, label=label)
         else:
-            found = [infer_attribute(table[name]) for table in tables for name in table.columns if name != GID]
-            schema = Schema(attributes=tuple(found)).with_roles(sensitive=names, label=label)
+            found = {name: infer_attribute(table[name]) for table in tables for name in table.columns if name != GID}
+            schema = Schema(attributes=tuple(found.values())).with_roles(sensitive=names, label=label)
         return cls(identifying, {names[0]: sensitive}, schema)
 
     @property

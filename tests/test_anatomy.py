@@ -1,0 +1,669 @@
+"""Anatomy: groups of different sensitive values, the two tables they tie, and the files these are saved in."""
+
+import hashlib
+import itertools
+import json
+import shutil
+import warnings
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import as_polars
+from hypothesis import given
+from hypothesis import strategies as st
+
+import modicum as md
+from modicum.anatomy.asked import asked_of
+from modicum.anatomy.bucketize import bucketize
+from modicum.anatomy.determined import determining
+from modicum.anatomy.random_groups import random_groups
+from modicum.anatomy.suppression import largest_l, most_of_a_value
+from modicum.anatomy.tables import checked_release, value_order
+from modicum.errors import ArtifactError, DataError, ModicumError, ParameterError, PrivacyWarning, SchemaError
+from modicum.table.frames import as_frame as narwhals_frame
+
+GROUPINGS = ("bucketize", "random")
+
+
+@st.composite
+def sick(draw, max_rows=40):
+    """Records with an illness of up to eight kinds, in any order, and a number that is each record's own."""
+    weights = draw(st.lists(st.integers(1, 12), min_size=2, max_size=8))
+    values = [f"v{i}" for i, weight in enumerate(weights) for _ in range(weight)]
+    values = draw(st.permutations(values[:max_rows]))
+    ages = draw(st.lists(st.integers(20, 30), min_size=len(values), max_size=len(values)))
+    return pd.DataFrame({"age": ages, "who": range(len(values)), "illness": list(values)})
+
+
+def quiet(anatomy, X, y=None):
+    """Fit without the warnings that small random tables deserve."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        return anatomy.fit(X, y)
+
+
+def feasible(X, l):
+    """Plain counting: is no value more than 1/ℓ of the records?"""
+    counts = Counter(X["illness"])
+    return max(counts.values()) * l <= sum(counts.values())
+
+
+def values_by_group(table, name="illness", gid="GID"):
+    found = defaultdict(list)
+    for group, value in zip(table[gid].to_list(), table[name].to_list(), strict=True):
+        found[group].append(value)
+    return found
+
+
+@given(sick(), st.integers(2, 5), st.sampled_from(GROUPINGS), st.integers(0, 2**32))
+def test_every_group_is_diverse_and_no_record_is_lost_or_doubled(X, l, grouping, seed):
+    anatomy = md.Anatomy(l, "illness", grouping=grouping, suppress=True, random_state=seed)
+    if X["illness"].nunique() < l:
+        with pytest.raises(DataError, match="different value"):
+            quiet(anatomy, X)
+        return
+    release = quiet(anatomy, X).release_
+    for values in values_by_group(release.sensitive).values():
+        assert max(Counter(values).values()) * l <= len(values)
+    released = release.identifying
+    own = X.iloc[anatomy.rows_].reset_index(drop=True)
+    assert released[["age", "who"]].equals(own[["age", "who"]])
+    assert len(set(anatomy.rows_)) == len(anatomy.rows_) == len(X) - release.suppressed
+    assert sorted([*anatomy.rows_, *anatomy.suppressed_]) == list(range(len(X)))
+    truth = Counter(zip(released["GID"], own["illness"], strict=True))
+    assert truth == Counter(zip(release.sensitive["GID"], release.sensitive["illness"], strict=True))
+    assert (release.suppressed == 0) == feasible(X, l)
+    assert release.l >= l
+
+
+@given(sick(), st.integers(2, 5))
+def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
+    anatomy = md.Anatomy(l, "illness", random_state=0)
+    if feasible(X, l):
+        assert quiet(anatomy, X).release_.suppressed == 0
+        return
+    most = len(X) // max(Counter(X["illness"]).values())
+    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*suppress=True"
+    with pytest.raises(DataError, match=pattern):
+        quiet(anatomy, X)
+    if most >= 2:
+        assert quiet(md.Anatomy(most, "illness", random_state=0), X).release_.l >= most
+
+
+def fewest_left_out(counts, l):
+    """By trying everything that could stay."""
+    kept = (k for k in itertools.product(*(range(c + 1) for c in counts)) if max(k) * l <= sum(k))
+    return sum(counts) - max(map(sum, kept))
+
+
+@given(st.lists(st.integers(1, 6), min_size=2, max_size=5), st.integers(2, 5))
+def test_the_fewest_records_are_left_out(counts, l):
+    most = most_of_a_value(np.array(counts), l)
+    assert sum(counts) - sum(min(c, most) for c in counts) == fewest_left_out(counts, l)
+    if len(counts) < l:
+        assert most == 0
+        return
+    X = pd.DataFrame({"age": range(sum(counts)), "illness": np.repeat([f"v{i}" for i in range(len(counts))], counts)})
+    release = quiet(md.Anatomy(l, "illness", suppress=True, random_state=1), X).release_
+    assert release.suppressed == fewest_left_out(counts, l)
+
+
+@given(sick(), st.integers(2, 4), st.integers(0, 2**32))
+def test_each_group_takes_the_values_that_are_left_most_often(X, l, seed):
+    codes = pd.factorize(X["illness"])[0]
+    if largest_l(np.bincount(codes)) < l:
+        return
+    groups = bucketize(codes, l, np.random.default_rng(seed))
+    left, residue = Counter(codes.tolist()), 0
+    for group in range(groups.max() + 1):
+        values = codes[groups == group].tolist()
+        assert len(set(values)) == len(values) >= l
+        residue += len(values) - l
+    assert residue == len(codes) - l * (groups.max() + 1) < l
+    if residue:  # which of a group's records came last is not told
+        return
+    for group in range(groups.max() + 1):
+        taken = set(codes[groups == group].tolist())
+        assert min(left[v] for v in taken) >= max((n for v, n in left.items() if v not in taken), default=0)
+        left -= Counter(taken)
+
+
+def test_equally_frequent_values_are_grouped_by_chance():
+    partner = Counter()
+    for seed in range(900):
+        groups = bucketize(np.arange(4), 2, np.random.default_rng(seed))
+        partner[int(np.flatnonzero(groups[1:] == groups[0])[0])] += 1
+    assert all(240 < count < 360 for count in partner.values())
+    assert len(partner) == 3
+
+
+def test_random_groups_are_about_uniform_among_all_that_are_possible():
+    codes = np.array([0, 0, 0, 1, 1, 2, 2, 3])
+
+    def kind(groups):
+        return tuple(sorted(tuple(sorted(codes[np.array(groups) == g].tolist())) for g in range(4)))
+
+    every = set(itertools.permutations([0, 0, 1, 1, 2, 2, 3, 3]))
+    possible = Counter(kind(g) for g in every if all(len(set(pair)) == 2 for pair in kind(g)))
+    drawn = Counter(kind(random_groups(codes, 2, np.random.default_rng(seed))) for seed in range(3_000))
+    assert set(drawn) == set(possible)
+    assert len(possible) > 2
+    for each, count in possible.items():
+        expected = float(Fraction(count, possible.total())) * 3_000
+        assert abs(drawn[each] - expected) < 4.5 * expected**0.5
+
+
+@given(sick(), st.sampled_from(GROUPINGS))
+def test_the_sensitive_table_tells_nothing_of_the_order_of_records(X, grouping):
+    anatomy = md.Anatomy(2, "illness", grouping=grouping, suppress=True, random_state=0)
+    table = quiet(anatomy, X).release_.sensitive
+    assert table.equals(table.sort_values(["GID", "illness"], ignore_index=True))
+    # The same groups of the same records, given in another order, make the same table.
+    groups, rows = anatomy.release_.identifying["GID"].to_numpy() - 1, anatomy.rows_
+    order = np.random.default_rng(1).permutation(len(X))
+    frame = narwhals_frame(X.iloc[order].reset_index(drop=True))
+    asked = asked_of(anatomy, frame, md.Schema.infer(X), None)
+    new_rows = np.argsort(order)[rows]
+    again = checked_release(asked, {"illness": value_order(asked, "illness")}, {"illness": groups}, new_rows, 2, "any")
+    assert again.sensitive.equals(table)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_the_order_of_rows_and_the_numbers_of_groups_tell_nothing_of_the_order_of_records(grouping):
+    X = pd.DataFrame(
+        {"who": range(2_000), "illness": np.repeat(list("abcde"), [500, 500, 400, 350, 250])}, index=[7] * 2_000
+    )
+    places = []
+    for seed in range(4):
+        release = quiet(md.Anatomy(3, "illness", grouping=grouping, random_state=seed), X).release_
+        assert release.identifying.index.tolist() == list(range(2_000))
+        who, gid = release.identifying["who"], release.identifying["GID"]
+        frequent = (release.sensitive["illness"] == "a").groupby(release.sensitive["GID"]).sum()
+        for one, other in ((who, who.index), (gid, gid.index), (who, gid), (frequent, frequent.index)):
+            assert abs(np.corrcoef(one, other)[0, 1]) < 0.13
+        places.append(who.tolist())
+    assert abs(np.corrcoef(places)[np.triu_indices(4, 1)]).max() < 0.13
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_the_same_seed_gives_the_same_bytes_and_none_gives_others(people, tmp_path, grouping, format):
+    X, y = people
+    for name, seed in [("one", 3), ("same", 3), ("other", 4), ("free", None), ("freer", None)]:
+        anatomy = md.Anatomy(2, "school", grouping=grouping, suppress=True, random_state=seed)
+        anatomy.fit(X[:200], y[:200]).release_.save(tmp_path / name, format=format)
+    files = {folder.name: {f.name: f.read_bytes() for f in folder.iterdir()} for folder in tmp_path.iterdir()}
+    assert files["one"] == files["same"]
+    assert len({files[name][f"identifying.{format}"] for name in ("one", "other", "free", "freer")}) == 4
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_polars_gives_what_pandas_gives(people, grouping):
+    X, y = people
+    made = [
+        md.Anatomy(2, "job", grouping=grouping, random_state=0).fit(frame, label).release_
+        for frame, label in ((X.dropna(), y[X.notna().all(axis=1)]), (as_polars(X).drop_nulls(), None))
+    ]
+    assert isinstance(made[1].identifying, pl.DataFrame)
+    assert isinstance(made[1].sensitive, pl.DataFrame)
+    names = ["age", "income", "sex", "GID"]
+    for name in names:
+        assert made[0].identifying[name].tolist() == made[1].identifying[name].to_list()
+    assert made[0].sensitive["job"].tolist() == made[1].sensitive["job"].to_list()
+    with_class = md.Anatomy(2, "school", suppress=True, random_state=0).fit(as_polars(X), y).release_
+    assert with_class.identifying["bought"].dtype == pl.String
+    assert with_class.label == "bought"
+
+
+def test_what_names_a_person_is_not_released(as_frame):
+    X = as_frame(
+        {
+            "name": [f"n{i}" for i in range(8)],
+            "person": list(range(8)),
+            "secret": ["x", "y"] * 4,
+            "age": [31, 32, 33, 34] * 2,
+            "illness": ["a", "b", "c", "d"] * 2,
+        }
+    )
+    schema = md.Schema.infer(X, identifiers=["name"], person="person", sensitive=["illness"])
+    schema = schema.replace("secret", forbidden=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        release = md.Anatomy(2, schema=schema, random_state=0).fit(X, [0, 1] * 4).release_
+    assert list(release.identifying.columns) == ["age", "class", "GID"]
+    assert (release.label, release.identifying_names, release.sensitive_names) == ("class", ["age"], ["illness"])
+    assert release.schema.names == ["age", "class", "illness"]
+    assert "n0" not in str(release.to_dict())
+
+
+def test_the_class_is_found_where_the_schema_says(people):
+    X, y = people
+    joined = X.assign(bought=y)
+    schema = md.Schema.infer(joined, label="bought", sensitive=["school"])
+    release = md.Anatomy(2, schema=schema, random_state=0, suppress=True).fit(joined).release_
+    assert release.label == "bought"
+    assert "bought" not in release.identifying_names
+    apart = md.Anatomy(2, schema=schema, random_state=0, suppress=True).fit(X, y.to_numpy()).release_
+    assert apart.label == "bought"  # an array has no name, but the schema knows it
+    typed = md.Anatomy(2, "school", random_state=0, suppress=True).fit(X, y.astype("category")).release_
+    assert typed.identifying["bought"].dtype == "category"
+
+
+def test_equal_values_are_written_alike_and_keep_their_type():
+    X = pd.DataFrame({"age": range(6), "illness": pd.Categorical(["é", "e\u0301", "b", "b", "c", "c"])})
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
+    assert release.sensitive["illness"].dtype == X["illness"].dtype
+    assert sorted(Counter(release.sensitive["illness"]).values()) == [2, 2, 2]
+    X["illness"] = pd.Categorical(list("xyxyzz"), categories=["z", "y", "x"], ordered=True)
+    table = quiet(md.Anatomy(3, "illness", random_state=0), X).release_.sensitive
+    assert table["illness"].tolist() == ["z", "y", "x"] * 2  # in the order of the values, not by name
+
+
+def test_an_array_gets_names():
+    X = np.random.default_rng(0).integers(0, 4, (60, 3))
+    release = quiet(md.Anatomy(2, "x1", random_state=0), X).release_
+    assert (list(release.identifying.columns), list(release.sensitive.columns)) == (["x0", "x2", "GID"], ["GID", "x1"])
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_several_sensitive_attributes_have_groups_of_their_own(people, tmp_path, grouping):
+    X, y = people
+    X = X.drop(columns="job").assign(job=X["job"].fillna("none"))
+    anatomy = md.Anatomy(3, ["school", "job"], grouping=grouping, suppress=True, random_state=0).fit(X, y)
+    release = anatomy.release_
+    assert [c for c in release.identifying.columns if c.startswith("GID")] == ["GID school", "GID job"]
+    kept = X.iloc[anatomy.rows_]
+    for name, table in release.sensitive_tables.items():
+        gid = f"GID {name}"
+        assert all(max(Counter(v).values()) * 3 <= len(v) for v in values_by_group(table, name, gid).values())
+        own = Counter(zip(release.identifying[gid], kept[name], strict=True))
+        assert own == Counter(zip(table[gid], table[name], strict=True))
+    assert release.suppressed == len(X) - len(kept) == len(anatomy.suppressed_) > 0
+    with pytest.raises(DataError, match="take one of `sensitive_tables`"):
+        _ = release.sensitive
+    release.save(tmp_path / "r")
+    assert {f.name for f in (tmp_path / "r").iterdir()} == {
+        *("identifying.csv", "release.json", "sensitive-1.csv", "sensitive-2.csv")
+    }
+    assert md.AnatomyRelease.load(tmp_path / "r").to_dict() == release.to_dict()
+
+
+def test_adult_needs_suppression_from_l_4_on():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    assert md.Anatomy(3, "education", random_state=0).fit(X, y).release_.to_dict()["l"] == 3
+    with pytest.raises(DataError, match=r"'education'.*largest possible l is 3"):
+        md.Anatomy(4, "education").fit(X, y)
+    release = md.Anatomy(4, "education", suppress=True, random_state=0).fit(X, y).release_
+    counts = X["education"].value_counts().to_numpy()
+    most = max(m for m in range(1, len(X)) if np.minimum(counts, m).sum() >= 4 * m)
+    assert release.suppressed == len(X) - np.minimum(counts, most).sum() > 0
+
+
+def table(**changes):
+    columns = {"age": [31, 45, 62, 27], "illness": ["flu", "cold", "gout", "flu"], "town": ["a", "b", "a", "b"]}
+    return pd.DataFrame({name: values for name, values in (columns | changes).items() if values is not None})
+
+
+BAD = {
+    "missing": (
+        md.Anatomy(2, "illness"),
+        table(illness=["flu", None, "gout", None]),
+        None,
+        DataError,
+        "'illness' has 2 missing values",
+    ),
+    "missing number": (
+        md.Anatomy(2, "illness"),
+        table(illness=[1.0, np.nan, 2.0, 3.0]),
+        None,
+        DataError,
+        "'illness' has 1 missing values",
+    ),
+    "class": (
+        md.Anatomy(2, "illness"),
+        table(),
+        pd.Series([0, 1, 0, 1], name="illness"),
+        DataError,
+        "'illness' is the class",
+    ),
+    "label": (
+        md.Anatomy(2, "illness", schema=md.Schema.infer(table(), label="illness")),
+        table(),
+        None,
+        DataError,
+        "'illness' is the class",
+    ),
+    "l": (md.Anatomy(1, "illness"), table(), None, ParameterError, "'l' parameter .* int ≥ 2. Got 1"),
+    "l no int": (md.Anatomy(2.0, "illness"), table(), None, ParameterError, "'l' parameter .* int ≥ 2. Got 2.0"),
+    "l too large": (md.Anatomy(4, "illness", suppress=True), table(), None, DataError, "3 different values, fewer"),
+    "grouping": (md.Anatomy(2, "illness", grouping="any"), table(), None, ParameterError, "'grouping' parameter"),
+    "suppress": (md.Anatomy(2, "illness", suppress=0.1), table(), None, ParameterError, "'suppress' parameter"),
+    "random_state": (md.Anatomy(2, "illness", random_state=-1), table(), None, ParameterError, "'random_state'"),
+    "unknown": (md.Anatomy(2, "ilness"), table(), None, DataError, "'ilness' is not in the data"),
+    "none": (md.Anatomy(2), table(), None, ParameterError, "'sensitive' parameter"),
+    "no name": (md.Anatomy(2, 3), table(), None, ParameterError, "'sensitive' parameter"),
+    "twice": (md.Anatomy(2, ["illness", "illness"]), table(), None, ParameterError, "names a column twice"),
+    "GID": (md.Anatomy(2, "illness"), table().rename(columns={"town": "gid"}), None, DataError, "'gid' is called as"),
+    "no rows": (md.Anatomy(2, "illness"), table()[:0], None, DataError, "0 rows"),
+    "nothing left": (md.Anatomy(2, "illness"), table()[["illness"]], [0, 1, 0, 1], DataError, "No column is left"),
+    "y too short": (md.Anatomy(2, "illness"), table(), [0, 1], DataError, "for each of the 4 rows"),
+    "y is a column": (md.Anatomy(2, "illness"), table(), pd.Series([0] * 4, name="age"), DataError, "called 'age'"),
+    "y missing": (md.Anatomy(2, "illness"), table(), [0, 1, None, 1], DataError, "missing values"),
+    "two classes": (
+        md.Anatomy(2, "illness", schema=md.Schema.infer(table(), label="town")),
+        table(),
+        [0, 1, 0, 1],
+        DataError,
+        "given twice",
+    ),
+    "identifier": (
+        md.Anatomy(2, "illness", schema=md.Schema.infer(table(), identifiers=["illness"])),
+        table(),
+        None,
+        SchemaError,
+        "'illness' has the role 'identifier'",
+    ),
+    "forbidden": (
+        md.Anatomy(2, "illness", schema=md.Schema.infer(table()).replace("illness", forbidden=True)),
+        table(),
+        None,
+        SchemaError,
+        "'illness' is forbidden",
+    ),
+    "schema": (md.Anatomy(2, "illness", schema=3), table(), None, ParameterError, "'schema' parameter"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_told_in_one_sentence(case):
+    anatomy, X, y, error, message = BAD[case]
+    with pytest.raises(error, match=message) as told:
+        anatomy.fit(X, y)
+    assert "\n" not in str(told.value)
+    assert not {"flu", "gout", "31"} & set(str(told.value).replace("'", " ").split())
+    assert not hasattr(anatomy, "release_")
+
+
+def grades(n=400):
+    random = np.random.default_rng(0)
+    grade = random.integers(0, 6, n)
+    half = random.integers(0, 2, n)
+    return pd.DataFrame(
+        {
+            "grade": pd.Series(list("abcdef"))[grade].to_numpy(),
+            "points": grade * 10.0 + random.integers(0, 10, n) * (random.random(n) < 0.02),
+            "score": grade + random.random(n) * 0.999,  # all different, and still it tells
+            "half": half,
+            "third": (grade + half) % 6,
+            "shoe": random.integers(36, 46, n),
+        }
+    )
+
+
+def test_columns_that_tell_the_sensitive_value_are_named():
+    X = grades()
+    with pytest.warns(PrivacyWarning, match=r"tells 'grade' by 'points' and 'score' and by 'half' with 'third'"):
+        md.Anatomy(3, "grade", random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        md.Anatomy(3, "grade", random_state=0).fit(X[["grade", "half", "shoe"]])
+    with pytest.warns(PrivacyWarning, match="tells 'grade' by 'class'"):
+        md.Anatomy(3, "grade", random_state=0).fit(X[["grade", "shoe"]], X["grade"].to_numpy())
+
+
+def test_what_determines_agrees_with_guessing_record_by_record():
+    random = np.random.default_rng(0)
+    for share in (0.0, 0.02, 0.04, 0.06, 0.08, 0.5):
+        key = random.integers(0, 30, 300)
+        value = np.where(random.random(300) < share, random.integers(0, 5, 300), key % 5)
+        wrong = 0
+        for i in range(300):
+            others = Counter(v for j, (k, v) in enumerate(zip(key, value, strict=True)) if j != i and k == key[i])
+            best = [v for v, n in others.items() if n == max(others.values())]
+            wrong += best != [value[i]]
+        X = pd.DataFrame({"key": key.astype(str)})
+        told = determining(narwhals_frame(X), md.Schema.infer(X), ["key"], value)
+        naive = 300 - np.bincount(value).max()
+        assert told == ([("key",)] if wrong <= 0.05 * naive else [])
+
+
+def test_adult_says_that_the_number_of_school_years_tells_education():
+    X, _ = md.datasets.load_adult(return_X_y=True)
+    X = X[:5_000][["age", "sex", "education"]]
+    X["education-num"] = pd.factorize(X["education"])[0]
+    with pytest.warns(PrivacyWarning, match="tells 'education' by 'education-num'"):
+        md.Anatomy(3, "education").fit(X)
+
+
+def test_a_sensitive_number_is_warned_of():
+    with pytest.warns(PrivacyWarning, match="'shoe' is a number"):
+        md.Anatomy(3, "shoe").fit(grades()[["half", "shoe"]])
+
+
+def test_persons_with_several_records_are_warned_of():
+    X = grades()[["grade", "half"]].assign(who=np.arange(400) // 2)
+    schema = md.Schema.infer(X, person="who", sensitive=["grade"])
+    with pytest.warns(PrivacyWarning, match="several records"):
+        md.Anatomy(3, schema=schema).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        md.Anatomy(3, schema=schema).fit(X[::2])
+
+
+def test_sensitive_attributes_that_tell_each_other_are_warned_of():
+    X = grades()[["grade", "shoe"]]
+    X["mark"] = X["grade"].str.upper()
+    with (
+        pytest.warns(PrivacyWarning, match="'grade' is told by another sensitive one"),
+        pytest.warns(PrivacyWarning, match="'mark' is told by another sensitive one"),
+    ):
+        md.Anatomy(2, ["grade", "mark"]).fit(X)
+
+
+HARD = {
+    'a,b\n"c': ["", None, "x,y", 'q"u\r\nz', "007", "NULL", " s ", "1.0"],
+    "float": [1.5, None, 0.1, 1e300, -0.0, 3.0, 1 / 3, 2**60 + 0.0],
+    "whole": [*range(7), 2**53 + 1],
+    "truth": [True, False] * 4,
+    "maybe": [True, None, False, None] * 2,
+    "day": list(pd.date_range("2020-02-27", periods=8)),
+    "moment": [None, *pd.date_range("2020-01-01 10:00:01.5", periods=7, freq="h")],
+    "count": [1, None, 2, 3, 4, 5, 6, 7],
+    "'; DROP TABLE": ["1", "02", "", "a,\n\"b'", "1", "02", "", "a,\n\"b'"],
+}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_release_is_read_back_as_it_was_saved(as_frame, tmp_path, format):
+    X = as_frame(HARD)
+    release = quiet(md.Anatomy(2, "'; DROP TABLE", random_state=0), X, ["no", "yes"] * 4).release_
+    folder = tmp_path / "it's [new] & 'odd'"
+    release.save(folder, format=format)
+    read = md.AnatomyRelease.load(folder)
+    assert (read.schema, read.to_dict()) == (release.schema, release.to_dict())
+    for before, after in ((release.identifying, read.identifying), (release.sensitive, read.sensitive)):
+        assert list(before.columns) == list(after.columns)
+        for name in before.columns:
+            old, new = (pd.Series(frame[name].to_list(), dtype=object) for frame in (before, after))
+            assert old.isna().tolist() == new.isna().tolist()
+            assert old.dropna().tolist() == new.dropna().tolist()
+    assert read.identifying["whole"].dtype == np.int64
+    assert read.identifying["truth"].dtype == bool
+    assert read.identifying["day"].dtype.kind == "M"
+
+
+def saved(folder, seed=0, format="csv"):
+    release = quiet(md.Anatomy(2, "illness", random_state=seed), table(), pd.Series([0, 1, 0, 1], name="y")).release_
+    release.save(folder, format=format)
+    return folder
+
+
+def test_a_folder_that_is_in_use_is_left_alone_and_a_failure_leaves_nothing(tmp_path, monkeypatch):
+    saved(tmp_path / "a")
+    before = (tmp_path / "a" / "release.json").read_bytes()
+    with pytest.raises(DataError, match="not empty"):
+        saved(tmp_path / "a", seed=1)
+    assert (tmp_path / "a" / "release.json").read_bytes() == before
+    (tmp_path / "empty").mkdir()
+    assert md.AnatomyRelease.load(saved(tmp_path / "empty")).l == 2
+    with pytest.raises(DataError, match="cannot be written"):
+        saved(tmp_path / "not" / "there")
+    with pytest.raises(ParameterError, match="'format' parameter"):
+        saved(tmp_path / "b", format="xlsx")
+    clash = quiet(md.Anatomy(2, "illness"), table().assign(AGE=1)).release_
+    with pytest.raises(DataError, match="'age' and 'AGE' differ only in case"):
+        clash.save(tmp_path / "c")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "empty"}
+
+
+def test_what_a_file_cannot_hold_is_refused_when_it_is_saved(tmp_path):
+    big = quiet(md.Anatomy(2, "illness"), pl.from_pandas(table()).with_columns(n=pl.Series([2**62 + 1, None, 3, 4])))
+    with pytest.raises(DataError, match="'n' is not read back"):
+        big.release_.save(tmp_path / "big")
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_were_changed_or_belong_elsewhere_are_refused(tmp_path):
+    one, other = saved(tmp_path / "one"), saved(tmp_path / "other", seed=5)
+    assert md.AnatomyRelease.load(one).rows == 4
+    kept = (one / "sensitive.csv").read_bytes()
+    (one / "sensitive.csv").write_bytes(kept.replace(b"gout", b"cold"))
+    with pytest.raises(ArtifactError, match=r"'sensitive.csv' was changed, or does not belong"):
+        md.AnatomyRelease.load(one)
+    (one / "sensitive.csv").unlink()
+    with pytest.raises(ArtifactError, match=r"'sensitive.csv' cannot be read"):
+        md.AnatomyRelease.load(one)
+    (one / "sensitive.csv").write_bytes(kept)
+    shutil.copy(other / "identifying.csv", one / "identifying.csv")
+    with pytest.raises(ArtifactError, match=r"'identifying.csv' was changed, or does not belong"):
+        md.AnatomyRelease.load(one)
+    with pytest.raises(ArtifactError, match="cannot be read"):
+        md.AnatomyRelease.load(tmp_path / "nowhere")
+
+
+def test_tables_that_do_not_belong_together_are_refused_even_with_right_hashes(tmp_path):
+    folder = saved(tmp_path / "r")
+    path = folder / "sensitive.csv"
+    path.write_bytes(path.read_bytes().replace(b"\n1,", b"\n7,"))
+    content = json.loads((folder / "release.json").read_text())
+    content["sensitive"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / "release.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="do not belong together"):
+        md.AnatomyRelease.load(folder)
+
+
+HOSTILE = {
+    "not JSON": lambda content: "{",
+    "a list": lambda content: "[1]",
+    "NaN": lambda content: json.dumps(content | {"suppressed": float("nan")}),
+    "no artifact": lambda content: "{}",
+    "another kind": lambda content: json.dumps(content | {"modicum": "cells"}),
+    "a kind that is a list": lambda content: json.dumps(content | {"modicum": ["anatomy"]}),
+    "a newer version": lambda content: json.dumps(content | {"version": 99}),
+    "no schema": lambda content: json.dumps({k: v for k, v in content.items() if k != "schema"}),
+    "a wrong schema": lambda content: json.dumps(content | {"schema": {"attributes": [{"name": 3}]}}),
+    "a number as label": lambda content: json.dumps(content | {"label": 3}),
+    "another label": lambda content: json.dumps(content | {"label": "age"}),
+    "negative": lambda content: json.dumps(content | {"suppressed": -1}),
+    "true as count": lambda content: json.dumps(content | {"suppressed": True}),
+    "no tables": lambda content: json.dumps(content | {"sensitive": []}),
+    "tables as text": lambda content: json.dumps(content | {"sensitive": ["sensitive.csv"]}),
+    "a path": lambda content: json.dumps(
+        content | {"identifying": content["identifying"] | {"file": "../other/identifying.csv"}}
+    ),
+    "an absolute path": lambda content: json.dumps(
+        content | {"sensitive": [content["sensitive"][0] | {"file": "/etc/passwd"}]}
+    ),
+    "columns as text": lambda content: json.dumps(
+        content | {"identifying": content["identifying"] | {"columns": "age"}}
+    ),
+    "columns twice": lambda content: json.dumps(
+        content | {"identifying": content["identifying"] | {"columns": ["age", "AGE"]}}
+    ),
+    "fewer columns": lambda content: json.dumps(
+        content | {"identifying": content["identifying"] | {"columns": ["age", "GID"]}}
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_description_is_refused_in_one_sentence(tmp_path, case):
+    folder = saved(tmp_path / "r", format="parquet" if "column" in case else "csv")
+    path = folder / "release.json"
+    path.write_text(HOSTILE[case](json.loads(path.read_text())))
+    with pytest.raises(ModicumError) as told:
+        md.AnatomyRelease.load(folder)
+    assert "\n" not in str(told.value)
+    assert isinstance(told.value, ArtifactError) or case == "fewer columns"
+
+
+IT = {"age": [1, 2, 3, 4], "GID": [1, 1, 2, 2]}
+ST = {"GID": [1, 1, 2, 2], "illness": ["a", "b", "a", "c"]}
+APART = {
+    "no GID": ({"age": [1, 2, 3, 4]}, ST, "need the column 'GID'"),
+    "two values": (IT, ST | {"more": [1, 2, 3, 4]}, "a single column beside it"),
+    "missing GID": (IT | {"GID": [1, 1, None, 2]}, ST, "'GID' has 1 missing values"),
+    "missing GID in ST": (IT, ST | {"GID": [1, None, None, 2]}, "'GID' has 2 missing values"),
+    "text GID": (IT | {"GID": ["1", "1", "2", "2"]}, ST, "'GID' must hold whole numbers"),
+    "broken GID": (IT | {"GID": [1.0, 1.5, 2.0, 2.0]}, ST, "'GID' must hold whole numbers"),
+    "other groups": (IT | {"GID": [1, 1, 2, 3]}, ST, "do not belong together"),
+    "other sizes": (IT | {"GID": [1, 2, 2, 2]}, ST, "do not belong together"),
+    "missing value": (IT, ST | {"illness": ["a", None, "b", "c"]}, "1 rows without a value of 'illness'"),
+    "sensitive in IT": (IT | {"illness": ["a", "b", "a", "c"]}, ST, "hides nothing"),
+    "no rows": ({"age": [], "GID": []}, ST, "no rows"),
+}
+
+
+@pytest.mark.parametrize("case", APART)
+def test_two_tables_of_others_are_checked(as_frame, case):
+    identifying, sensitive, message = APART[case]
+    with pytest.raises(DataError, match=message):
+        md.AnatomyRelease.from_tables(as_frame(identifying), as_frame(sensitive))
+
+
+def test_two_tables_of_others_make_a_release(as_frame):
+    identifying = as_frame({"age": [1, 2, 3, 4, 5], "ill": list("nynyn"), "GID": [-7, 40, -7, 40, 40]})
+    sensitive = as_frame({"GID": [40, -7, 40, -7, 40], "illness": ["a", "a", "b", "c", "d"]})
+    release = md.AnatomyRelease.from_tables(identifying, sensitive, label="ill")
+    assert (release.label, release.l, release.n_groups, release.rows) == ("ill", 2, 2, 5)
+    found = release.candidates()
+    assert found.groups.tolist() == [0, 1, 0, 1, 1]
+    assert found.sizes.tolist() == [2, 3]
+    assert [found.values[code] for code in found.codes] == ["a", "c", "a", "b", "d"]
+    assert found.rows.tolist() == [1, 3, 0, 2, 4]
+    with pytest.raises(DataError, match="no sensitive attribute 'age'"):
+        release.candidates("age")
+    with pytest.raises(SchemaError, match=r"'age'.*does not let out"):
+        md.AnatomyRelease.from_tables(
+            *(identifying, sensitive),
+            label="ill",
+            schema=md.Schema(attributes=release.schema.attributes).with_roles(identifiers=["age"]),
+        )
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
+def test_the_share_of_the_most_frequent_value_is_measured(pairs):
+    frame = pd.DataFrame(pairs, columns=["group", "value"])
+    expected = min(len(v) // max(Counter(v).values()) for v in values_by_group(frame, "value", "group").values())
+    assert md.measures.l_diversity(frame, ["group"], "value", kind="frequency") == expected
+    assert expected <= md.measures.l_diversity(frame, ["group"], "value")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_a_million_records_are_split(grouping):
+    X, y = md.datasets.load_adult(return_X_y=True)
+    rows = np.random.default_rng(0).integers(0, len(X), 1_000_000)
+    X, y = X.take(rows).reset_index(drop=True), y.take(rows).reset_index(drop=True)
+    anatomy = md.Anatomy(3, "education", grouping=grouping, random_state=0).fit(X, y)
+    release = anatomy.release_
+    assert (release.rows, release.suppressed, release.l) == (1_000_000, 0, 3)
+    assert np.array_equal(np.sort(anatomy.rows_), np.arange(1_000_000))
+    shares = release.sensitive.groupby(["GID", "education"]).size()
+    assert (
+        shares * 3 <= release.sensitive["GID"].value_counts().loc[shares.index.get_level_values(0)].to_numpy()
+    ).all()
