@@ -1,1 +1,5 @@
 """Learning from anatomized data (papers/4): tables that keep every value exact and hide whose the sensitive one is."""
+
+from modicum.anatomy.anatomize import Anatomy
+
+__all__ = ["Anatomy"]

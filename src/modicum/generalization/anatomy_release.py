@@ -142,7 +142,7 @@ class AnatomyRelease:
         return len(self.candidates().sizes)
 
     @property
-    def l(self) -> int:
+    def l(self) -> int:  # noqa: E743 (papers/4 calls it ℓ, as do the parameters of Anatomy)
         """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
         return min(_diversity(self.candidates(name)) for name in self.sensitive_tables)
 

@@ -4,14 +4,16 @@ Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, ACM TKDD 1(1), 2007.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from modicum.errors import ParameterError
 from modicum.measures.alike import Held, held, sensitive_column, value_codes
 
-Diversity = Literal["distinct", "entropy", "recursive"]
+Diversity = Literal["distinct", "entropy", "recursive"]  # what an anonymizer can be asked for
+
+_KINDS = (*get_args(Diversity), "frequency")
 
 _DIGITS = 9  # exp and log miss a whole number by a little, and ℓ = 5 must be reached by five equally frequent values
 
@@ -21,7 +23,7 @@ def l_diversity(
     quasi_identifiers: Sequence[str],
     sensitive: str,
     *,
-    kind: Diversity = "distinct",
+    kind: Diversity | Literal["frequency"] = "distinct",
     c: float | None = None,
 ) -> int | float:
     """The largest ℓ such that every group of records with the same quasi-identifiers is ℓ-diverse.
@@ -30,7 +32,9 @@ def l_diversity(
     - "entropy": exp of the smallest entropy of a group's sensitive values, a float (rounded to nine decimals):
       ℓ-diverse where it is at least ℓ;
     - "recursive": the largest int ℓ with r₁ < c (r_ℓ + … + r_m) in every group, where r₁ ≥ … ≥ r_m are how often its
-      values occur; 1 is always reached.
+      values occur; 1 is always reached;
+    - "frequency": the largest int ℓ such that no value is more than 1/ℓ of its group (papers/4 Definition 9; Xiao and
+      Tao 2006), which is never above "distinct".
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ def l_diversity(
         What is released.
     quasi_identifiers : names of columns. Missing values are alike.
     sensitive : the name of another column. Missing is a value of its own.
-    kind : "distinct", "entropy" or "recursive"
+    kind : "distinct", "entropy", "recursive" or "frequency"
     c : the paper's constant for "recursive", above 0.
 
     Examples
@@ -51,16 +55,21 @@ def l_diversity(
     1.89
     >>> md.measures.l_diversity(released, ["age"], "illness", kind="recursive", c=3)
     2
+    >>> md.measures.l_diversity(released, ["age"], "illness", kind="frequency")
+    1
     """
-    if kind not in ("distinct", "entropy", "recursive"):
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise ParameterError(
-            f"The 'kind' parameter of l_diversity must be 'distinct', 'entropy' or 'recursive'. Got {kind!r} instead."
+            "The 'kind' parameter of l_diversity must be 'distinct', 'entropy', 'recursive' or 'frequency'. "
+            f"Got {kind!r} instead."
         )
     _check_constant(kind, c)
     groups, column = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
     found = held(groups, value_codes(column))
     if kind == "entropy":
         return _entropy(found)
+    if kind == "frequency":
+        return int((found.sizes[found.group] // found.count).min())
     return _recursive(found, float(c)) if c is not None else int(np.bincount(found.group).min())
 
 

@@ -1,0 +1,135 @@
+"""Splitting a table in two that keep every value exact and hide whose the sensitive one is (papers/4 Definition 10)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from modicum.anatomy.asked import asked_of
+from modicum.anatomy.bucketize import bucketize
+from modicum.anatomy.random_groups import random_groups
+from modicum.anatomy.suppression import kept_records, largest_l
+from modicum.anatomy.tables import checked_release, value_order
+from modicum.errors import DataError
+from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.table.estimator_input import frame_of, schema_of
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+
+class Anatomy(BaseEstimator):
+    """An identifying and a sensitive table, tied by groups in which no sensitive value has more than 1/ℓ.
+
+    Parameters
+    ----------
+    l : int
+        ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
+    sensitive : name, or several
+        The column to protect; the schema's where none is named. Several get groups and a table of their own each.
+    grouping : "bucketize" or "random"
+        How groups are made: by Xiao and Tao's algorithm, or by chance alone.
+    suppress : bool
+        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing.
+    schema : Schema, optional
+        Kinds and roles of the columns. Identifiers, persons' numbers and forbidden attributes are not released.
+    random_state : int, optional
+        By default every fit draws anew. A number makes the release the same, byte for byte, each time: whoever knows
+        it could redo part of the assignment, so keep it as secret as the data.
+
+    Attributes
+    ----------
+    release_ : AnatomyRelease
+        The two tables.
+    rows_ : array of int
+        Which record of X each row of the identifying table is. It undoes the hiding, and is never in the release.
+    suppressed_ : array of int
+        Which records of X were left out.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "sex", "hours-per-week", "education"]]
+    >>> release = md.Anatomy(l=3, sensitive="education", random_state=0).fit(X[:3_000], y[:3_000]).release_
+    >>> release.identifying.columns.tolist(), release.sensitive.columns.tolist()
+    (['age', 'sex', 'hours-per-week', 'income', 'GID'], ['GID', 'education'])
+    >>> release.l, release.n_groups, len(release.sensitive)
+    (3, 1000, 3000)
+    """
+
+    def __init__(
+        self,
+        l: int = 3,
+        sensitive: str | Iterable[str] | None = None,
+        *,
+        grouping: str = "bucketize",
+        suppress: bool = False,
+        schema: Schema | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.l = l
+        self.sensitive = sensitive
+        self.grouping = grouping
+        self.suppress = suppress
+        self.schema = schema
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> "Anatomy":
+        """Make the release.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            The records, one a person, with the sensitive columns among them (an array's are called x0, x1, …).
+        y : array-like, optional
+            The class, which goes into the identifying table.
+        """
+        frame = frame_of(self, X)
+        asked = asked_of(self, frame, schema_of(self, frame), y)
+        random = np.random.default_rng(self.random_state)
+        ordered = {name: value_order(asked, name) for name in asked.sensitive}
+        kept = self._kept({name: codes for name, (codes, _) in ordered.items()}, random)
+        make = bucketize if self.grouping == "bucketize" else random_groups
+        groups = {}
+        for name, (codes, _) in ordered.items():
+            own = make(_packed(codes[kept]), self.l, random)
+            groups[name] = random.permutation(int(own.max()) + 1)[own]
+        order = random.permutation(len(kept))
+        self.rows_: Codes = kept[order]
+        self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept)
+        self.release_: AnatomyRelease = checked_release(
+            asked, ordered, {name: own[order] for name, own in groups.items()}, self.rows_, self.l, self.grouping
+        )
+        return self
+
+    def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
+        """The records that stay, so that groups exist for every sensitive attribute."""
+        kept = np.arange(len(next(iter(sensitive.values()))))
+        while True:
+            left = kept
+            for name, codes in sensitive.items():
+                kept = kept[self._feasible(name, _packed(codes[kept]), random)]
+            if len(kept) == len(left):
+                return kept
+
+    def _feasible(self, name: str, codes: Codes, random: np.random.Generator) -> Any:
+        counts = np.bincount(codes)
+        if largest_l(counts) >= self.l:
+            return slice(None)
+        if len(counts) < self.l:
+            raise DataError(
+                f"The sensitive column {name!r} has {len(counts)} different values, fewer than l = {self.l}."
+            )
+        if not self.suppress:
+            raise DataError(
+                f"The column {name!r} has one value too often for l = {self.l}: the largest possible l is "
+                f"{largest_l(counts)}, unless suppress=True leaves records out."
+            )
+        return kept_records(codes, self.l, random)
+
+
+def _packed(codes: Codes) -> Codes:
+    """The same numbers from 0 without gaps."""
+    there = np.bincount(codes) > 0
+    return codes if there.all() else (np.cumsum(there) - 1)[codes]

@@ -1,0 +1,140 @@
+"""What an anatomy is asked for, checked before any work: which columns are sensitive, which are released, the class."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
+from modicum.generalization.anatomy_release import GID, group_column
+from modicum.table.frames import column, is_array, is_lazy
+from modicum.table.inference import infer_attribute
+from modicum.table.labels import label_values
+from modicum.table.schema import Schema
+
+GROUPINGS = ("bucketize", "random")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The records, and what is to become of their columns.
+
+    Attributes
+    ----------
+    frame : all columns, the class among them
+    schema : of what is released
+    sensitive : the columns that get a table of their own
+    identifying : the columns of the identifying table, the class last where it was given apart
+    """
+
+    frame: nw.DataFrame[Any]
+    schema: Schema
+    sensitive: list[str]
+    identifying: list[str]
+
+
+def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Asked:
+    """Check what an `Anatomy` was given."""
+    check_number(owner, "l", 2)
+    check_choice(owner, "grouping", GROUPINGS)
+    if not isinstance(owner.suppress, bool):
+        raise ParameterError(f"The 'suppress' parameter of Anatomy must be a bool. Got {owner.suppress!r} instead.")
+    if not len(frame):
+        raise DataError("The data has 0 rows, so there is nobody to hide among.")
+    schema = _complete(schema, frame)
+    sensitive = _sensitive(owner, frame, schema)
+    frame, schema = _with_class(frame, schema, y, sensitive)
+    identifying = _identifying(frame, schema, sensitive)
+    released = schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive)
+    return Asked(frame, released, sensitive, identifying)
+
+
+def _complete(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
+    """The schema with what it does not know of the data, as the data looks."""
+    unknown = [infer_attribute(frame[name]) for name in frame.columns if name not in schema]
+    return schema.model_copy(update={"attributes": (*schema.attributes, *unknown)}) if unknown else schema
+
+
+def _sensitive(owner: Any, frame: nw.DataFrame[Any], schema: Schema) -> list[str]:
+    given = schema.with_role("sensitive") if owner.sensitive is None else owner.sensitive
+    named = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not named or not all(isinstance(name, str) for name in named):
+        raise ParameterError(
+            "The 'sensitive' parameter of Anatomy must name the column to protect, or several, unless the schema does."
+        )
+    if len(set(named)) < len(named):
+        raise ParameterError("The 'sensitive' parameter of Anatomy names a column twice.")
+    for name in named:
+        _check_sensitive(column(frame, name), schema)
+    return named
+
+
+def _check_sensitive(series: nw.Series[Any], schema: Schema) -> None:
+    name = series.name
+    if name == schema.label:
+        raise DataError(
+            f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
+        )
+    if schema[name].is_identifying or schema[name].forbidden:
+        why = "is forbidden" if schema[name].forbidden else f"has the role {schema[name].roles[0]!r}"
+        raise SchemaError(f"The attribute {name!r} {why}, so it is not released and cannot be sensitive.")
+    absent = series.null_count() + (int(series.is_nan().sum()) if series.dtype.is_float() else 0)
+    if absent:
+        raise DataError(
+            f"The sensitive column {name!r} has {absent:,} missing values; leave those rows out or name the missing."
+        )
+
+
+def _with_class(
+    frame: nw.DataFrame[Any], schema: Schema, y: Any, sensitive: list[str]
+) -> tuple[nw.DataFrame[Any], Schema]:
+    """The records with the class as a column, where it was given apart."""
+    if y is None:
+        return frame, schema
+    named = getattr(y, "name", None)
+    free = schema.label if schema.label is not None and schema.label not in frame.columns else "class"
+    name = free if named is None or named == "" else str(named)
+    if name in sensitive:
+        raise DataError(
+            f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
+        )
+    if name in frame.columns:
+        raise DataError(f"The class is called {name!r}, as a column of the data is; give it another name.")
+    if schema.label in frame.columns:
+        raise DataError(f"The class is given twice: as y, and as the column {schema.label!r} by the schema.")
+    label = _series(y, name, frame)
+    others = [attribute for attribute in schema if attribute.name not in (name, schema.label)]
+    own = schema[name] if name in schema else infer_attribute(label)
+    completed = schema.model_copy(update={"attributes": (*others, own.model_copy(update={"roles": ("label",)}))})
+    return frame.with_columns(label), completed
+
+
+def _series(y: Any, name: str, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+    """The class as a column of the same library as the frame; its own type is kept where that is the same one."""
+    values = label_values(y, len(frame), name)
+    if not is_array(y) and not is_lazy(y) and hasattr(y, "dtype") and type(y).__module__.split(".")[0] != "numpy":
+        series = nw.from_native(y, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series) and series.implementation == frame.implementation:
+            if series.implementation.is_pandas():
+                native = series.to_native().set_axis(frame.to_native().index)
+                series = nw.from_native(native, series_only=True)
+            return series.alias(name)
+    made = nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
+    if frame.implementation.is_pandas():
+        made = nw.from_native(made.to_native().set_axis(frame.to_native().index), series_only=True)
+    return made
+
+
+def _identifying(frame: nw.DataFrame[Any], schema: Schema, sensitive: list[str]) -> list[str]:
+    dropped = {a.name for a in schema if a.is_identifying or a.forbidden}
+    names = [name for name in frame.columns if name not in dropped and name not in sensitive]
+    taken = [group_column(name, len(sensitive)) for name in sensitive]
+    for name in [GID, *taken]:
+        if name in names or name in sensitive:
+            raise DataError(
+                f"The data has a column {name!r}, which is what the number of a group is called; rename it."
+            )
+    if not [name for name in names if name != schema.label]:
+        raise DataError("No column is left for the identifying table beside the sensitive ones and the class.")
+    return names

@@ -1,0 +1,93 @@
+"""From groups to the two tables, checked by code that did not make the groups."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from modicum.anatomy.asked import Asked
+from modicum.errors import DataError
+from modicum.generalization.anatomy_release import AnatomyRelease, group_column
+from modicum.measures.diversity import l_diversity
+from modicum.table.frames import texts
+from modicum.table.groups import first_rows
+from modicum.table.values import Codes
+
+
+def value_order(asked: Asked, name: str) -> tuple[Codes, Codes]:
+    """A sensitive column as codes in the order of its values, and for each value a record that has it.
+
+    The order is the schema's where the attribute is ordered, else that of canonical texts, so that it says nothing of
+    the records' order.
+    """
+    codes, words = texts(asked.frame[name])
+    attribute = asked.schema[name]
+    declared = attribute.domain if attribute.kind == "ordered" and attribute.domain is not None else ()
+    place = {str(value): i for i, value in enumerate(declared)}
+    order = sorted(range(len(words)), key=lambda i: (place.get(words[i], len(place)), words[i]))
+    rank = np.empty(len(words), dtype=np.int64)
+    rank[order] = np.arange(len(words))
+    ordered = rank[codes]
+    return ordered, first_rows(ordered)
+
+
+def checked_release(
+    asked: Asked,
+    ordered: Mapping[str, tuple[Codes, Codes]],
+    groups: Mapping[str, Codes],
+    rows: Codes,
+    l: int,
+    grouping: str,
+) -> AnatomyRelease:
+    """The release of these rows in this order; refused where a group is not ℓ-diverse or a record was lost or doubled.
+
+    Parameters
+    ----------
+    asked : the records and their columns
+    ordered : for each sensitive column what `value_order` says of all records
+    groups : for each sensitive column the group of each released row
+    rows : the records that are released, in the order of the identifying table
+    l : what is asked of every group
+    grouping : how they were made
+    """
+    many = len(groups)
+    numbers = {group_column(name, many): own + 1 for name, own in groups.items()}
+    identifying = _with(_rows(asked.frame.select(asked.identifying), rows), numbers)
+    tables = {name: _sensitive(asked, name, ordered[name], own, rows, many) for name, own in groups.items()}
+    release = AnatomyRelease(
+        identifying.to_native(),
+        {name: table.to_native() for name, table in tables.items()},
+        asked.schema,
+        suppressed=len(asked.frame) - len(rows),
+        grouping=grouping,
+    )
+    for name, table in tables.items():
+        reached = l_diversity(table, [group_column(name, many)], name, kind="frequency")
+        if reached < l or len(table) != len(rows) or len(np.unique(rows)) != len(rows):
+            raise DataError(f"The groups of {name!r} are not what was asked for, so nothing is released.")
+    return release
+
+
+def _sensitive(
+    asked: Asked, name: str, ordered: tuple[Codes, Codes], groups: Codes, rows: Codes, many: int
+) -> nw.DataFrame[Any]:
+    """The table of one sensitive attribute, by group and value; equal values are written alike."""
+    codes, typical = ordered
+    pairs = np.sort(groups * len(typical) + codes[rows])
+    values = _rows(asked.frame.select([name]), typical[pairs % len(typical)])
+    return _with(values, {group_column(name, many): pairs // len(typical) + 1}).select(group_column(name, many), name)
+
+
+def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
+    """Some rows, numbered anew: a frame's index may tell where a record was."""
+    native = frame.to_native()
+    if isinstance(native, pd.DataFrame):
+        return nw.from_native(native.take(rows).reset_index(drop=True), eager_only=True)
+    return frame[rows]
+
+
+def _with(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:
+    made = [nw.new_series(name, values, backend=frame.implementation) for name, values in columns.items()]
+    return frame.with_columns(*made)
