@@ -8,7 +8,7 @@ our own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def sampled(table: Table, rows: int | None) -> Table:
         chosen = np.flatnonzero(drawn <= np.partition(drawn, rows - 1)[rows - 1])
         persons = table.persons.iloc[chosen]
     parts = [part.iloc[chosen].reset_index(drop=True) for part in (table.X, table.y)]
-    return Table(table.title, *parts, table.schema, table.sensitive, table.paper, table.levels, persons)
+    return replace(table, X=parts[0], y=parts[1], persons=persons)
 
 
 def adult() -> Table:
@@ -108,6 +108,12 @@ def acs() -> Table:
     data = md.datasets.load_acs("income", "ny")
     schema = _plain(data.schema.select(list(data.X.columns)), data.X)
     return Table("ACS income, New York", data.X, data.y, schema, "SCHL", "IPUMS", persons=data.persons)
+
+
+def nominal(table: Table) -> Table:
+    """The same, with a sensitive attribute that has no order."""
+    changed = [_changed(e, kind="category") if e.name == table.sensitive else e for e in table.schema.attributes]
+    return replace(table, title=f"{table.title}, nominal", schema=md.Schema(attributes=tuple(changed)))
 
 
 TABLES: Mapping[str, Callable[[], Table]] = {"adult": adult, "bank": bank, "fars": fars, "acs": acs}
