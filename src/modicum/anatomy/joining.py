@@ -1,0 +1,92 @@
+"""The join of the identifying table with the sensitive ones (papers/4 Definition 11), described and not made."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.generalization.anatomy_release import AnatomyRelease, Candidates
+from modicum.table.frames import as_frame, column
+from modicum.table.schema import Attribute
+from modicum.table.values import Codes, Floats
+
+
+@dataclass(frozen=True)
+class Join:
+    """Which rows the join has: each record with every candidate, for several sensitive attributes every combination.
+
+    The candidates of all sensitive attributes stand one after another in one long list; a place in it is a row of a
+    sensitive table. Those of record i and attribute a are the `sizes[i, a]` from `first[i, a]` on.
+
+    Attributes
+    ----------
+    release : the two tables
+    candidates : of each sensitive attribute
+    offsets : where each attribute's candidates begin in the list
+    first, sizes : arrays of shape (records, sensitive attributes)
+    """
+
+    release: AnatomyRelease = field(repr=False)
+    candidates: tuple[Candidates, ...]
+    offsets: tuple[int, ...]
+    first: Codes
+    sizes: Codes
+
+    @classmethod
+    def of(cls, release: AnatomyRelease) -> "Join":
+        """The join of this release."""
+        found = tuple(release.candidates(name) for name in release.sensitive_names)
+        ends = np.cumsum([len(each.codes) for each in found]).tolist()
+        offsets = (0, *ends[:-1])
+        first = [each.starts[each.groups] + offset for each, offset in zip(found, offsets, strict=True)]
+        sizes = [each.sizes[each.groups] for each in found]
+        return cls(release, found, offsets, np.column_stack(first), np.column_stack(sizes))
+
+    @cached_property
+    def identifying(self) -> nw.DataFrame[Any]:
+        """The identifying table."""
+        return as_frame(self.release.identifying)
+
+    @property
+    def identifying_attributes(self) -> list[Attribute]:
+        """What a prediction may use of the identifying table; a column that names a person is no such attribute."""
+        found = [self.release.schema[name] for name in self.release.identifying_names]
+        return [attribute for attribute in found if attribute.collectable]
+
+    @property
+    def sensitive_attributes(self) -> list[Attribute]:
+        """The sensitive attributes, in the order of `candidates`."""
+        return [self.release.schema[name] for name in self.release.sensitive_names]
+
+    def sensitive_values(self, a: int) -> nw.Series[Any]:
+        """The values of a sensitive attribute, in the order of its candidates."""
+        name = self.release.sensitive_names[a]
+        return column(as_frame(self.release.sensitive_tables[name]), name)[self.candidates[a].rows]
+
+    @cached_property
+    def repeats(self) -> Codes:
+        """How often each record occurs in the join."""
+        return self.sizes.prod(axis=1)
+
+    def sensitive_repeats(self, a: int) -> Floats:
+        """How often each candidate of a sensitive attribute occurs in the join."""
+        found = self.candidates[a]
+        of_group = np.bincount(found.groups, self.repeats / self.sizes[:, a], len(found.sizes))
+        return np.repeat(of_group, found.sizes)
+
+    def rows(self, records: Codes) -> tuple[Codes, Codes]:
+        """The rows of the join that these records have: which record, and the places of its values in the list."""
+        repeats = self.repeats[records]
+        own = np.repeat(records, repeats)
+        ends = np.cumsum(repeats)
+        return own, self.places(own, np.arange(len(own)) - np.repeat(ends - repeats, repeats))
+
+    def places(self, records: Codes, combination: Codes) -> Codes:
+        """Where the values of a record's combination stand in the list; the first attribute changes fastest."""
+        found = np.empty((len(records), self.first.shape[1]), dtype=np.int64)
+        for a in range(self.first.shape[1]):
+            combination, digit = np.divmod(combination, self.sizes[records, a])
+            found[:, a] = self.first[records, a] + digit
+        return found

@@ -1,0 +1,139 @@
+"""What a model is trained on (papers/4 Definitions 11 to 13): the identifying table alone, the join, or it pruned."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.anatomy.joining import Join
+from modicum.anatomy.kernel_space import pruned_in_kernel_space
+from modicum.anatomy.pruning import Chosen, pruned
+from modicum.errors import ParameterError, check_choice, check_number
+from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.table.frames import as_frame, column
+from modicum.table.values import Floats
+
+KINDS = ("pruned", "joined", "identifying")
+KEEPS = ("record", "group")
+SPACES = ("input", "kernel")
+_TIES = 4  # sets the draws of ties apart from those that made the groups with the same seed
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Records to learn from: attributes, class (None where the release has none), and how much each row counts."""
+
+    X: nw.DataFrame[Any]
+    y: nw.Series[Any] | None
+    weights: Floats
+
+
+def training_data(
+    release: AnatomyRelease,
+    kind: str = "pruned",
+    *,
+    keep: str = "record",
+    space: str = "input",
+    random_state: int | None = None,
+    return_weights: bool = False,
+) -> Any:
+    """Records to train a model on, made of a release and nothing else.
+
+    Parameters
+    ----------
+    release : AnatomyRelease
+        The identifying table and the sensitive ones.
+    kind : "pruned", "joined" or "identifying"
+        "identifying" leaves the sensitive attributes out (papers/4 Definition 12). "joined" has each record once with
+        each candidate of its group, and so as many times as the group has records (Definition 11); with several
+        sensitive attributes, with every combination. "pruned" has of these the one that papers/4 §4 chooses
+        (Definition 13): its squared norm is nearest to the middle of the smallest and the largest there are.
+    keep : "record" or "group"
+        Whether pruning keeps a candidate for each record, so that as many stay as were released (Definition 13 and
+        Theorem 4.1), or one row for each group, as Figure B.2 reads literally.
+    space : "input" or "kernel"
+        Whether norms are those of the attributes, in the coding of papers/4 Appendix B, or those in the space of a
+        Gaussian kernel, approximated by 200 landmarks and around the mean.
+    random_state : int, optional
+        Of ties, which are drawn with the same chance each, and of landmarks.
+    return_weights : bool
+        Also give what each row counts so that each person counts once: 1 / |G| for "joined", else 1.
+
+    Returns
+    -------
+    X, y : frames like the release's tables, in the original domain; y is None where the release has no class
+    weights : array, where asked for
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> people = pd.DataFrame({"age": [20, 30, 60, 90], "ill": ["no", "yes", "no", "yes"], "GID": [1, 1, 2, 2]})
+    >>> values = pd.DataFrame({"GID": [1, 1, 2, 2], "weight": [50, 80, 60, 100]})
+    >>> release = md.AnatomyRelease.from_tables(people, values, label="ill")
+    >>> X, y = md.anatomy.training_data(release)
+    >>> X["weight"].tolist(), y.tolist()
+    ([50, 50, 100, 60], ['no', 'yes', 'no', 'yes'])
+    >>> len(md.anatomy.training_data(release, "joined")[0])
+    8
+    """
+    found = training_set(release, kind, keep=keep, space=space, random_state=random_state)
+    y = None if found.y is None else found.y.to_native()
+    return (found.X.to_native(), y, found.weights) if return_weights else (found.X.to_native(), y)
+
+
+def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, random_state: int | None) -> TrainingSet:
+    """The same as frames of narwhals, with weights."""
+    _check(release, kind, keep, space, random_state)
+    join, everyone = Join.of(release), np.arange(release.rows)
+    if kind == "identifying":
+        return _assembled(join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone)))
+    if kind == "joined":
+        records, places = join.rows(everyone)
+        return _assembled(join, Chosen(records, places), 1 / join.repeats[records])
+    prune = pruned if space == "input" else pruned_in_kernel_space
+    chosen = prune(join, keep, np.random.default_rng(None if random_state is None else [random_state, _TIES]))
+    return _assembled(join, chosen, np.ones(len(chosen.records)))
+
+
+def _check(release: AnatomyRelease, kind: str, keep: str, space: str, random_state: int | None) -> None:
+    if not isinstance(release, AnatomyRelease):
+        raise ParameterError(
+            f"The 'release' parameter must be an AnatomyRelease. Got {type(release).__name__} instead."
+        )
+    given = type("training_data", (SimpleNamespace,), {})(kind=kind, keep=keep, space=space, random_state=random_state)
+    check_choice(given, "kind", KINDS)
+    check_choice(given, "keep", KEEPS)
+    check_choice(given, "space", SPACES)
+    if random_state is not None:
+        check_number(given, "random_state", 0)
+
+
+def _assembled(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
+    """The rows in the original domain, columns in the schema's order."""
+    release, frame = join.release, join.identifying
+    frame = nw.maybe_reset_index(
+        frame if np.array_equal(chosen.records, np.arange(len(frame))) else frame[chosen.records]
+    )
+    series = []
+    for a in range(chosen.places.shape[1]):
+        own = join.sensitive_values(a)[chosen.places[:, a] - join.offsets[a]]
+        series.append(own if own.implementation is frame.implementation else _moved(own, frame))
+    names = [each.name for each in join.identifying_attributes] + [each.name for each in series]
+    X = frame.with_columns(*series).select([name for name in release.schema.names if name in names])
+    return TrainingSet(X, None if release.label is None else column(frame, release.label), weights)
+
+
+def _moved(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+    """The same values in the library of the frame."""
+    return nw.new_series(series.name, series.to_list(), backend=frame.implementation)
+
+
+def class_of(release: AnatomyRelease) -> nw.Series[Any]:
+    """The class of the released records."""
+    if release.label is None:
+        raise ParameterError(
+            "The release has no class to learn: anatomize with y, or name it with the 'label' of from_tables."
+        )
+    return column(as_frame(release.identifying), release.label)
