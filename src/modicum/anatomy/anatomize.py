@@ -1,17 +1,19 @@
 """Splitting a table in two that keep every value exact and hide whose the sensitive one is (papers/4 Definition 10)."""
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from modicum.anatomy.asked import asked_of
+from modicum.anatomy.asked import asked_of, generator
 from modicum.anatomy.bucketize import bucketize
+from modicum.anatomy.leaks import leaks, repeated_persons
 from modicum.anatomy.random_groups import random_groups
 from modicum.anatomy.suppression import kept_records, largest_l
 from modicum.anatomy.tables import checked_release, value_order
-from modicum.errors import DataError
+from modicum.errors import DataError, PrivacyWarning
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.schema import Schema
@@ -86,25 +88,38 @@ class Anatomy(BaseEstimator):
             The class, which goes into the identifying table.
         """
         frame = frame_of(self, X)
-        asked = asked_of(self, frame, schema_of(self, frame), y)
-        random = np.random.default_rng(self.random_state)
+        schema = schema_of(self, frame)
+        asked = asked_of(self, frame, schema, y)
+        random = generator(self.random_state)
         ordered = {name: value_order(asked, name) for name in asked.sensitive}
-        kept = self._kept({name: codes for name, (codes, _) in ordered.items()}, random)
-        make = bucketize if self.grouping == "bucketize" else random_groups
-        groups = {}
-        for name, (codes, _) in ordered.items():
-            own = make(_packed(codes[kept]), self.l, random)
-            groups[name] = random.permutation(int(own.max()) + 1)[own]
+        values = {name: codes for name, (codes, _) in ordered.items()}
+        kept = self._kept(values, random)
         order = random.permutation(len(kept))
+        groups = {name: self._groups(codes[kept], random)[order] for name, codes in values.items()}
         self.rows_: Codes = kept[order]
-        self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept)
-        self.release_: AnatomyRelease = checked_release(
-            asked, ordered, {name: own[order] for name, own in groups.items()}, self.rows_, self.l, self.grouping
-        )
+        self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept, assume_unique=True)
+        self.release_: AnatomyRelease = checked_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
+        for message in (*repeated_persons(frame, schema), *leaks(asked, values)):
+            warnings.warn(message, PrivacyWarning, stacklevel=2)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _groups(self, codes: Codes, random: np.random.Generator) -> Codes:
+        """A group for each record, numbered at random: the order in which groups are made tells of their values."""
+        make = bucketize if self.grouping == "bucketize" else random_groups
+        groups = make(_packed(codes), int(self.l), random)
+        return random.permutation(int(groups.max()) + 1)[groups]
+
     def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
-        """The records that stay, so that groups exist for every sensitive attribute."""
+        """The records that stay, so that groups exist for every sensitive attribute.
+
+        With one attribute they are the most that can stay; with several, each in turn loses the fewest.
+        """
         kept = np.arange(len(next(iter(sensitive.values()))))
         while True:
             left = kept

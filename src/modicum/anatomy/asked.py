@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
-from modicum.generalization.anatomy_release import GID, group_column
-from modicum.table.frames import column, is_array, is_lazy
+from modicum.generalization.anatomy_release import GID, group_column, missing_values
+from modicum.table.frames import column
 from modicum.table.inference import infer_attribute
 from modicum.table.labels import label_values
 from modicum.table.schema import Schema
@@ -34,17 +36,30 @@ class Asked:
     identifying: list[str]
 
 
+def generator(random_state: Any) -> np.random.Generator:
+    """The source of chance: fresh without a number."""
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0
+    if random_state is None or whole:
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    raise ParameterError(
+        f"The 'random_state' parameter of Anatomy must be an int ≥ 0 or None. Got {random_state!r} instead."
+    )
+
+
 def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Asked:
     """Check what an `Anatomy` was given."""
     check_number(owner, "l", 2)
     check_choice(owner, "grouping", GROUPINGS)
     if not isinstance(owner.suppress, bool):
         raise ParameterError(f"The 'suppress' parameter of Anatomy must be a bool. Got {owner.suppress!r} instead.")
-    if not len(frame):
-        raise DataError("The data has 0 rows, so there is nobody to hide among.")
+    if len(frame) < 2:
+        many = "is only 1 sample" if len(frame) else "are 0 rows"
+        raise DataError(f"There {many}, so there is nobody to hide among.")
     schema = _complete(schema, frame)
     sensitive = _sensitive(owner, frame, schema)
-    frame, schema = _with_class(frame, schema, y, sensitive)
+    frame, schema = _with_class(nw.maybe_reset_index(frame), schema, y, sensitive)
     identifying = _identifying(frame, schema, sensitive)
     released = schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive)
     return Asked(frame, released, sensitive, identifying)
@@ -79,7 +94,7 @@ def _check_sensitive(series: nw.Series[Any], schema: Schema) -> None:
     if schema[name].is_identifying or schema[name].forbidden:
         why = "is forbidden" if schema[name].forbidden else f"has the role {schema[name].roles[0]!r}"
         raise SchemaError(f"The attribute {name!r} {why}, so it is not released and cannot be sensitive.")
-    absent = series.null_count() + (int(series.is_nan().sum()) if series.dtype.is_float() else 0)
+    absent = missing_values(series)
     if absent:
         raise DataError(
             f"The sensitive column {name!r} has {absent:,} missing values; leave those rows out or name the missing."
@@ -92,9 +107,7 @@ def _with_class(
     """The records with the class as a column, where it was given apart."""
     if y is None:
         return frame, schema
-    named = getattr(y, "name", None)
-    free = schema.label if schema.label is not None and schema.label not in frame.columns else "class"
-    name = free if named is None or named == "" else str(named)
+    name = _class_name(y, frame, schema)
     if name in sensitive:
         raise DataError(
             f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
@@ -110,31 +123,33 @@ def _with_class(
     return frame.with_columns(label), completed
 
 
+def _class_name(y: Any, frame: nw.DataFrame[Any], schema: Schema) -> str:
+    """What the class calls itself, else what the schema calls it, else "class"."""
+    named = getattr(y, "name", None)
+    if named is not None and named != "":
+        return str(named)
+    return schema.label if schema.label is not None and schema.label not in frame.columns else "class"
+
+
 def _series(y: Any, name: str, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
-    """The class as a column of the same library as the frame; its own type is kept where that is the same one."""
+    """The class as a column of the same library as the frame; its own type is kept where it is one already."""
     values = label_values(y, len(frame), name)
-    if not is_array(y) and not is_lazy(y) and hasattr(y, "dtype") and type(y).__module__.split(".")[0] != "numpy":
-        series = nw.from_native(y, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series) and series.implementation == frame.implementation:
-            if series.implementation.is_pandas():
-                native = series.to_native().set_axis(frame.to_native().index)
-                series = nw.from_native(native, series_only=True)
-            return series.alias(name)
-    made = nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
-    if frame.implementation.is_pandas():
-        made = nw.from_native(made.to_native().set_axis(frame.to_native().index), series_only=True)
-    return made
+    own = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(own, nw.Series) and own.implementation == frame.implementation:
+        return nw.maybe_reset_index(own).alias(name)
+    return nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
 
 
 def _identifying(frame: nw.DataFrame[Any], schema: Schema, sensitive: list[str]) -> list[str]:
     dropped = {a.name for a in schema if a.is_identifying or a.forbidden}
     names = [name for name in frame.columns if name not in dropped and name not in sensitive]
-    taken = [group_column(name, len(sensitive)) for name in sensitive]
-    for name in [GID, *taken]:
-        if name in names or name in sensitive:
-            raise DataError(
-                f"The data has a column {name!r}, which is what the number of a group is called; rename it."
-            )
+    taken = {group_column(name, len(sensitive)).casefold() for name in sensitive}
+    for name in [*names, *sensitive]:
+        if name.casefold() in {GID.casefold(), *taken}:
+            raise DataError(f"The column {name!r} is called as the number of a group will be; rename it.")
     if not [name for name in names if name != schema.label]:
-        raise DataError("No column is left for the identifying table beside the sensitive ones and the class.")
+        raise DataError(
+            "No column is left for the identifying table beside the sensitive ones and the class: "
+            f"the data has {len(frame.columns) - (schema.label is not None)} feature(s)."
+        )
     return names

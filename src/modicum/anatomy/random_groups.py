@@ -10,17 +10,17 @@ import numpy as np
 from modicum.anatomy.bucketize import shuffled_by_value
 from modicum.table.values import Codes
 
-_ROUNDS = 10  # swaps tried, for each record
+_ROUNDS = 10  # in which each record may change places
 
 
 def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     """A group for each record, about uniform among all assignments of sizes as equal as possible without duplicates.
 
     The values are laid out one after another in random order and dealt to the ⌊n/ℓ⌋ groups, one round after another,
-    each round in a random order; a value that goes on into the next round starts with groups that lack it. Then pairs
-    of records change places, drawn at random, wherever both groups still have no value twice. Such steps leave the
-    uniform distribution as it is; how near they come to it in ten tries a record is not proven. No value may be more
-    frequent than 1/ℓ of all records.
+    each round in a random order; a value that goes on into the next round starts with groups that lack it. Then each
+    record in turn, ten times over, changes places with one drawn at random wherever both groups still have no value
+    twice. Such steps leave the uniform distribution as it is; how near they come to it is not proven. No value may be
+    more frequent than 1/ℓ of all records.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     slots = np.argsort(groups, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=many))])
     owners, values, records = groups[slots], values[slots], records[slots]
-    _swap(values, records, owners, starts, _ROUNDS * len(codes), random)
+    _swap(values, records, owners, starts, _ROUNDS, random)
     found = np.empty_like(codes)
     found[records] = owners
     return found
@@ -80,19 +80,23 @@ def _deal(values, many, random):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _swap(values, records, owners, starts, tries, random) -> None:  # type: ignore[no-untyped-def]
+def _swap(values, records, owners, starts, rounds, random) -> None:  # type: ignore[no-untyped-def]
     """Let pairs of records change places where no group gets a value twice."""
     n = len(values)
-    for _ in range(tries):
-        one, other = random.integers(0, n), random.integers(0, n)
+    for step in range(rounds * n):
+        one, other = step % n, random.integers(0, n)
         group, beyond = owners[one], owners[other]
         if group == beyond or values[one] == values[other]:
             continue
-        free = True
-        for slot in range(starts[group], starts[group + 1]):
-            free = free and values[slot] != values[other]
-        for slot in range(starts[beyond], starts[beyond + 1]):
-            free = free and values[slot] != values[one]
-        if free:
+        if not _has(values, starts, group, values[other]) and not _has(values, starts, beyond, values[one]):
             values[one], values[other] = values[other], values[one]
             records[one], records[other] = records[other], records[one]
+
+
+@numba.njit(cache=True, nogil=True)
+def _has(values, starts, group, value):  # type: ignore[no-untyped-def]
+    """Whether the value is in the group."""
+    for slot in range(starts[group], starts[group + 1]):  # noqa: SIM110 (numba compiles no generator in any())
+        if values[slot] == value:
+            return True
+    return False

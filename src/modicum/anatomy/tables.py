@@ -5,7 +5,6 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 
 from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
@@ -64,10 +63,22 @@ def checked_release(
         grouping=grouping,
     )
     for name, table in tables.items():
-        reached = l_diversity(table, [group_column(name, many)], name, kind="frequency")
-        if reached < l or len(table) != len(rows) or len(np.unique(rows)) != len(rows):
-            raise DataError(f"The groups of {name!r} are not what was asked for, so nothing is released.")
+        _check(asked, table, name, group_column(name, many), rows, l)
     return release
+
+
+def _check(asked: Asked, table: nw.DataFrame[Any], name: str, gid: str, rows: Codes, l: int) -> None:
+    """Refuse a table that is not ℓ-diverse, or does not hold the values of exactly these records."""
+    whole = np.bincount(rows).max() == 1 and len(rows) == len(table)
+    before, after = (_counted(series) for series in (asked.frame[name][rows], table[name]))
+    if l_diversity(table, [gid], name, kind="frequency") < l or not whole or before != after:
+        raise DataError(f"The groups of {name!r} are not what was asked for, so that nothing is released.")
+
+
+def _counted(series: nw.Series[Any]) -> dict[str, int]:
+    """How often each value occurs."""
+    codes, words = texts(series)
+    return dict(zip(words, np.bincount(codes).tolist(), strict=True))
 
 
 def _sensitive(
@@ -82,10 +93,7 @@ def _sensitive(
 
 def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
     """Some rows, numbered anew: a frame's index may tell where a record was."""
-    native = frame.to_native()
-    if isinstance(native, pd.DataFrame):
-        return nw.from_native(native.take(rows).reset_index(drop=True), eager_only=True)
-    return frame[rows]
+    return nw.maybe_reset_index(frame[rows])
 
 
 def _with(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:

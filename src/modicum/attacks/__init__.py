@@ -6,6 +6,8 @@ from modicum.attacks.attribute_result import AttributeInferenceResult
 from modicum.attacks.confidence import ConfidentResult
 from modicum.attacks.estimate import Estimate
 from modicum.attacks.linkability import Linkability, LinkResult
+from modicum.attacks.matching import Matching
+from modicum.attacks.matching_result import MatchingResult
 from modicum.attacks.membership import MembershipInference
 from modicum.attacks.membership_result import MembershipResult
 from modicum.attacks.multi_breach import MultiBreach, MultiBreachResult
@@ -26,6 +28,8 @@ __all__ = [
     "GuessedSensitive",
     "LinkResult",
     "Linkability",
+    "Matching",
+    "MatchingResult",
     "MembershipInference",
     "MembershipResult",
     "MultiBreach",

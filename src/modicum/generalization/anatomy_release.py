@@ -1,16 +1,16 @@
 """Two published tables of the same people, tied only by the number of a group: who they are, and what is sensitive."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 
 from modicum.errors import DataError, SchemaError, quoted
 from modicum.table.frames import as_frame, column, texts
+from modicum.table.groups import group_rows
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
@@ -85,7 +85,9 @@ class AnatomyRelease:
         names = [name for name in tables[1].columns if name != GID]
         if GID not in tables[0].columns or GID not in tables[1].columns or len(names) != 1:
             raise DataError("Both tables need the column 'GID', and the sensitive one a single column beside it.")
-        if schema is None:
+        if schema is not None:
+            schema = schema.with_roles(sensitive=names, label=label)
+        else:
             found = [infer_attribute(table[name]) for table in tables for name in table.columns if name != GID]
             schema = Schema(attributes=tuple(found)).with_roles(sensitive=names, label=label)
         return cls(identifying, {names[0]: sensitive}, schema)
@@ -129,12 +131,12 @@ class AnatomyRelease:
         if name not in self.sensitive_tables:
             raise DataError(f"The release has no sensitive attribute {name!r}; it has {quoted(self.sensitive_names)}.")
         gid, table = self.group_column(name), as_frame(self.sensitive_tables[name])
-        groups, numbers = pd.factorize(column(as_frame(self.identifying), gid).to_numpy(), sort=True)
-        own = pd.Index(numbers).get_indexer(pd.Index(column(table, gid).to_numpy()))
+        groups = group_rows(group_numbers(as_frame(self.identifying), gid)[:, None])
+        own = group_rows(group_numbers(table, gid)[:, None])  # the same numbers, as `_check` has seen
         order = np.argsort(own, kind="stable")
         codes, words = texts(column(table, name))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(numbers)))])
-        return Candidates(groups.astype(np.int64), starts.astype(np.int64), codes[order], tuple(words), order)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(own))]).astype(np.int64)
+        return Candidates(groups, starts, codes[order], tuple(words), order)
 
     @property
     def n_groups(self) -> int:
@@ -201,29 +203,75 @@ def _diversity(found: Candidates) -> int:
     return int((sizes[pair // len(found.values)] // count).min())
 
 
+def missing_values(series: nw.Series[Any]) -> int:
+    """How many values are missing; NaN is, in every library.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from modicum.generalization.anatomy_release import missing_values
+    >>> from modicum.table.frames import as_frame
+    >>> missing_values(as_frame(pl.DataFrame({"pay": [1.0, None, float("nan")]}))["pay"])
+    2
+    """
+    return int((series.is_null() | series.is_nan()).sum()) if series.dtype.is_float() else int(series.null_count())
+
+
 def _check(release: AnatomyRelease) -> None:
-    """Refuse tables of which the one is not the other's."""
+    """Refuse tables of which the one is not the other's, and a schema that is not theirs."""
     if not release.sensitive_tables:
         raise DataError("A release needs at least one sensitive table.")
     identifying = as_frame(release.identifying)
     if not len(identifying):
         raise DataError("The identifying table has no rows.")
     for name, own in release.sensitive_tables.items():
-        gid, table = release.group_column(name), as_frame(own)
-        if name in identifying.columns:
-            raise DataError(f"The identifying table has the sensitive column {name!r}, so that it hides nothing.")
-        if column(table, name).null_count():
-            raise DataError(f"The sensitive table has rows without a value of {name!r}.")
-        if not _counts(column(identifying, gid)).equals(_counts(column(table, gid))):
-            raise DataError(
-                f"The identifying table and the sensitive table of {name!r} do not belong together: their groups "
-                f"(column {gid!r}) are not the same ones, or not of the same sizes."
-            )
-    unknown = [n for n in [*release.identifying_names, *release.sensitive_tables] if n not in release.schema]
-    if unknown or (release.label is not None and release.label not in identifying.columns):
-        absent = unknown[0] if unknown else release.label
+        _check_pair(identifying, as_frame(own), name, release.group_column(name))
+    _check_schema(release, identifying.columns)
+
+
+def _check_pair(identifying: nw.DataFrame[Any], table: nw.DataFrame[Any], name: str, gid: str) -> None:
+    if name in identifying.columns:
+        raise DataError(f"The identifying table has the sensitive column {name!r}, so that it hides nothing.")
+    if set(table.columns) != {gid, name}:
+        raise DataError(f"The sensitive table of {name!r} must have the columns {gid!r} and {name!r} and no other.")
+    absent = missing_values(table[name])
+    if absent:
+        raise DataError(f"The sensitive table has {absent:,} rows without a value of {name!r}.")
+    groups, own = (np.unique(group_numbers(each, gid), return_counts=True) for each in (identifying, table))
+    if not all(map(np.array_equal, groups, own)):
+        raise DataError(
+            f"The identifying table and the sensitive table of {name!r} do not belong together: their groups "
+            f"(column {gid!r}) are not the same ones, or not of the same sizes."
+        )
+
+
+def _check_schema(release: AnatomyRelease, columns: Sequence[str]) -> None:
+    schema, label = release.schema, release.label
+    unknown = [n for n in [*release.identifying_names, *release.sensitive_tables] if n not in schema]
+    if unknown or (label is not None and label not in columns):
+        absent = unknown[0] if unknown else label
         raise SchemaError(f"The schema and the tables of the release disagree about the column {absent!r}.")
+    kept_back = [n for n in release.identifying_names if schema[n].is_identifying or schema[n].forbidden]
+    if kept_back:
+        raise SchemaError(f"The identifying table has the column {kept_back[0]!r}, which the schema does not let out.")
 
 
-def _counts(groups: nw.Series[Any]) -> pd.Series:
-    return pd.Series(groups.to_numpy()).value_counts(dropna=False).sort_index().rename(None)
+def group_numbers(table: nw.DataFrame[Any], gid: str) -> Codes:
+    """The number of each row's group, which must be a whole number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.generalization.anatomy_release import group_numbers
+    >>> from modicum.table.frames import as_frame
+    >>> group_numbers(as_frame(pd.DataFrame({"GID": [2, 1, 2]})), "GID").tolist()
+    [2, 1, 2]
+    """
+    series = column(table, gid)
+    absent = missing_values(series)
+    if absent:
+        raise DataError(f"The column {gid!r} has {absent:,} missing values; every row needs the number of its group.")
+    values = series.to_numpy() if series.dtype.is_integer() else np.zeros(0)
+    if values.dtype.kind not in "iu" or (values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max):
+        raise DataError(f"The column {gid!r} must hold whole numbers: the group of each row.")
+    return values.astype(np.int64)

@@ -1,0 +1,159 @@
+"""The groups of a release as flat arrays: their records one after another, and the values that each may have."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from modicum.errors import DataError
+from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.table.frames import texts
+from modicum.table.values import Codes, Floats, Mask
+
+_TIES = 1e-6  # of a logarithm: far below what a model can tell
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Who may have what, as `modicum.attacks.matching_kernel` reads it.
+
+    Attributes
+    ----------
+    order : the rows of the identifying table, group by group
+    starts : where each group's records begin in `order`; one more at the end
+    firsts : where each group's options (its distinct values) begin; one more at the end
+    options : the value of each option, as a position in `values`
+    caps : how many records of the group have it
+    values : the distinct values, as canonical texts
+    shares : how frequent each is in the whole release
+    """
+
+    order: Codes
+    starts: Codes
+    firsts: Codes
+    options: Codes
+    caps: Codes
+    values: tuple[str, ...]
+    shares: Floats
+
+    @classmethod
+    def of(cls, release: AnatomyRelease, sensitive: str | None = None) -> "Groups":
+        """The groups of one sensitive attribute."""
+        found = release.candidates(sensitive)
+        many = len(found.values)
+        own = np.repeat(np.arange(len(found.sizes)), found.sizes)
+        pairs, caps = np.unique(own * many + found.codes, return_counts=True)
+        firsts = np.concatenate([[0], np.cumsum(np.bincount(pairs // many, minlength=len(found.sizes)))])
+        order = np.argsort(found.groups, kind="stable")
+        shares = np.bincount(found.codes, minlength=many) / len(order)
+        options = pairs % many
+        return cls(order, found.starts, firsts.astype(np.int64), options, caps.astype(np.int64), found.values, shares)
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many records each group has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def groups(self) -> Codes:
+        """The group of each record, in `order`."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def widths(self) -> Codes:
+        """How many options each record has, in `order`."""
+        return np.diff(self.firsts)[self.groups]
+
+    @cached_property
+    def blocks(self) -> Codes:
+        """Where each group's block begins, of one entry for each record and option."""
+        return np.concatenate([[0], np.cumsum(self.sizes * np.diff(self.firsts))])
+
+    @cached_property
+    def pair_records(self) -> Codes:
+        """For each entry of the blocks, whose it is."""
+        return np.repeat(np.arange(len(self.order)), self.widths)
+
+    @cached_property
+    def pair_options(self) -> Codes:
+        """For each entry of the blocks, which option it is."""
+        before = np.cumsum(self.widths) - self.widths
+        within = np.arange(int(self.widths.sum())) - before[self.pair_records]
+        return self.firsts[self.groups[self.pair_records]] + within
+
+    @property
+    def random_worlds(self) -> float:
+        """The share of records that a matching drawn at random gets right: Σ over groups of Σ c² / |G|, over N."""
+        return float((self.caps**2 / self.sizes[self._option_groups]).sum() / len(self.order))
+
+    @cached_property
+    def _option_groups(self) -> Codes:
+        return np.repeat(np.arange(len(self.sizes)), np.diff(self.firsts))
+
+    def uniform(self) -> Floats:
+        """Each record's chance of each option, where every matching is as likely."""
+        return self.caps[self.pair_options] / self.sizes[self.groups[self.pair_records]]
+
+    def some(self, wanted: Mask) -> "Groups":
+        """Some of the groups; `order` then counts positions in the order of all."""
+        return Groups(
+            np.flatnonzero(wanted[self.groups]),
+            np.concatenate([[0], np.cumsum(self.sizes[wanted])]),
+            np.concatenate([[0], np.cumsum(np.diff(self.firsts)[wanted])]),
+            self.options[wanted[self._option_groups]],
+            self.caps[wanted[self._option_groups]],
+            self.values,
+            self.shares,
+        )
+
+    def chances(self, scores: Floats) -> tuple[Floats, float]:
+        """Each record's chance of each option, and the log of the mean likelihood of matchings, per record."""
+        from modicum.attacks.matching_kernel import match_all  # deferred: numba takes long to load
+
+        found = np.empty(len(scores))
+        total = match_all(self.starts, self.firsts, self.caps, self.blocks, scores, found)
+        return found, float(total) / len(self.order)
+
+    def best(self, scores: Floats, random: np.random.Generator) -> Codes:
+        """The value of each record in the most likely matching; of equally likely ones, a random one."""
+        from modicum.attacks.matching_kernel import best_all
+
+        chosen = np.empty(len(self.order), dtype=np.int64)
+        apart = scores + _TIES * random.random(len(scores))
+        best_all(self.starts, self.firsts, self.caps, self.blocks, apart, chosen)
+        return self.options[self.firsts[self.groups] + chosen]
+
+    def truths(self, truth: Any, sensitive: str) -> Codes:
+        """The true value of each record, in `order`; values that the groups do not have are refused."""
+        codes = _true_codes(truth, self.values, len(self.order), sensitive)[self.order]
+        many = len(self.values)
+        refused = DataError(
+            f"The true values of {sensitive!r} are not those of this release, row by row: in some group they differ "
+            "from the sensitive table's."
+        )
+        if (codes < 0).any():
+            raise refused
+        pairs, counts = np.unique(self.groups * many + codes, return_counts=True)
+        own = self._option_groups * many + self.options
+        if not (np.array_equal(pairs, own) and np.array_equal(counts, self.caps)):
+            raise refused
+        return codes
+
+
+def _true_codes(truth: Any, values: tuple[str, ...], rows: int, sensitive: str) -> Codes:
+    """Each true value as a position in `values`; -1 where it is none of them."""
+    series = nw.from_native(truth, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        given = [truth] if isinstance(truth, str) else np.atleast_1d(np.asarray(truth, dtype=object)).tolist()
+        series = nw.from_native(pd.Series(given), series_only=True)
+    if len(series) != rows:
+        raise DataError(
+            f"The truth must hold the value of {sensitive!r} of each of the {rows:,} records of the release, in the "
+            f"order of its identifying table. Got {len(series):,} values."
+        )
+    codes, words = texts(series)
+    place = {value: i for i, value in enumerate(values)}
+    return np.array([place.get(word, -1) for word in words] + [-1], dtype=np.int64)[codes]

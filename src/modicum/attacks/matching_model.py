@@ -1,0 +1,146 @@
+"""How attributes go with a sensitive value, learned from chances as well as from truths.
+
+Both models take a table of records × values: how likely each record has each value. They answer with log P(value |
+attributes) of any records.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from modicum.learners.inputs import Inputs
+from modicum.learners.network import Network
+from modicum.table.frames import as_frame, column
+from modicum.table.schema import Schema
+from modicum.table.targets import Target
+from modicum.table.values import Codes, Floats
+
+BINS = 20  # of a number
+MOST_CODES = 1_000  # of a category; rarer ones count as unknown
+L2 = 1e-3  # of the network, the strongest of those that the portfolio tries: the truths are not known, only chances
+_LEAST = 1e-9  # the chance that an impossible value is taken to have
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Records as codes, one column per attribute, 0 where nothing is known; `sizes` says how many codes each has."""
+
+    codes: Codes
+    sizes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> "Coded":
+        return Coded(np.ascontiguousarray(self.codes[rows]), self.sizes)
+
+    @property
+    def offsets(self) -> Codes:
+        """Where each attribute's codes begin when all stand one after another."""
+        return np.cumsum([0, *self.sizes])
+
+    def one_hot(self) -> csr_array:
+        """The codes as columns of 0 and 1."""
+        places = (self.codes + self.offsets[:-1]).ravel()
+        rows = np.arange(len(self) + 1) * self.codes.shape[1]
+        return csr_array((np.ones(len(places)), places, rows), shape=(len(self), int(self.offsets[-1])))
+
+
+@dataclass(frozen=True)
+class Coder:
+    """The columns of the identifying table as few codes each: numbers in 20 bins of equal frequency."""
+
+    targets: tuple[Target, ...]
+    places: tuple[Codes, ...]
+
+    @classmethod
+    def fit(cls, X: Any, names: Sequence[str], schema: Schema) -> "Coder":
+        """The codes of these columns; one without any value tells nothing and is left out."""
+        frame = as_frame(X)
+        there = [name for name in names if _has_values(frame, name)]
+        targets = tuple(Target.fit(frame, schema[name], BINS) for name in there)
+        return cls(targets, tuple(_places(target.counts) for target in targets))
+
+    @property
+    def names(self) -> list[str]:
+        return [target.name for target in self.targets]
+
+    def encode(self, X: Any) -> Coded:
+        """The codes of records; a value that the identifying table does not have is not known."""
+        frame = as_frame(X)
+        found = [places[target.encode(frame)] for target, places in zip(self.targets, self.places, strict=True)]
+        codes = np.column_stack(found) if found else np.zeros((len(frame), 0), dtype=np.int64)
+        return Coded(np.ascontiguousarray(codes), tuple(int(places.max()) + 1 for places in self.places))
+
+
+def _has_values(frame: Any, name: str) -> bool:
+    series = column(frame, name)
+    return bool((~np.asarray(_missing(series))).any())
+
+
+def _missing(series: Any) -> Any:
+    gone = series.is_null().to_numpy()
+    return gone | series.is_nan().fill_null(False).to_numpy() if series.dtype.is_float() else gone
+
+
+def _places(counts: Any) -> Codes:
+    """A code from 1 for each of the most frequent values; 0 for the others, and (last) for what is not known."""
+    order = np.argsort(-np.asarray(counts), kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(1, len(order) + 1)
+    return np.append(np.where(rank <= MOST_CODES, rank, 0), 0)
+
+
+class Model(Protocol):
+    """What the adversary learns with."""
+
+    def fit(self, coded: Coded, table: csr_array) -> "Model": ...
+
+    def logs(self, coded: Coded) -> Floats: ...
+
+
+class NaiveBayes:
+    """Attributes taken to be independent given the value, as in Kifer's attack (SIGMOD 2009).
+
+    A code's share among the records of a value is drawn towards its share among all, by as many records as the column
+    has codes: Laplace's rule, but such that a value that nobody is known to have tells nothing.
+    """
+
+    def fit(self, coded: Coded, table: csr_array) -> "NaiveBayes":
+        counts = (coded.one_hot().T @ table).toarray()
+        values = np.asarray(table.sum(axis=0), dtype=np.float64)
+        drawn = np.repeat(coded.sizes, coded.sizes)[:, None].astype(np.float64)
+        share = (counts.sum(axis=1, keepdims=True) + 1) / (values.sum() + drawn)
+        self._logs = np.log((counts + drawn * share) / (values + drawn)) - np.log(share)
+        self._prior = np.log((values + 1) / (values.sum() + len(values)))
+        return self
+
+    def logs(self, coded: Coded) -> Floats:
+        found = coded.one_hot() @ self._logs + self._prior
+        found -= found.max(axis=1, keepdims=True)
+        return np.asarray(found - np.log(np.exp(found).sum(axis=1, keepdims=True)))
+
+
+class SmallNetwork:
+    """The portfolio's network, one hidden layer of 50: attributes may depend on each other."""
+
+    def __init__(self, random_state: int) -> None:
+        self.random_state = random_state
+
+    def fit(self, coded: Coded, table: csr_array) -> "SmallNetwork":
+        rows, cells = _inputs(coded).distinct()
+        merged = csr_array((np.ones(len(cells)), (cells, np.arange(len(cells)))), shape=(len(rows), len(cells))) @ table
+        # Chances sum up to 1 but for rounding, and a record must not count as none.
+        self._network = Network(L2, random_state=self.random_state).fit(rows, [merged * (1 + 1e-9)])
+        return self
+
+    def logs(self, coded: Coded) -> Floats:
+        chances = np.asarray(self._network.predict(_inputs(coded))[0], dtype=np.float64)
+        return np.log(np.maximum(chances, _LEAST))
+
+
+def _inputs(coded: Coded) -> Inputs:
+    return Inputs(coded.codes, coded.sizes, np.zeros((len(coded), 0)))

@@ -1,0 +1,166 @@
+"""`modicum anatomize`: from a file to two tables, of which the one does not say whose the other's values are."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pandas as pd
+import typer
+
+from modicum.cli.anonymous_file import read_records
+from modicum.cli.options import (
+    CategoryOption,
+    FileArgument,
+    IdentifierOption,
+    JsonOption,
+    MissingOption,
+    PersonOption,
+    SchemaOption,
+    labelled,
+    names,
+    notes,
+    out,
+)
+from modicum.cli.tables import facts, printable, show_suggestions
+from modicum.errors import DataError, ParameterError, PrivacyWarning
+
+if TYPE_CHECKING:
+    from modicum.attacks import MatchingResult
+    from modicum.generalization import AnatomyRelease
+    from modicum.table.schema import Schema
+
+
+def anatomize(
+    file: FileArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the tables.")],
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(help="The column to protect, several with commas or repeated; the schema's where none is named."),
+    ] = None,
+    l: Annotated[int, typer.Option("--l", min=2, help="No value is more than 1/l of its group.")] = 3,
+    label: Annotated[
+        str | None, typer.Option(help="The class; goes into the identifying table, and rows without it are left out.")
+    ] = None,
+    grouping: Annotated[
+        Literal["bucketize", "random"],
+        typer.Option(help="Groups by frequency of values (the most groups), or by chance alone."),
+    ] = "bucketize",
+    suppress: Annotated[
+        bool, typer.Option("--suppress", help="Leave out the fewest records where a value is too frequent for l.")
+    ] = False,
+    identifier: IdentifierOption = None,
+    person: PersonOption = None,
+    category: CategoryOption = None,
+    schema: SchemaOption = None,
+    missing: MissingOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**32 - 1,
+            help="Makes the same tables each time. By default chance is fresh: whoever learned the seed could redo "
+            "part of who has what, so keep it as secret as the data.",
+        ),
+    ] = None,
+    format: Annotated[Literal["csv", "parquet"], typer.Option(help="How the tables are written.")] = "csv",
+    attack: Annotated[
+        bool, typer.Option("--attack", help="Also match people to values as an adversary with the release would.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Split FILE into an identifying table and a sensitive one, tied by groups of l or more people.
+
+    Every value stays exact; only who of a group has which of its sensitive values is no longer said. The columns that
+    --identifier and --person name are left out. The groups are measured anew, and nothing is written that breaks l.
+    """
+    from modicum.anatomy import Anatomy
+
+    _check_folder(output)
+    table, found = read_records(
+        file, schema, missing, label=label, person=person, identifiers=identifier, categories=category
+    )
+    if found.label is not None:
+        table = labelled(table, found.label)
+    protected = _sensitive(sensitive, found, list(table.columns))
+    anatomy = Anatomy(l, protected, grouping=grouping, suppress=suppress, schema=found, random_state=seed)
+    with notes.status("Making groups …"), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", PrivacyWarning)
+        anatomy.fit(table)
+    release = anatomy.release_
+    release.save(output, format=format)
+    attacked = _attacked(anatomy, table, seed) if attack else {}
+    told = [str(each.message) for each in said]
+    if as_json:
+        content = release.to_dict() | {"asked_l": l, "folder": str(output), "warnings": told}
+        if attack:
+            content["attack"] = {name: result.to_dict() for name, result in attacked.items()}
+        out.print_json(json.dumps(content))
+    else:
+        facts(_lines(release, l, output) + [line for each in attacked.values() for line in _attack_lines(each)], out)
+        notes.print(printable(f"Written to {output}."))
+    for message in told:
+        notes.print(printable(f"Note: {message}"))
+    _warn_of_identifiers(release, found)
+
+
+def _check_folder(output: Path) -> None:
+    """Refuse a place that cannot become a new folder, before any work is done."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        why = "it is not empty" if output.is_dir() else "it is a file"
+        raise DataError(f"The folder {str(output)!r} cannot be written: {why}; name a new one.")
+    if not output.absolute().parent.is_dir():
+        raise DataError(f"The folder {str(output)!r} cannot be written: the folder it should be in does not exist.")
+
+
+def _sensitive(given: list[str] | None, schema: "Schema", columns: list[str]) -> list[str]:
+    found = schema.with_role("sensitive") if given is None else list(dict.fromkeys(names(given, columns) or []))
+    if not found:
+        raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
+    if schema.label in found:
+        raise ParameterError(f"The column {schema.label!r} cannot be both the class and sensitive.")
+    return found
+
+
+def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> "dict[str, MatchingResult]":
+    from modicum.attacks import Matching
+
+    matching = Matching(random_state=seed or 0, progress=False)
+    with notes.status("Matching people to values …"):
+        return {
+            name: matching.run(anatomy.release_, table[name].iloc[anatomy.rows_], name)
+            for name in anatomy.release_.sensitive_names
+        }
+
+
+def _lines(release: "AnatomyRelease", asked: int, output: Path) -> list[tuple[str, str]]:
+    """What was released, one fact a line."""
+    from modicum.reporting.disclosure import few
+
+    told = release.to_dict()
+    left_out = f" ({few(release.suppressed)} left out)" if release.suppressed else ""
+    lines = [("records", f"{release.rows:,}{left_out}")]
+    for name, each in told["sensitive"].items():
+        sizes = f"{each['smallest_group']:,} to {each['largest_group']:,} people"
+        if each["smallest_group"] == each["largest_group"]:
+            sizes = f"{each['smallest_group']:,} people each"
+        lines.append((f"groups of {name}", f"{each['groups']:,}, of {sizes} ({release.grouping})"))
+        lines.append((f"l of {name}", f"{each['l']:,} (asked for {asked:,})"))
+    lines.append(("identifying table", ", ".join(map(str, release.identifying.columns))))
+    for name, own in release.sensitive_tables.items():
+        lines.append((f"table of {name}", ", ".join(map(str, own.columns))))
+    return [*lines, ("class", release.label or "none"), ("folder", str(output))]
+
+
+def _attack_lines(result: "MatchingResult") -> list[tuple[str, str]]:
+    low, high = result.interval
+    told = f"{result.accuracy:.1%} ({low:.1%} to {high:.1%}) by an adversary who learns from the release alone; "
+    told += f"{result.baseline:.1%} at random, {result.naive:.1%} by the most frequent value"
+    return [(f"matched to the right {result.sensitive}", told)]
+
+
+def _warn_of_identifiers(release: "AnatomyRelease", schema: "Schema") -> None:
+    """Say which columns were written that look like names or numbers of people."""
+    written = release.identifying.columns
+    found = [each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written]
+    show_suggestions(tuple(found), notes)
