@@ -23,7 +23,7 @@ from typing import Any
 import anatomy_tables
 import numpy as np
 from anatomy_data import TABLES, Fold, Table, folds, nominal, sampled
-from anatomy_models import Kernel, compared, design_of, linear_error, told
+from anatomy_models import Coding, Kernel, compared, linear_error, told
 from anatomy_variants import (
     BY_GROUP,
     FULL_DOMAIN,
@@ -32,6 +32,7 @@ from anatomy_variants import (
     IN_KERNEL,
     JOINED,
     MONDRIAN,
+    ONE_HOT,
     OF_RELEASE,
     ORIGINAL,
     PRUNED,
@@ -51,6 +52,7 @@ NAME = "reproduce_anatomy"
 MOST_LOST = 0.02  # of accuracy on Adult by pruned training data
 GROUPINGS = ("bucketize", "random")
 CUT = {
+    "ordered categories": "a number, the place in the order, as in Appendix B; one-hot beside it",
     "SVC": "LinearSVC, whose hinge is squared; the paper has LibSVM with the plain hinge. C = 1, nothing tuned",
     "SVM": "RBF by Nyström's method, γ = 1/columns; the paper has LibSVM. Exactly on 5,000 records beside it",
     "IPUMS": "ACS income of New York 2018 in its place",
@@ -119,14 +121,14 @@ def cross_validated(table: Table, kinds: Iterable[str], levels: Iterable[int], s
 def kernel_of(table: Table, fold: Fold, size: Size) -> Kernel:
     """The columns of the original training records, and some of these for landmarks."""
     marks = fold.X.sample(size.landmarks, random_state=fold.number)
-    return Kernel(design_of(fold.X, table.schema), marks)
+    return Kernel(Coding.fit(fold.X, table.schema), marks)
 
 
 def own_kernel(kernel: Kernel, each: Variant) -> Kernel:
     """The same landmarks as this training data has them: without a column, or generalized."""
     if each.kind == FULL_DOMAIN:
-        return Kernel(design_of(each.X, each.schema), each.through(kernel.landmarks))
-    return Kernel(kernel.design.only([name for name in kernel.design.attributes if name in each.X]), kernel.landmarks)
+        return Kernel(Coding.fit(each.X, each.schema), each.through(kernel.landmarks))
+    return Kernel(kernel.coding.only(set(each.X.columns)), kernel.landmarks)
 
 
 def _judged(model: str, each: Variant, fold: Fold, kernel: Kernel) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _judged(model: str, each: Variant, fold: Fold, kernel: Kernel) -> dict[str, 
     if model == SVM:
         error = own_kernel(kernel, each).error(each.X, each.y, *test)
     else:
-        error = linear_error(each.X, each.y, each.schema, *test)
+        error = linear_error(each.X, each.y, each.schema, *test, one_hot=model == ONE_HOT)
     seconds = time.perf_counter() - start
     row = {"error": error, "rows": len(each.X), "left_out": each.left_out, "seconds": seconds}
     return row | ({} if each.matched is None else {"matched": each.matched})

@@ -18,7 +18,7 @@ from modicum.table.values import Floats
 KINDS = ("pruned", "joined", "identifying")
 KEEPS = ("record", "group")
 SPACES = ("input", "kernel")
-_TIES = 4  # sets the draws of ties apart from those that made the groups with the same seed
+_TIES = 4  # sets these draws apart from others with the same seed
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,13 @@ def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, r
         records, places = join.rows(everyone)
         return _assembled(join, Chosen(records, places), 1 / join.repeats[records])
     prune = pruned if space == "input" else pruned_in_kernel_space
-    chosen = prune(join, keep, np.random.default_rng(None if random_state is None else [random_state, _TIES]))
+    chosen = prune(join, keep, seeded(random_state))
     return _assembled(join, chosen, np.ones(len(chosen.records)))
+
+
+def seeded(random_state: int | None) -> np.random.Generator:
+    """Draws of ties and landmarks, other ones than those that made the groups with the same seed."""
+    return np.random.default_rng(None if random_state is None else [random_state, _TIES])
 
 
 def _check(release: AnatomyRelease, kind: str, keep: str, space: str, random_state: int | None) -> None:

@@ -1,0 +1,156 @@
+"""The bound (4.6) of papers/4, computed for a release."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.anatomy.coding import coded
+from modicum.anatomy.joining import Join
+from modicum.anatomy.pruning import Chosen, Norms, pruned
+from modicum.anatomy.training_sets import class_of, seeded
+from modicum.errors import DataError
+from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.table.frames import column
+from modicum.table.labels import label_values
+from modicum.table.values import Floats
+
+
+@dataclass(frozen=True)
+class PaperBound:
+    """The right side of (4.6), with what it is made of. It is the paper's figure, not a guarantee.
+
+    Attributes
+    ----------
+    bound : vc_term + pruning_term
+    vc_term : 4 √(((d + 2) log(N + 1) + log 2) / N)
+    pruning_term : ([r_p²]max − [r_p²]min) / N
+    r2_min, r2_max : [r_p²]min and [r_p²]max: `radius2_min` and `radius2_max` times `weights2`
+    radius2_min, radius2_max : the smallest and the largest squared norm of a row of the joined data (Figure B.1)
+    weights2 : ‖w_p‖²
+    n : N, the rows of the pruned data
+    d : the identifying attributes
+    sensitive : how many sensitive attributes there are
+    training_error : the share of the pruned data that w_p gets wrong; above 0 the data was not separated
+    """
+
+    bound: float
+    vc_term: float
+    pruning_term: float
+    r2_min: float
+    r2_max: float
+    radius2_min: float
+    radius2_max: float
+    weights2: float
+    n: int
+    d: int
+    sensitive: int
+    training_error: float
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says nothing: an error is never above 1."""
+        return self.bound >= 1
+
+    @property
+    def note(self) -> str:
+        """What it is worth, in words."""
+        separated = "" if not self.training_error else f" (here {self.training_error:.1%} lie on the wrong side)"
+        says = "It is at least 1 and says nothing. " if self.vacuous else ""
+        return (
+            f"{says}It is the figure (4.6) of papers/4 and no guarantee: its proof assumes that the training data is "
+            f"linearly separable{separated}, and it bounds the excess over the best linear rule, on average."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {**asdict(self), "vacuous": self.vacuous, "note": self.note}
+
+    def __str__(self) -> str:
+        return f"{self.bound:.3g} = {self.vc_term:.3g} + {self.pruning_term:.3g}. {self.note}"
+
+
+def paper_bound(
+    release: AnatomyRelease, *, keep: str = "record", penalty: float = 1.0, random_state: int | None = 0
+) -> PaperBound:
+    """How much worse than the best linear rule papers/4 (4.6) lets the pruned SVC be.
+
+    Every symbol is taken from the data, in the coding of papers/4 Appendix B (one column an attribute):
+
+    - N is the number of rows of the pruned data and d that of identifying attributes. d + 2 is one more than the number
+      of columns; with s sensitive attributes it is d + s + 1. Logarithms are natural.
+    - R_p² lies between ‖R_min‖² and ‖R_max‖² of Figure B.1, the smallest and the largest squared norm of a row of the
+      joined data: §4.1 takes the radius to be uniform between them, and (A.6) to (A.7) let both r² and r_p² lie in the
+      interval that follows "according to the algorithm".
+    - w_p are the weights of one linear SVC that is trained on the pruned data (Theorem 4.1), without its intercept. The
+      interval is of radii alone: [r_p²]max − [r_p²]min = (‖R_max‖² − ‖R_min‖²) ‖w_p‖².
+
+    Numbers are not scaled in this coding, so that one with large values (an income) rules the radii.
+
+    Parameters
+    ----------
+    release : AnatomyRelease
+        With a class of two values.
+    keep : "record" or "group"
+        What pruning keeps a candidate for.
+    penalty : number
+        What an error costs the SVC (C).
+    random_state : int, optional
+        Of ties.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "sex", "education"]]
+    >>> release = md.Anatomy(l=2, sensitive="education", random_state=0).fit(X[:2_000], y[:2_000]).release_
+    >>> found = md.anatomy.paper_bound(release)
+    >>> found.n, found.d, round(found.vc_term, 3), found.vacuous
+    (2000, 2, 0.499, True)
+    """
+    join = Join.of(release)
+    norms = Norms.of(join)
+    radii = norms.radii(join)
+    chosen = pruned(join, keep, seeded(random_state))
+    weights2, error = _trained(join, chosen, penalty)
+    n, columns = len(chosen.records), len(join.identifying_attributes) + len(join.candidates)
+    vc_term = 4 * math.sqrt(((columns + 1) * math.log(n + 1) + math.log(2)) / n)
+    low, high = radii.smallest * weights2, radii.largest * weights2
+    pruning_term = (high - low) / n
+    return PaperBound(
+        bound=vc_term + pruning_term,
+        vc_term=vc_term,
+        pruning_term=pruning_term,
+        r2_min=low,
+        r2_max=high,
+        radius2_min=radii.smallest,
+        radius2_max=radii.largest,
+        weights2=weights2,
+        n=n,
+        d=len(join.identifying_attributes),
+        sensitive=len(join.candidates),
+        training_error=error,
+    )
+
+
+def _trained(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float]:
+    """‖w_p‖² of the linear SVC on the pruned data, and the share of that data that it gets wrong."""
+    from sklearn.svm import LinearSVC  # deferred: it takes long to import
+
+    y = label_values(class_of(join.release))[chosen.records]
+    if len(np.unique(y)) != 2:
+        raise DataError(f"The bound (4.6) is for two classes; the pruned data has {len(np.unique(y))}.")
+    columns = _columns(join, chosen)
+    model = LinearSVC(dual=False, C=penalty, max_iter=20_000).fit(columns, y)
+    return float((model.coef_**2).sum()), float(1 - model.score(columns, y))
+
+
+def _columns(join: Join, chosen: Chosen) -> Floats:
+    """The pruned data in the paper's coding: d + 1 columns, with several sensitive attributes more."""
+    weights, frame = join.repeats.astype(np.float64), join.identifying
+    found = [coded(column(frame, each.name), each, weights)[chosen.records] for each in join.identifying_attributes]
+    for a, each in enumerate(join.sensitive_attributes):
+        values = coded(join.sensitive_values(a), each, join.sensitive_repeats(a))
+        found.append(values[chosen.places[:, a] - join.offsets[a]])
+    return np.column_stack(found)

@@ -1,0 +1,270 @@
+"""A classifier that learns from an anatomized release and nothing else (papers/4 Definitions 14 and 15)."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from modicum.anatomy.anatomize import Anatomy
+from modicum.anatomy.training_sets import KEEPS, KINDS, SPACES, TrainingSet, class_of, training_set
+from modicum.errors import DataError, ParameterError, check_choice, check_number
+from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.learners.columns import Design
+from modicum.table.estimator_input import frame_of
+from modicum.table.frames import as_frame, column, is_array
+from modicum.table.labels import label_name, label_values
+from modicum.table.schema import Schema
+
+
+def _can(method: str) -> Any:
+    """Whether the estimator, fitted or to be, has this method."""
+
+    def there(self: "AnatomyClassifier") -> bool:
+        asked = LinearSVC() if self.estimator is None else self.estimator
+        getattr(getattr(self, "estimator_", asked), method)
+        return True
+
+    return available_if(there)
+
+
+class AnatomyClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier trained on an identifying and a sensitive table that do not say whose the sensitive values are.
+
+    `fit` anatomizes the records it is given and learns from the release alone, so that cross-validation anatomizes each
+    training fold by itself. `fit_release` learns from a release that somebody else has made. Predictions are for
+    ordinary records, neither anatomized nor anonymized.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        A linear support vector machine (`LinearSVC`) by default. It gets numeric columns: numbers with mean 0 and
+        standard deviation 1, categories one-hot, missing values as columns of their own. A `Pipeline` gets frames in
+        the original domain instead, with the attributes as columns, and prepares them itself; frames to predict for
+        reach it as they are given.
+    l : int
+        ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
+    sensitive : name, or several
+        The column to protect; the schema's where none is named.
+    grouping : "bucketize" or "random"
+        How groups are made: see `Anatomy`.
+    suppress : bool
+        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing.
+    training : "pruned", "joined" or "identifying"
+        What of the release to learn from: see `modicum.anatomy.training_data`. With "joined" each row counts 1 / |G|
+        where the estimator takes weights. With "identifying" a prediction does not need the sensitive attributes.
+    keep : "record" or "group"
+        What pruning keeps a candidate for.
+    space : "input" or "kernel"
+        Where pruning measures.
+    schema : Schema, optional
+        Kinds and roles of the columns.
+    random_state : int, optional
+        Of the groups, of ties, and of the estimator where it has such a parameter and it is None. By default every fit
+        draws anew.
+
+    Attributes
+    ----------
+    release_ : AnatomyRelease
+        All that the model has seen.
+    estimator_ : the fitted classifier
+    classes_ : the labels
+    needed_columns_ : the columns that a prediction needs
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "sex", "hours-per-week", "relationship", "education"]]
+    >>> model = md.AnatomyClassifier(l=3, sensitive="education", random_state=0).fit(X[:3_000], y[:3_000])
+    >>> model.release_.l, model.predict(X[3_000:3_003]).tolist()
+    (3, ['<=50K', '>50K', '<=50K'])
+    >>> again = md.AnatomyClassifier(random_state=0).fit_release(model.release_)
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+
+    classes_: npt.NDArray[Any]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        l: int = 3,
+        sensitive: str | Iterable[str] | None = None,
+        *,
+        grouping: str = "bucketize",
+        suppress: bool = False,
+        training: str = "pruned",
+        keep: str = "record",
+        space: str = "input",
+        schema: Schema | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.l = l
+        self.sensitive = sensitive
+        self.grouping = grouping
+        self.suppress = suppress
+        self.training = training
+        self.keep = keep
+        self.space = space
+        self.schema = schema
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "AnatomyClassifier":
+        """Anatomize these records, and learn from the release.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or array
+            The records, one a person, with the sensitive columns among them (an array's are called x0, x1, …).
+        y : array-like
+            The class to predict, which goes into the identifying table.
+        """
+        self._check_parameters()
+        frame = frame_of(self, X)
+        if len(frame) < 2 or len(frame.columns) < 2:
+            raise DataError(
+                "Training needs at least 2 records, and an attribute besides the sensitive one; there are n_samples = "
+                f"{len(frame)} and n_features = {len(frame.columns)}."
+            )
+        values = self._values(y, len(frame))
+        anatomy = Anatomy(
+            self.l,
+            self.sensitive,
+            grouping=self.grouping,
+            suppress=self.suppress,
+            schema=self.schema,
+            random_state=self.random_state,
+        )
+        self.fit_release(anatomy.fit(X, y if getattr(y, "ndim", 1) == 1 else values).release_)
+        self._columns = list(frame_of(self, X).columns)  # records to predict for are as wide as these
+        self.classes_ = self.classes_.astype(values.dtype)
+        return self
+
+    def fit_release(self, release: AnatomyRelease | str | os.PathLike[str]) -> "AnatomyClassifier":
+        """Learn from a release, or from the folder in which one was saved.
+
+        Parameters
+        ----------
+        release : AnatomyRelease or path
+            With the class among the columns of its identifying table.
+        """
+        self._check_parameters()
+        if isinstance(release, str | os.PathLike):
+            release = AnatomyRelease.load(release)
+        if not isinstance(release, AnatomyRelease):
+            got = type(release).__name__
+            raise ParameterError(f"The 'release' parameter must be an AnatomyRelease or a folder. Got {got} instead.")
+        _check_classes(class_of(release))
+        self.release_ = release
+        found = training_set(release, self.training, keep=self.keep, space=self.space, random_state=self.random_state)
+        self._columns = self.needed_columns_ = list(found.X.columns)
+        self.feature_names_in_ = np.array(self._columns, dtype=object)
+        self.n_features_in_ = len(self._columns)
+        self._learn(found)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each record. A frame needs the columns of `needed_columns_`; an array is as wide as at fit."""
+        return np.asarray(self._ask("predict", X)).astype(self.classes_.dtype)
+
+    @_can("decision_function")
+    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+        """How far each record is on the side of the second class; with several classes one column each."""
+        return np.asarray(self._ask("decision_function", X))
+
+    @_can("predict_proba")
+    def predict_proba(self, X: Any) -> npt.NDArray[Any]:
+        """The probability of each class, one column each."""
+        return np.asarray(self._ask("predict_proba", X))
+
+    def _ask(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.estimator_, method)(self._inputs(self._frame(X)))
+
+    def _learn(self, found: TrainingSet) -> None:
+        assert found.y is not None
+        y, known = label_values(found.y, name=self.release_.label), {}
+        model = LinearSVC(dual=False) if self.estimator is None else clone(self.estimator)
+        model.set_params(**self._seeds(model))
+        self._design = None if isinstance(model, Pipeline) else _design(found, self.release_.schema)
+        if self.training == "joined" and has_fit_parameter(model, "sample_weight"):
+            known = {"sample_weight": found.weights}
+        self.estimator_ = model.fit(self._inputs(found.X), y, **known)
+        self.classes_ = np.asarray(self.estimator_.classes_)
+
+    def _seeds(self, model: Any) -> dict[str, int]:
+        """The estimator's random states that nobody has set."""
+        if self.random_state is None:
+            return {}
+        unset = [name for name, value in model.get_params().items() if value is None]
+        return {name: self.random_state for name in unset if name.split("__")[-1] == "random_state"}
+
+    def _inputs(self, frame: nw.DataFrame[Any]) -> Any:
+        """What the estimator is given: numeric columns, or the frame itself where it is a pipeline."""
+        if self._design is None:
+            return frame.select(self.needed_columns_).to_native()
+        return self._design.encode(frame)
+
+    def _frame(self, X: Any) -> nw.DataFrame[Any]:
+        if is_array(X):
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+            return as_frame(X, self._columns)
+        frame = as_frame(X)
+        for name in self.needed_columns_:
+            column(frame, name)
+        return frame
+
+    def _values(self, y: Any, n: int) -> npt.NDArray[Any]:
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        return label_values(column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y, n)
+
+    def _check_parameters(self) -> None:
+        check_choice(self, "training", KINDS)
+        check_choice(self, "keep", KEEPS)
+        check_choice(self, "space", SPACES)
+        if self.random_state is not None:
+            check_number(self, "random_state", 0)
+        if self.estimator is not None and not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
+            raise ParameterError(
+                f"The 'estimator' parameter of {type(self).__name__} must be a scikit-learn classifier. "
+                f"Got {self.estimator!r} instead."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _design(found: TrainingSet, schema: Schema) -> Design:
+    design = Design.fit(found.X, schema, {name: (name,) for name in found.X.columns}, found.weights)
+    if not design.attributes:
+        raise DataError(
+            "No attribute of the release has more than one value to predict from "
+            f"(n_features = {len(found.X.columns)})."
+        )
+    return design
+
+
+def _check_classes(series: nw.Series[Any]) -> None:
+    values, name = label_values(series), label_name(series)
+    try:
+        check_classification_targets(values)
+    except ValueError:
+        raise DataError(f"Unknown label type: the class {name!r} is a number with many values.") from None
+    if len(np.unique(values)) < 2:
+        raise DataError(f"The class {name!r} is the same for all records: there is nothing to predict (1 class).")
