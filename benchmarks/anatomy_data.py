@@ -9,6 +9,7 @@ our own.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def age_bands(age: pd.Series) -> tuple[pd.Series, tuple[str, ...]]:
     """Ten bands of the same width from the youngest to the oldest, closed on the right, and their order."""
     edges = np.linspace(age.min(), age.max(), AGE_BANDS + 1)
     own = np.clip(np.searchsorted(edges, age.to_numpy(), side="left") - 1, 0, AGE_BANDS - 1)
-    names = tuple(f"{i + 1}: {low:g} to {high:g}" for i, (low, high) in enumerate(zip(edges, edges[1:], strict=False)))
+    names = tuple(f"{i + 1}: {low:g} to {high:g}" for i, (low, high) in enumerate(pairwise(edges)))
     present = tuple(names[i] for i in sorted(set(own.tolist())))
     return pd.Series(np.array(names, dtype=object)[own], index=age.index, name=age.name), present
 

@@ -63,7 +63,9 @@ class Variant:
 
     @property
     def models(self) -> tuple[str, ...]:
-        return MODELS.get(self.kind, (SVC, SVM))
+        found = MODELS.get(self.kind, (SVC, SVM))
+        ordered = any(each.kind == "ordered" for each in self.schema.attributes)
+        return found if ordered else tuple(model for model in found if model != ONE_HOT)
 
 
 def variants(table: Table, fold: Fold, kinds: Iterable[str], levels: Iterable[int]) -> Iterator[Variant]:

@@ -89,6 +89,6 @@ def keep_contract(estimator, check):
         pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
     with warnings.catch_warnings():
         # The checks transform the very records that were anonymized, and their columns are all numbers.
-        if type(estimator) in map(type, [*ANONYMIZERS, ANATOMY]):
+        if type(estimator) in map(type, [*ANONYMIZERS, *ANATOMY]):
             warnings.simplefilter("ignore", md.errors.PrivacyWarning)
         check(estimator)
