@@ -60,6 +60,8 @@ bench: .venv/dev
 	$(BIN)/python benchmarks/reproduce_apt.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_prism.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/prism_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_anatomy.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anatomy_speed.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

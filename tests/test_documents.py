@@ -142,3 +142,18 @@ def test_the_page_on_prism_runs_and_shows_the_benchmarks_figures(monkeypatch):
     best = figures["synthetic"]["best_possible_accuracy"]
     assert f"nobody could be right for more than {best:.1%} from all attributes" in " ".join(page.split())
     assert all(own["proven"] for section in figures.values() for own in section["thresholds"].values())
+
+
+@pytest.mark.skipif(
+    not (ROOT / "benchmarks" / "results" / "reproduce_anatomy.json").exists(), reason="not measured yet"
+)
+def test_the_page_on_anatomy_shows_the_benchmarks_figures(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import anatomy_tables
+    import common
+
+    page = (ROOT / "docs" / "anatomy.md").read_text(encoding="utf-8")
+    figures = common.figures_of("reproduce_anatomy")
+    for table in anatomy_tables.TABLES.values():
+        assert table(figures) in page
+    assert anatomy_tables.speed_table(common.figures_of("anatomy_speed")) in page
