@@ -94,6 +94,9 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
         codes = np.full(len(series), -1, dtype=np.int64)
         codes[present], words = texts(series.drop_nulls())
         return codes, words
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.StringDtype):
+        return _words(*pd.factorize(native))  # without an object for every row
     values = series.to_numpy()
     if values.dtype.kind in "UT":  # numpy's own text types drop a NUL at the end
         values = np.array(series.to_list(), dtype=object)
@@ -104,7 +107,11 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
         values = np.array([None if _is_missing(value) else canonical(value) for value in values], dtype=object)
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
-    first, distinct = pd.factorize(values)
+    return _words(*pd.factorize(values))
+
+
+def _words(first: npt.NDArray[Any], distinct: Any) -> tuple[Codes, list[str]]:
+    """Codes into the canonical texts of these values, some of which may be the same text."""
     words = [canonical(value) for value in distinct]
     position = {word: i for i, word in enumerate(dict.fromkeys(words))}
     lookup = np.array([position[word] for word in words] + [-1], dtype=np.int64)

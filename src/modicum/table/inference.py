@@ -113,7 +113,8 @@ def _number_storage(series: nw.Series[Any]) -> Storage:
 
 def _object_storage(series: nw.Series[Any]) -> Storage:
     """Object columns in pandas may hold plain Python numbers or booleans; categoricals may hold numbers."""
-    if isinstance(series.dtype, nw.Categorical):
+    native = series.to_native()
+    if isinstance(series.dtype, nw.Categorical) or isinstance(getattr(native, "dtype", None), pd.StringDtype):
         return "text"
     inferred = pd.api.types.infer_dtype(series.to_numpy(), skipna=True)
     storages: dict[str, Storage] = {"integer": "integer", "floating": "float", "boolean": "boolean"}
