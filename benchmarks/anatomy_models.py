@@ -9,7 +9,7 @@ Nothing is tuned.
 """
 
 import warnings
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,59 +32,30 @@ STEPS = 60  # of Newton's method, at most
 CLOSE = 1e-6  # its gradient at the end, of what it was
 
 
-@dataclass(frozen=True)
-class Coding:
-    """Records as columns: scaled numbers, one-hot categories, ordered ones by place or one-hot too."""
-
-    design: Design
-    places: Mapping[str, Mapping[str, int]]
-
-    @classmethod
-    def fit(cls, X: pd.DataFrame, schema: md.Schema, one_hot: bool = False) -> "Coding":
-        """As these records have them."""
-        ordered = [] if one_hot else [schema[name] for name in X.columns if schema[name].kind == "ordered"]
-        places = {each.name: {str(v): i for i, v in enumerate(each.domain or ())} for each in ordered}
-        numbers = [md.Attribute(name=e.name, kind="number") if e.name in places else e for e in schema.attributes]
-        names = {name: (name,) for name in X.columns}
-        coded = as_frame(_placed(X, places))
-        return cls(Design.fit(coded, md.Schema(attributes=tuple(numbers)), names, np.ones(len(X))), places)
-
-    def only(self, names: Container[str]) -> "Coding":
-        """The same without some attributes."""
-        return Coding(self.design.only([name for name in self.design.attributes if name in names]), self.places)
-
-    @property
-    def many(self) -> int:
-        return len(self.design.names)
-
-    def encode(self, X: pd.DataFrame) -> Any:
-        return self.design.encode(as_frame(_placed(X, self.places)))
-
-
-def _placed(X: pd.DataFrame, places: Mapping[str, Mapping[str, int]]) -> pd.DataFrame:
-    own = [name for name in places if name in X]
-    return X.assign(**{name: X[name].astype(str).map(places[name]).astype(float) for name in own})
+def design_of(X: pd.DataFrame, schema: md.Schema, ordered: Any = "place") -> Design:
+    """The columns as these records have them."""
+    return Design.fit(as_frame(X), schema, {name: (name,) for name in X.columns}, np.ones(len(X)), ordered)
 
 
 def linear_error(X: Any, y: Any, schema: md.Schema, test_X: Any, test_y: Any, one_hot: bool = False) -> float:
     """The test error of the linear SVC that these records teach."""
-    coding = Coding.fit(X, schema, one_hot)
+    design = design_of(X, schema, "one-hot" if one_hot else "place")
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = LinearSVC(dual=False, C=C, random_state=0).fit(sparse.csr_matrix(coding.encode(X)), y)
-    return 1.0 - float(model.score(sparse.csr_matrix(coding.encode(test_X)), test_y))
+        model = LinearSVC(dual=False, C=C, random_state=0).fit(sparse.csr_matrix(design.encode(as_frame(X))), y)
+    return 1.0 - float(model.score(sparse.csr_matrix(design.encode(as_frame(test_X))), test_y))
 
 
 @dataclass(frozen=True)
 class Kernel:
     """The RBF kernel with γ = 1/columns, by Nyström's method on fixed landmarks; or exactly."""
 
-    coding: Coding
+    design: Design
     landmarks: pd.DataFrame
 
     @property
     def gamma(self) -> float:
-        return 1.0 / self.coding.many
+        return 1.0 / len(self.design.names)
 
     def error(self, X: pd.DataFrame, y: pd.Series, test_X: pd.DataFrame, test_y: pd.Series) -> float:
         """The test error with Nyström's method."""
@@ -104,7 +75,7 @@ class Kernel:
         return 1.0 - float(model.score(rbf_kernel(self._encoded(test_X), own, gamma=self.gamma), test_y))
 
     def _encoded(self, X: pd.DataFrame) -> Any:
-        return self.coding.encode(X).astype(np.float32)
+        return self.design.encode(as_frame(X)).astype(np.float32)
 
 
 def squared_hinge(features: Any, signs: Any) -> Any:

@@ -23,7 +23,7 @@ from typing import Any
 import anatomy_tables
 import numpy as np
 from anatomy_data import TABLES, Fold, Table, folds, nominal, sampled
-from anatomy_models import Coding, Kernel, compared, linear_error, told
+from anatomy_models import Kernel, compared, design_of, linear_error, told
 from anatomy_variants import (
     BY_GROUP,
     FULL_DOMAIN,
@@ -120,14 +120,15 @@ def cross_validated(table: Table, kinds: Iterable[str], levels: Iterable[int], s
 def kernel_of(table: Table, fold: Fold, size: Size) -> Kernel:
     """The columns of the original training records, and some of these for landmarks."""
     marks = fold.X.sample(size.landmarks, random_state=fold.number)
-    return Kernel(Coding.fit(fold.X, table.schema), marks)
+    return Kernel(design_of(fold.X, table.schema), marks)
 
 
 def own_kernel(kernel: Kernel, each: Variant) -> Kernel:
     """The same landmarks as this training data has them: without a column, or generalized."""
     if each.kind == FULL_DOMAIN:
-        return Kernel(Coding.fit(each.X, each.schema), each.through(kernel.landmarks))
-    return Kernel(kernel.coding.only(set(each.X.columns)), kernel.landmarks)
+        return Kernel(design_of(each.X, each.schema), each.through(kernel.landmarks))
+    own = [name for name in kernel.design.attributes if name in each.X.columns]
+    return Kernel(kernel.design.only(own), kernel.landmarks)
 
 
 def _judged(model: str, each: Variant, fold: Fold, kernel: Kernel) -> dict[str, Any]:

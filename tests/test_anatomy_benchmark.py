@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.svm import LinearSVC
 
 import modicum as md
+from modicum.table.frames import as_frame
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import anatomy_data
@@ -86,11 +87,11 @@ def test_student_s_test_is_scipy_s_and_the_corrected_one_is_more_careful():
 
 
 def test_ordered_categories_are_coded_by_their_place(adult):
-    coding = anatomy_models.Coding.fit(adult.X[["education"]], adult.schema.select(["education"]))
+    design = anatomy_models.design_of(adult.X[["education"]], adult.schema.select(["education"]))
     order = adult.schema["education"].domain
-    coded = coding.encode(adult.X[["education"]])[:, 0]
+    coded = design.encode(as_frame(adult.X[["education"]]))[:, 0]
     places = adult.X["education"].map({value: i for i, value in enumerate(order)})
-    assert coding.many == 1
+    assert design.names == ["education"]
     assert np.corrcoef(coded, places)[0, 1] == pytest.approx(1)
 
 

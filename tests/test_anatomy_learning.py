@@ -348,11 +348,13 @@ def test_cross_validation_beats_the_majority_and_the_exact_data_beats_what_hides
     assert majority + 0.1 < min(pruned, joined) <= max(pruned, joined) < exact
 
 
-def test_the_default_is_a_linear_svm_on_scaled_columns(data, release):
+def test_the_default_is_a_linear_svm_on_scaled_columns_with_ordered_categories_by_place(data, release):
     own = model().fit_release(release)
     X, y = training_data(release, random_state=0)
-    columns = pd.get_dummies(X, columns=["job", "grade"]).astype(float)
-    columns["age"] = (columns["age"] - columns["age"].mean()) / columns["age"].std(ddof=0)
+    order = release.schema["grade"].domain
+    columns = pd.get_dummies(X.assign(grade=X["grade"].map(order.index)), columns=["job"]).astype(float)
+    for name in ("age", "grade"):
+        columns[name] = (columns[name] - columns[name].mean()) / columns[name].std(ddof=0)
     plain = LinearSVC(dual=False).fit(columns.to_numpy(), y)
     assert isinstance(own.estimator_, LinearSVC)
     assert own.decision_function(X) == pytest.approx(plain.decision_function(columns.to_numpy()), abs=1e-2)

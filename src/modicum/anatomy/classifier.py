@@ -48,9 +48,9 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
     ----------
     estimator : scikit-learn classifier, optional
         A linear support vector machine (`LinearSVC`) by default. It gets numeric columns: numbers with mean 0 and
-        standard deviation 1, categories one-hot, missing values as columns of their own. A `Pipeline` gets frames in
-        the original domain instead, with the attributes as columns, and prepares them itself; frames to predict for
-        reach it as they are given.
+        standard deviation 1, ordered categories as the place in their order (papers/4 Appendix B), others one-hot,
+        missing values as columns of their own. A `Pipeline` gets frames in the original domain instead, with the
+        attributes as columns, and prepares them itself; frames to predict for reach it as they are given.
     l : int
         ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
     sensitive : name, or several
@@ -252,7 +252,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _design(found: TrainingSet, schema: Schema) -> Design:
-    design = Design.fit(found.X, schema, {name: (name,) for name in found.X.columns}, found.weights)
+    design = Design.fit(found.X, schema, {name: (name,) for name in found.X.columns}, found.weights, "place")
     if not design.attributes:
         raise DataError(
             "No attribute of the release has more than one value to predict from "

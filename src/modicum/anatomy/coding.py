@@ -18,9 +18,9 @@ import numpy as np
 
 from modicum.anatomy.joining import Join
 from modicum.errors import DataError
-from modicum.table.codes import CategoryCoding, Coder
+from modicum.table.codes import values_in_order
 from modicum.table.frames import numbers, texts
-from modicum.table.schema import Attribute, Schema
+from modicum.table.schema import Attribute
 from modicum.table.values import Floats
 
 
@@ -55,14 +55,14 @@ def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Fl
 
 
 def _ordered(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
-    if series.null_count() == len(series):
+    codes, words = texts(series)
+    if not words:
         return np.zeros(len(series))
-    plain = attribute.model_copy(update={"roles": ()})  # a coder passes by what is not collected
-    coder = Coder.fit(series.to_frame(), Schema(attributes=(plain,)))
-    (coding,), places = coder.codings, coder.encode(series.to_frame())[:, 0].astype(np.int64)
-    assert isinstance(coding, CategoryCoding)
-    known = places < coding.n_values
-    mode = int(np.bincount(places[known], weights[known], coding.n_values).argmax())
+    values = values_in_order(attribute, words)
+    position = {value: i for i, value in enumerate(values)}
+    places = np.array([position[word] for word in words] + [-1])[codes]
+    known = places >= 0
+    mode = int(np.bincount(places[known], weights[known], len(values)).argmax())
     return np.where(known, places - mode, 0).astype(np.float64)
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from modicum.anatomy.joining import Join
 from modicum.anatomy.pruning import Chosen, Radii, only_one
 from modicum.learners.columns import Design, columns_of, encoded
-from modicum.table.frames import column
 from modicum.table.values import Codes, Floats
 
 LANDMARKS = 200
@@ -40,8 +39,8 @@ class Points:
     def of(cls, join: Join) -> "Points":
         """Columns are scaled over the joined data."""
         weights, frame = join.repeats.astype(np.float64), join.identifying
-        found = {each.name: columns_of(column(frame, each.name), each, weights) for each in join.identifying_attributes}
-        design = Design({name: (columns,) for name, columns in found.items() if columns is not None})
+        names = {each.name: (each.name,) for each in join.identifying_attributes}
+        design = Design.fit(frame, join.release.schema, names, weights, "place")
         return cls(join, design, tuple(_of_values(join, a) for a in range(len(join.candidates))))
 
     @property
@@ -60,7 +59,7 @@ class Points:
 
 def _of_values(join: Join, a: int) -> Floats:
     series, weights = join.distinct_values(a)
-    columns = columns_of(series, join.sensitive_attributes[a], weights)
+    columns = columns_of(series, join.sensitive_attributes[a], weights, "place")
     return np.zeros((len(series), 0)) if columns is None else encoded(columns, series)
 
 

@@ -4,23 +4,27 @@ A number or date is one column, (x − mean) / standard deviation of the trainin
 missing value counts as the median and sets a second column, 0 or 1. A column of 0 and 1 stays as it is, also in a group
 of one-hot columns, and takes true and false as well. A category with two values is one column of 0 and 1, which says
 whether it is the rarer one; with more, each value has its column (the 50 most frequent ones where there are more),
-missing among them. π and the box of papers/3 Figure 5 are in the units of these columns.
+missing among them. An ordered category may be a number instead, the place of its value in the order. π and the box of
+papers/3 Figure 5 are in the units of these columns.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError
+from modicum.table.codes import values_in_order
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Floats
 
 MOST_VALUES = 50  # of a category that get a column of their own
 _YES = ("1", "true", "1.0")  # what sets a column of 0 and 1
+
+Ordered = Literal["one-hot", "place"]  # what becomes of an ordered category
 
 
 class Columns(Protocol):
@@ -50,13 +54,18 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class NumberColumns:
-    """A number or date: standardized, and whether it is missing where that occurred."""
+    """A number or date: standardized, and whether it is missing where that occurred.
+
+    With `places` it is an ordered category, and the number is the place of its value among them; a value that is not
+    there counts as missing.
+    """
 
     attribute: Attribute
     mean: float
     deviation: float
     median: float
     may_miss: bool
+    places: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +86,7 @@ class NumberColumns:
 
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
         """Write into these columns, which are 0."""
-        values = _finite(series, self.attribute)
+        values = _placed(series, self.places) if self.places else _finite(series, self.attribute)
         missing = np.isnan(values)
         columns[:, 0] = (np.where(missing, self.median, values) - self.mean) / self.deviation
         if self.may_miss:
@@ -132,11 +141,16 @@ def encoded(part: Columns, series: nw.Series[Any]) -> Floats:
     return found
 
 
-def columns_of(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
+def columns_of(
+    series: nw.Series[Any], attribute: Attribute, weights: Floats, ordered: Ordered = "one-hot"
+) -> Columns | None:
     """How this column becomes columns of the model; None where it is constant."""
     if not attribute.is_category:
-        return _number(series, attribute, weights)
+        return _number(_finite(series, attribute), attribute, weights)
     codes, words = texts(series)
+    if attribute.kind == "ordered" and ordered == "place" and words:
+        places = tuple(values_in_order(attribute, words))
+        return _number(_placed(series, places), attribute, weights, places)
     counts = np.bincount(codes + 1, weights, len(words) + 1)
     values: list[str | None] = [None, *words]
     # The most frequent first, equally frequent ones by name, so that the order of the records does not matter.
@@ -149,8 +163,9 @@ def columns_of(series: nw.Series[Any], attribute: Attribute, weights: Floats) ->
     return ValueColumns(attribute, tuple(present[1:] if len(present) == 2 else present[:MOST_VALUES]))
 
 
-def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Columns | None:
-    values = _finite(series, attribute)
+def _number(
+    values: Floats, attribute: Attribute, weights: Floats, places: tuple[str, ...] = ()
+) -> NumberColumns | None:
     there = ~np.isnan(values) & (weights > 0)
     if not there.any():
         return None
@@ -160,12 +175,19 @@ def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Co
     reached = np.cumsum(many[order])
     median = float(known[order][np.searchsorted(reached, reached[-1] / 2)])
     if np.ptp(known) > 0 and np.isin(known, (0.0, 1.0)).all():
-        return NumberColumns(attribute, 0.0, 1.0, median, may_miss)
+        return NumberColumns(attribute, 0.0, 1.0, median, may_miss, places)
     middle = float(known[0]) if np.ptp(known) == 0 else float(np.average(known, weights=many))
     deviation = float(np.sqrt(np.average((known - middle) ** 2, weights=many)))
     if deviation == 0 and not may_miss:
         return None
-    return NumberColumns(attribute, middle, deviation or 1.0, median, may_miss)
+    return NumberColumns(attribute, middle, deviation or 1.0, median, may_miss, places)
+
+
+def _placed(series: nw.Series[Any], places: tuple[str, ...]) -> Floats:
+    """Each value's place; NaN where it is missing or unknown."""
+    codes, words = texts(series)
+    known = {value: float(i) for i, value in enumerate(places)}
+    return np.array([known.get(word, np.nan) for word in words] + [np.nan])[codes]
 
 
 def _finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
@@ -196,12 +218,17 @@ class Design:
 
     @classmethod
     def fit(
-        cls, frame: nw.DataFrame[Any], schema: Schema, attributes: Mapping[str, Sequence[str]], weights: Floats
+        cls,
+        frame: nw.DataFrame[Any],
+        schema: Schema,
+        attributes: Mapping[str, Sequence[str]],
+        weights: Floats,
+        ordered: Ordered = "one-hot",
     ) -> "Design":
-        """The attributes that are not constant."""
+        """The attributes that are not constant; ordered categories by value or by place."""
         found = {}
         for name, parts in attributes.items():
-            each = [columns_of(column(frame, part), schema[part], weights) for part in parts]
+            each = [columns_of(column(frame, part), schema[part], weights, ordered) for part in parts]
             if any(one is not None for one in each):
                 found[name] = tuple(one for one in each if one is not None)
         return cls(found)

@@ -232,8 +232,7 @@ def equal_starts(counts: Weights, groups: int) -> npt.NDArray[np.bool_]:
 
 def _fit_category(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> CategoryCoding:
     codes, words = texts(series)
-    declared = [] if attribute.domain is None else [str(v) for v in attribute.domain]
-    values = declared or _in_order(attribute, words)
+    values = values_in_order(attribute, words)
     if len(values) > MAX_CATEGORIES:
         raise DataError(
             f"The column {attribute.name!r} has {len(values):,} different categories, more than {MAX_CATEGORIES:,}; "
@@ -245,8 +244,26 @@ def _fit_category(attribute: Attribute, series: nw.Series[Any], weights: Weights
     return CategoryCoding(attribute, tuple(values), counts[:-1], int(counts[-1]))
 
 
-def _in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:
-    """Numbers by size, other texts by name; an ordered attribute of texts must say its order itself."""
+def values_in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:
+    """A category's values: its domain, else numbers by size and other texts by name.
+
+    An ordered attribute of texts must say its order itself, by its domain.
+
+    Examples
+    --------
+    >>> from modicum import Attribute
+    >>> from modicum.table.codes import values_in_order
+    >>> values_in_order(Attribute(name="grade", kind="ordered"), ["10", "9"])
+    ['9', '10']
+    """
+    if attribute.domain is not None:
+        declared = [str(value) for value in attribute.domain]
+        unknown = len(set(words) - set(declared))
+        if unknown:
+            raise DataError(
+                f"The column {attribute.name!r} holds {unknown:,} different values that its domain does not name."
+            )
+        return declared
     sizes = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     if np.isfinite(sizes).all():
         return [words[i] for i in sorted(range(len(words)), key=lambda i: (sizes[i], words[i]))]
