@@ -13,15 +13,14 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from modicum.anatomy.anatomize import Anatomy
 from modicum.anatomy.training_sets import KEEPS, KINDS, SPACES, TrainingSet, class_of, training_set
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.learners.columns import Design
-from modicum.table.estimator_input import frame_of
-from modicum.table.frames import as_frame, column, is_array
+from modicum.table.estimator_input import frame_of, new_records
 from modicum.table.labels import label_name, label_values
 from modicum.table.schema import Schema
 
@@ -191,7 +190,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _ask(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
-        return getattr(self.estimator_, method)(self._inputs(self._frame(X)))
+        return getattr(self.estimator_, method)(self._inputs(new_records(self, X, self._columns, self.needed_columns_)))
 
     def _learn(self, found: TrainingSet) -> None:
         assert found.y is not None
@@ -216,15 +215,6 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         if self._design is None:
             return frame.select(self.needed_columns_).to_native()
         return self._design.encode(frame)
-
-    def _frame(self, X: Any) -> nw.DataFrame[Any]:
-        if is_array(X):
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
-            return as_frame(X, self._columns)
-        frame = as_frame(X)
-        for name in self.needed_columns_:
-            column(frame, name)
-        return frame
 
     def _values(self, y: Any, n: int) -> npt.NDArray[Any]:
         if y is None:

@@ -22,7 +22,7 @@ from modicum.cli.options import (
     notes,
     out,
 )
-from modicum.cli.tables import facts, printable, show_suggestions
+from modicum.cli.tables import facts, printable, show_identifiers
 from modicum.errors import DataError, ParameterError, PrivacyWarning
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def anatomize(
         notes.print(printable(f"Written to {output}."))
     for message in told:
         notes.print(printable(f"Note: {message}"))
-    _warn_of_identifiers(release, found)
+    show_identifiers(found, list(release.identifying.columns), notes)
 
 
 def _check_folder(output: Path) -> None:
@@ -157,10 +157,3 @@ def _attack_lines(result: "MatchingResult") -> list[tuple[str, str]]:
     told = f"{result.accuracy:.1%} ({low:.1%} to {high:.1%}) by an adversary who learns from the release alone; "
     told += f"{result.baseline:.1%} at random, {result.naive:.1%} by the most frequent value"
     return [(f"matched to the right {result.sensitive}", told)]
-
-
-def _warn_of_identifiers(release: "AnatomyRelease", schema: "Schema") -> None:
-    """Say which columns were written that look like names or numbers of people."""
-    written = release.identifying.columns
-    found = [each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written]
-    show_suggestions(tuple(found), notes)

@@ -20,7 +20,7 @@ from modicum.cli.options import (
     notes,
     out,
 )
-from modicum.cli.tables import facts, printable, show_suggestions
+from modicum.cli.tables import facts, printable, show_identifiers
 from modicum.errors import ParameterError
 from modicum.table.files import file_format
 
@@ -121,7 +121,7 @@ def anonymize(
     rows = anonymizer.sample_indices_ if suppress else None
     write_records(file, output, anonymizer.release_, found, rows)
     _show(anonymizer.release_, output, as_json, found, y)
-    _warn_of_identifiers(anonymizer.release_, found)
+    show_identifiers(found, list(anonymizer.release_.frame.columns), notes)
 
 
 def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:
@@ -176,9 +176,3 @@ def _show(release: "Release", output: Path, as_json: bool, schema: "Schema | Non
         lines.append(("written as they are", ", ".join(map(str, kept)) or "no other column"))
     facts(lines, out)
     notes.print(printable(f"Written to {output}."))
-
-
-def _warn_of_identifiers(release: "Release", schema: "Schema") -> None:
-    """Say which columns were written that look like names or numbers of people."""
-    found = [s for s in schema.suggestions if s.topic == "identifier" and s.attribute in release.frame.columns]
-    show_suggestions(tuple(found), notes)

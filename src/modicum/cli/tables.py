@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from modicum.generalization.describe import Description, buckets_text, summary_text
-from modicum.table.schema import Suggestion
+from modicum.table.schema import Schema, Suggestion
 
 _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
 
@@ -57,3 +57,9 @@ def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> N
     for reason, attributes in together.items():
         console.print(printable(f"  {', '.join(attributes)}: {reason}"))
     console.print()
+
+
+def show_identifiers(schema: Schema, written: Sequence[str], console: Console) -> None:
+    """Say which columns were written that look like names or numbers of people."""
+    found = [each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written]
+    show_suggestions(tuple(found), console)

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from modicum.errors import DataError, ParameterError, PrivacyWarning, StoppedWarning, check_number, quoted
 from modicum.learners.columns import Design
@@ -19,8 +18,7 @@ from modicum.prism.discovery import Discovery
 from modicum.prism.guarantee import check_chosen
 from modicum.prism.one_hot import Groups, attribute_columns
 from modicum.prism.training import Problem, Trained, Trainer
-from modicum.table.estimator_input import frame_of, record_counts, schema_of
-from modicum.table.frames import as_frame, column, is_array
+from modicum.table.estimator_input import frame_of, new_records, record_counts, schema_of
 from modicum.table.labels import label_values
 from modicum.table.schema import Schema
 from modicum.table.values import Floats
@@ -308,16 +306,8 @@ class LinearModel(BaseEstimator):
     def _scores(self, X: Any) -> Floats:
         """w·x − b for each record and task."""
         check_is_fitted(self)
-        return self._design.encode(self._frame(X)) @ self._coefficients.T - self._intercepts
-
-    def _frame(self, X: Any) -> nw.DataFrame[Any]:
-        if is_array(X):
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
-            return as_frame(X, self._columns)
-        frame = as_frame(X)
-        for name in self.needed_columns_:
-            column(frame, name)
-        return frame
+        records = new_records(self, X, self._columns, self.needed_columns_)
+        return self._design.encode(records) @ self._coefficients.T - self._intercepts
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

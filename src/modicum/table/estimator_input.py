@@ -1,5 +1,6 @@
 """What every estimator does first: X as a frame with names, the schema it goes by, and what a row counts."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -7,7 +8,7 @@ import numpy as np
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import Weights
-from modicum.table.frames import as_frame, is_array
+from modicum.table.frames import as_frame, column, is_array
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
 
@@ -25,6 +26,19 @@ def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
     X = validate_data(estimator, X, dtype=None, ensure_all_finite=False)
     named = getattr(estimator.schema, "features", None)
     return as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
+
+
+def new_records(estimator: Any, X: Any, columns: Sequence[str], needed: Sequence[str]) -> nw.DataFrame[Any]:
+    """Records to predict for as a frame: an array is as wide as at fit, a frame has at least the columns needed."""
+    from sklearn.utils.validation import validate_data  # deferred: it takes long to import
+
+    if is_array(X):
+        X = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=False)
+        return as_frame(X, columns)
+    frame = as_frame(X)
+    for name in needed:
+        column(frame, name)
+    return frame
 
 
 def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
