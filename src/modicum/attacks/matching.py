@@ -95,6 +95,7 @@ class Matching:
             learner=_best(learned),
             fits={each.learner: each.fit for each in learned},
             rounds_taken={each.learner: each.rounds for each in learned},
+            alike=int((np.bincount(groups.alike)[groups.alike] > 1).sum()),
             l=int(l_diversity(table, [release.group_column(name)], name, kind="frequency")),
             records=len(truths),
             groups=len(groups.sizes),
