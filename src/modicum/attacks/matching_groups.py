@@ -119,7 +119,7 @@ class Groups:
         caps = np.bincount(own, weights=self.caps).astype(np.int64)
         firsts = np.concatenate([[0], np.cumsum(np.bincount(pairs // many, minlength=len(self.sizes)))])
         names = tuple(str(i) for i in range(many))
-        shares = np.bincount(self.alike, weights=self.shares)
+        shares = np.asarray(np.bincount(self.alike, weights=self.shares), dtype=np.float64)
         return Groups(self.order, self.starts, firsts.astype(np.int64), pairs % many, caps, names, shares)
 
     def spread(self, merged: "Groups", scores: Floats) -> Floats:

@@ -120,7 +120,7 @@ def _parts(groups: Groups, random_state: int) -> tuple[Mask, Mask, Mask]:
 def _tried(
     name: str, learn: _Part, aside: _Part, chances: Floats, rounds: int, random_state: int, progress: bool
 ) -> tuple[Model, tuple[float, ...], float]:
-    """Learn, match, learn from the matching, as long as groups set aside fit better: the best model, its factors, its fit.
+    """Learn, match, learn from the matching, while groups set aside fit better: the best model, its factors, its fit.
 
     Chances are of scores times the factor that groups set aside ask for: those of a model too sure of itself would soon
     be taken for truths, and the rounds end with what it happened to say first.
