@@ -48,7 +48,7 @@ def every_matching(groups, g):
     return places, list(permutations(range(len(places))))
 
 
-@pytest.mark.parametrize("sizes", [[2, 3, 4], [5, 2, 1], [6], [7, 3]])
+@pytest.mark.parametrize("sizes", [[2, 3, 4], [5, 2, 1], pytest.param([6, 7, 3], marks=pytest.mark.slow)])
 def test_chances_and_the_best_matching_are_those_of_all_permutations(sizes):
     release, _ = by_hand(sizes)
     groups = Groups.of(release)
@@ -129,7 +129,7 @@ def test_attributes_that_tell_nothing_leave_one_in_l(l):
 
 @pytest.mark.filterwarnings("ignore:The identifying table tells 'ill'")
 def test_the_more_an_attribute_tells_the_more_people_are_matched():
-    found = [md.attacks.Matching(rounds=6).run(*released(people(spread=spread))) for spread in (0, 12, 40)]
+    found = [md.attacks.Matching(rounds=4).run(*released(people(spread=spread))) for spread in (0, 12, 40)]
     accuracies = [each.accuracy for each in found]
     assert accuracies[0] > 0.98
     assert 0.7 < accuracies[1] < 0.95
@@ -171,27 +171,78 @@ def test_two_values_in_every_group_tell_who_is_alike_but_not_who_has_which():
     assert result.by_adversary["informed"].value > 0.9
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say():
+@pytest.mark.parametrize(
+    ("trials", "least", "most"), [(40, 0.85, 1), pytest.param(300, 0.92, 0.98, marks=pytest.mark.slow)]
+)
+def test_intervals_hold_the_truth_as_often_as_they_say(trials, least, most):
     """At random 1/ℓ is right on average; both records of a group are right together, which the interval must know."""
-    held, trials = 0, 150
+    held, gid, ill = 0, np.repeat(np.arange(100), 2), np.tile(["a", "b"], 100)
+    release = AnatomyRelease.from_tables(
+        pd.DataFrame({"nothing": [None] * 200, "GID": gid}), pd.DataFrame({"GID": gid, "ill": ill})
+    )
     for seed in range(trials):
-        random = np.random.default_rng(seed)
-        gid = np.repeat(np.arange(100), 2)
-        ill = np.tile(["a", "b"], 100)
-        swapped = np.where(np.repeat(random.random(100) < 0.5, 2), ill, ill.reshape(-1, 2)[:, ::-1].ravel())
-        release = AnatomyRelease.from_tables(
-            pd.DataFrame({"nothing": [None] * 200, "GID": gid}), pd.DataFrame({"GID": gid, "ill": ill})
-        )
-        low, high = md.attacks.Matching(random_state=seed).run(release, swapped).interval
+        swap = np.repeat(np.random.default_rng(seed).random(100) < 0.5, 2)
+        truth = np.where(swap, ill, ill.reshape(-1, 2)[:, ::-1].ravel())
+        low, high = md.attacks.Matching(random_state=seed).run(release, truth).interval
         held += low <= 0.5 <= high
-    assert 0.91 <= held / trials <= 0.99
+    assert least <= held / trials <= most
+
+
+def in_threes(groups=500, apart=0.0, seed=0, copies=1):
+    """Groups of asthma, cold and either flu or gout; in a share of them asthma or cold is missing instead."""
+    random = np.random.default_rng(seed)
+    ill = np.array([[0, 1, 2], [0, 1, 3]])[random.integers(0, 2, groups)]
+    other = random.random(groups) < apart
+    ill[other] = np.array([[0, 2, 3], [1, 2, 3]])[random.integers(0, 2, int(other.sum()))]
+    ill = random.permuted(ill, axis=1).ravel()
+    gid = np.repeat(np.arange(groups), 3)
+    age = MIDDLE[ill] + np.round(random.normal(0, 3, len(ill)))
+    seen = pd.DataFrame({f"age {i}": age for i in range(copies)} | {"GID": gid})
+    table = pd.DataFrame({"GID": gid, "ill": VALUES[ill]}).sort_values(["GID", "ill"])
+    return AnatomyRelease.from_tables(seen, table), VALUES[ill]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_values_that_every_group_has_are_not_told_apart_but_the_others_are(seed):
+    """Who has flu or gout is found; between asthma and cold it is a coin's throw, neither all right nor all wrong."""
+    release, truth = in_threes(seed=seed)
+    result = md.attacks.Matching(rounds=6).run(release, truth)
+    assert result.alike == 2
+    assert 0.6 < result.accuracy < 0.72
+
+
+def test_a_few_groups_without_one_of_two_values_name_both_of_them():
+    result = md.attacks.Matching(rounds=6).run(*in_threes(apart=0.05))
+    assert result.alike == 0
+    assert result.interval[0] > 0.9
+
+
+def test_a_model_too_sure_of_itself_is_believed_less():
+    """Six copies of an attribute make naive Bayes six times as sure; the likelihood of groups set aside undoes that."""
+    once, often = (md.attacks.Matching(rounds=3).run(*in_threes(apart=0.3, copies=many)) for many in (1, 6))
+    assert often.fits["naive Bayes"] > 0.9 * once.fits["naive Bayes"] > 0.1
+    for each in (once, often):
+        told = {name: found.value for name, found in each.by_adversary.items()}
+        assert told["deFinetti"] >= max(told["deFinetti, naive Bayes"], told["deFinetti, network"]) - 0.02
+        assert each.fits["both"] > 0
+
+
+def test_merged_values_keep_their_counts_and_scores_spread_back():
+    groups = Groups.of(in_threes(groups=20)[0])
+    merged = groups.merged()
+    assert (len(merged.values), merged.caps.sum()) == (3, 60)
+    assert np.allclose(merged.shares.sum(), 1)
+    scores = np.arange(len(merged.pair_records), dtype=float)
+    spread = groups.spread(merged, scores).reshape(-1, 3)
+    assert (spread[:, 0] == spread[:, 1]).all()
+    assert spread[:, [0, 2]].ravel().tolist() == scores.tolist()
 
 
 def test_several_sensitive_attributes_are_attacked_one_at_a_time():
     X = people(800).assign(job=np.random.default_rng(1).choice(["clerk", "nurse", "smith"], 800))
     anatomy = md.Anatomy(l=2, sensitive=["ill", "job"], random_state=0).fit(X)
     rows = X.iloc[anatomy.rows_]
-    attack = md.attacks.Matching(rounds=4)
+    attack = md.attacks.Matching(rounds=2)
     with pytest.raises(ParameterError, match="several sensitive attributes; say which: 'ill' and 'job'"):
         attack.run(anatomy.release_, rows["ill"])
     ill, job = (attack.run(anatomy.release_, rows[name], name) for name in ("ill", "job"))

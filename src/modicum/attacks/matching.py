@@ -30,9 +30,12 @@ class Matching:
     - "most frequent value": says it of everybody, whatever was released;
     - "deFinetti": learns the correlation from the release alone, class included, in rounds: chances of matchings, a
       model that learns from them, better chances. It guesses each group's most likely matching. Two models try, Kifer's
-      naive Bayes and a small network; the one that makes the values of groups set aside likelier is taken, which needs
-      no truth. Both are also in the result under their own names. Where all groups have the same values, as with ℓ = 2
-      of two, the release shows who is alike, but not who of them has which value: then it guesses at random;
+      naive Bayes and a small network that goes on from there, and both together, each believed as far as groups set
+      aside allow; the one that makes their values likeliest is taken, which needs no truth. On small releases that
+      need not be the one with the most people right, but was within what chance does; each is also in the result under
+      its own name. Values of which every group has equally many, as with ℓ = 2 of two, could all swap: the release
+      shows who is alike, but not which value they have. Between these it guesses at random, and `alike` counts them;
+      whoever learns elsewhere which is which has more than this adversary, see "informed";
     - "informed", with `known`: the models learn from complete records of other people instead;
     - "without the release", with `known`: the same model's guess from the attributes alone.
 
@@ -95,6 +98,7 @@ class Matching:
             learner=_best(learned),
             fits={each.learner: each.fit for each in learned},
             rounds_taken={each.learner: each.rounds for each in learned},
+            alike=int((np.bincount(groups.alike)[groups.alike] > 1).sum()),
             l=int(l_diversity(table, [release.group_column(name)], name, kind="frequency")),
             records=len(truths),
             groups=len(groups.sizes),

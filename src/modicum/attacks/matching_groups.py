@@ -97,6 +97,40 @@ class Groups:
         """Each record's chance of each option, where every matching is as likely."""
         return self.caps[self.pair_options] / self.sizes[self.groups[self.pair_records]]
 
+    @cached_property
+    def alike(self) -> Codes:
+        """The same number for values of which each group has equally many: a release looks alike if they swap."""
+        from scipy.sparse import coo_array  # deferred: scipy takes long to load
+
+        whole = coo_array((self.caps, (self.options, self._option_groups)), (len(self.values), len(self.sizes))).tocsr()
+        whole.sort_indices()
+        ends = whole.indptr[1:-1]
+        where = zip(np.split(whole.indices, ends), np.split(whole.data, ends), strict=True)
+        numbers: dict[tuple[bytes, bytes], int] = {}
+        found = [numbers.setdefault((own.tobytes(), many.tobytes()), len(numbers)) for own, many in where]
+        return np.array(found, dtype=np.int64)
+
+    def merged(self) -> "Groups":
+        """The same groups with values that are alike taken for one."""
+        many = int(self.alike.max()) + 1
+        if many == len(self.values):
+            return self
+        pairs, own = np.unique(self._option_groups * many + self.alike[self.options], return_inverse=True)
+        caps = np.bincount(own, weights=self.caps).astype(np.int64)
+        firsts = np.concatenate([[0], np.cumsum(np.bincount(pairs // many, minlength=len(self.sizes)))])
+        names = tuple(str(i) for i in range(many))
+        shares = np.asarray(np.bincount(self.alike, weights=self.shares), dtype=np.float64)
+        return Groups(self.order, self.starts, firsts.astype(np.int64), pairs % many, caps, names, shares)
+
+    def spread(self, merged: "Groups", scores: Floats) -> Floats:
+        """Scores of the merged groups' records and options, for all options that were merged."""
+        if merged is self:
+            return scores
+        many = len(merged.values)
+        there = merged.pair_records * many + merged.options[merged.pair_options]
+        wanted = self.pair_records * many + self.alike[self.options[self.pair_options]]
+        return np.asarray(scores[np.searchsorted(there, wanted)])
+
     def some(self, wanted: Mask) -> "Groups":
         """Some of the groups; `order` then counts positions in the order of all."""
         return Groups(

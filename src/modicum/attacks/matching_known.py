@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.matching_groups import Groups
-from modicum.attacks.matching_learning import BAYES, learners_for, new_model, pair_scores, truth_table
+from modicum.attacks.matching_learning import BAYES, learners_for, new_model
 from modicum.attacks.matching_model import Coded, Coder, Model
+from modicum.attacks.matching_scores import pair_scores, truth_table
 from modicum.errors import DataError
 from modicum.learners.inputs import chunks
 from modicum.table.frames import as_frame, column, texts

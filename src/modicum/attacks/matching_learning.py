@@ -1,24 +1,28 @@
 """Learn from the release alone how attributes go with its sensitive values (Kifer's deFinetti attack, SIGMOD 2009).
 
 At first every matching of a group's records to its values is as likely. A model learns from these chances; by the model
-some matchings are likelier; it learns from the new chances, and so on. Which model, and after how many rounds, is
+some matchings are likelier; it learns from the new chances, and so on. Naive Bayes goes first; the network starts from
+the chances that it ends with, which spares rounds, and random weights then do not decide which value is which. How far
+a model is to be believed in each round, how many rounds there are, and which model is taken (or both together) is
 chosen by groups set aside: by how likely the model makes the values that a group has, given its records (the mean over
 all matchings). That needs no truth, so that whoever has the release can do it.
+
+Values that occur equally often in each group could change places and all of the release would be as likely. They are
+learned as one; who of its records has which of them is left to chance.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from modicum.attacks.matching_groups import Groups
 from modicum.attacks.matching_model import Coded, Model, NaiveBayes, SmallNetwork
-from modicum.learners.inputs import chunks
+from modicum.attacks.matching_scores import best_factor, best_factors, chance_table, pair_scores
 from modicum.progress import watched
-from modicum.table.values import Codes, Floats, Mask
+from modicum.table.values import Floats, Mask
 
-NETWORK, BAYES = LEARNERS = ("network", "naive Bayes")
+BAYES, NETWORK, BOTH = "naive Bayes", "network", "both"
 _ASIDE = 0.2  # of the groups
 _PATIENCE = 3  # rounds without a better fit after which a trial ends
 _MANY = 500  # values of which a network would take too long to learn
@@ -45,6 +49,37 @@ class Learned:
     scores: Floats
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Some groups with their records' codes."""
+
+    coded: Coded
+    groups: Groups
+
+    @classmethod
+    def of(cls, coded: Coded, groups: Groups, wanted: Mask) -> "_Part":
+        part = groups.some(wanted)
+        return cls(coded[part.order], part)
+
+    def chances(self, model: Model, factor: float) -> Floats:
+        return self.groups.chances(factor * pair_scores(model, self.coded, self.groups))[0]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A learner's best round: its model and fit, how far to believe it in each round up to then, all its scores."""
+
+    learner: str
+    model: Model
+    factors: tuple[float, ...]
+    fit: float
+    scores: Floats
+
+    def learned(self) -> Learned:
+        scores = self.factors[-1] * self.scores if self.fit >= NOTHING else np.zeros(len(self.scores))
+        return Learned(self.learner, len(self.factors), self.fit, scores)
+
+
 def new_model(learner: str, random_state: int, number: int = 0) -> Model:
     """A model that has not learned yet; the seed of a network depends on the round."""
     return NaiveBayes() if learner == BAYES else SmallNetwork(random_state + number)
@@ -52,11 +87,26 @@ def new_model(learner: str, random_state: int, number: int = 0) -> Model:
 
 def learners_for(values: int) -> Sequence[str]:
     """Which learners try, by how many values there are."""
-    return LEARNERS if values <= _MANY else (BAYES,)
+    return (BAYES, NETWORK) if values <= _MANY else (BAYES,)
 
 
 def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, progress: bool) -> list[Learned]:
     """What each learner makes of all groups (of records in their order); large releases are learned from in part."""
+    merged = groups.merged()
+    enough, learn, aside = (_Part.of(coded, merged, wanted) for wanted in _parts(merged, random_state))
+    starts, trials = (learn.groups.uniform(), enough.groups.uniform()), []
+    for name in learners_for(len(merged.values)):
+        model, factors, fit = _tried(name, learn, aside, starts[0], rounds, random_state, progress)
+        final = _repeated(name, enough, starts[1], factors, random_state)
+        trials.append(_Trial(name, model, factors, fit, pair_scores(final, coded, merged)))
+        if fit >= NOTHING:
+            starts = learn.chances(model, factors[-1]), enough.chances(final, factors[-1])
+    found = [trial.learned() for trial in trials] + _together(trials, aside)
+    return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
+
+
+def _parts(groups: Groups, random_state: int) -> tuple[Mask, Mask, Mask]:
+    """Groups with enough records, and of these some to try with and some to set aside."""
     random = np.random.default_rng([random_state, 1])
     drawn = random.permutation(len(groups.sizes))
     rank = np.empty(len(drawn), dtype=np.int64)
@@ -64,84 +114,48 @@ def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, prog
     enough = np.zeros(len(drawn), dtype=bool)
     enough[drawn[np.cumsum(groups.sizes[drawn]) <= max(_PLENTY, int(groups.sizes[drawn[0]]))]] = True
     aside = rank < max(1, round(_ASIDE * int(enough.sum())))
-    learn = enough & ~aside if (enough & ~aside).any() else enough
-    parts = enough, learn, aside
-    names = learners_for(len(groups.values))
-    return [_learned(name, coded, groups, parts, rounds, random_state, progress) for name in names]
+    return enough, enough & ~aside if (enough & ~aside).any() else enough, aside
 
 
-def _learned(
-    name: str,
-    coded: Coded,
-    groups: Groups,
-    parts: tuple[Mask, Mask, Mask],
-    rounds: int,
-    random_state: int,
-    progress: bool,
-) -> Learned:
-    enough, learn, aside = (_part(coded, groups, wanted) for wanted in parts)
-    fits: list[float] = []
+def _tried(
+    name: str, learn: _Part, aside: _Part, chances: Floats, rounds: int, random_state: int, progress: bool
+) -> tuple[Model, tuple[float, ...], float]:
+    """Learn, match, learn from the matching, while groups set aside fit better: the best model, its factors, its fit.
 
-    def worse(model: Model) -> bool:
-        fits.append(aside[1].chances(pair_scores(model, *aside))[1])
-        return len(fits) - int(np.argmax(fits)) > _PATIENCE
-
-    _rounds(name, *learn, rounds, random_state, progress, worse)
-    best = int(np.argmax(fits)) + 1
-    if fits[best - 1] < NOTHING:
-        return Learned(name, best, fits[best - 1], np.zeros(int(groups.blocks[-1])))
-    model = _rounds(name, *enough, best, random_state, progress, lambda model: False)
-    return Learned(name, best, fits[best - 1], pair_scores(model, coded, groups))
-
-
-def _part(coded: Coded, groups: Groups, wanted: Mask) -> tuple[Coded, Groups]:
-    part = groups.some(wanted)
-    return coded[part.order], part
-
-
-def _rounds(
-    name: str,
-    coded: Coded,
-    groups: Groups,
-    rounds: int,
-    random_state: int,
-    progress: bool,
-    stop: Callable[[Model], bool],
-) -> Model:
-    """Learn, match, learn from the matching, so many times or until told to stop."""
-    chances = groups.uniform()
+    Chances are of scores times the factor that groups set aside ask for: those of a model too sure of itself would soon
+    be taken for truths, and the rounds end with what it happened to say first.
+    """
+    found: list[tuple[float, float, Model]] = []
     for number in watched(range(rounds), f"Learning the correlation ({name})", total=rounds, progress=progress):
-        model = new_model(name, random_state, number).fit(coded, chance_table(groups, chances))
-        if stop(model):
+        model = new_model(name, random_state, number).fit(learn.coded, chance_table(learn.groups, chances))
+        factor, fit = best_factor(model, aside.coded, aside.groups)
+        found.append((fit, factor, model))
+        if len(found) - _first_best(found) > _PATIENCE:
             break
         if number + 1 < rounds:
-            chances, _ = groups.chances(pair_scores(model, coded, groups))
+            chances = learn.chances(model, factor)
+    best = _first_best(found)
+    return found[best][2], tuple(factor for _, factor, _ in found[: best + 1]), found[best][0]
+
+
+def _first_best(found: Sequence[tuple[float, float, Model]]) -> int:
+    return int(np.argmax([fit for fit, _, _ in found]))
+
+
+def _repeated(name: str, part: _Part, chances: Floats, factors: Sequence[float], random_state: int) -> Model:
+    """The same rounds with more groups."""
+    for number in range(len(factors)):
+        model = new_model(name, random_state, number).fit(part.coded, chance_table(part.groups, chances))
+        if number + 1 < len(factors):
+            chances = part.chances(model, factors[number])
     return model
 
 
-def chance_table(groups: Groups, chances: Floats) -> csr_array:
-    """Records × values: how likely each record has each value."""
-    places = np.concatenate([[0], np.cumsum(groups.widths)])
-    return csr_array(
-        (chances, groups.options[groups.pair_options], places), shape=(len(groups.order), len(groups.values))
-    )
-
-
-def truth_table(values: Codes, size: int) -> csr_array:
-    """The same for records whose value is known."""
-    return csr_array((np.ones(len(values)), values, np.arange(len(values) + 1)), shape=(len(values), size))
-
-
-def pair_scores(model: Model, coded: Coded, groups: Groups) -> Floats:
-    """For each record and option, log P(value | attributes) − log P(value).
-
-    Who has which of a group's values does not depend on how frequent the values are, since all of them are had.
-    """
-    frequent = np.log(groups.shares)
-    ends = np.concatenate([[0], np.cumsum(groups.widths)])
-    values, found = groups.options[groups.pair_options], np.empty(int(ends[-1]))
-    for rows in chunks(len(coded), len(groups.values)):
-        logs = model.logs(coded[rows])
-        own = slice(int(ends[rows.start]), int(ends[rows.stop]))
-        found[own] = logs[groups.pair_records[own] - rows.start, values[own]] - frequent[values[own]]
-    return found
+def _together(trials: Sequence[_Trial], aside: _Part) -> list[Learned]:
+    """Two models as one, where both have learned something."""
+    if len(trials) < 2 or min(trial.fit for trial in trials) < NOTHING:
+        return []
+    alone = [trial.factors[-1] for trial in trials]
+    factors, fit = best_factors([trial.model for trial in trials], alone, aside.coded, aside.groups)
+    scores = sum(factor * trial.scores for factor, trial in zip(factors, trials, strict=True))
+    return [Learned(BOTH, sum(len(trial.factors) for trial in trials), fit, np.asarray(scores))]

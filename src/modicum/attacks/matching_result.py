@@ -24,6 +24,8 @@ class MatchingResult:
         where the release teaches nothing, so that it guesses at random
     fits : for each learner, how much likelier than at random it made the values of groups set aside (log per record)
     rounds_taken : for each learner, how often it learned anew
+    alike : how many values are as many as some other in each group: the release alone does not tell which of them is
+        whose, and a hint from elsewhere could (see "informed")
     l : the largest ℓ for which no value is more than 1/ℓ of any group, counted anew
     records, groups : how many were attacked
     group_sizes : size → how many groups have it
@@ -36,6 +38,7 @@ class MatchingResult:
     learner: str | None
     fits: Mapping[str, float]
     rounds_taken: Mapping[str, int]
+    alike: int
     l: int
     records: int
     groups: int
