@@ -12,12 +12,16 @@ SAYS = {"P": "P", "F": "F", "-": "N/A"}
 def errors_table(figures: dict[str, Any]) -> str:
     """Figures 5, 6 and C.1 to C.8: mean errors over ten folds with half of their 95% interval."""
     rows = []
-    for own in figures.values():
+    for own in _by_table(figures):
         rows.append([own["title"], "", "majority", _error(own["majority"]), *[""] * len(LEVELS)])
         for model, kind in dict.fromkeys((cell["model"], cell["kind"]) for cell in _sorted(own["variants"])):
             cells = {c["level"]: c for c in own["variants"] if (c["model"], c["kind"]) == (model, kind)}
             rows.append([own["title"], model, kind, *(_error(cells.get(level)) for level in (None, *LEVELS))])
     return markdown(["data", "classifier", "learns from", "", *(f"ℓ or k = {level}" for level in LEVELS)], rows)
+
+
+def _by_table(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    return [own for own in figures.values() if "variants" in own]
 
 
 def _sorted(cells: list[dict]) -> list[dict]:
@@ -34,7 +38,7 @@ def _error(cell: dict[str, Any] | None) -> str:
 def tests_table(figures: dict[str, Any]) -> str:
     """Tables 1 and 2 of papers/4 beside ours: mean difference, p of Student's test, and of the corrected one."""
     rows = []
-    for own in figures.values():
+    for own in _by_table(figures):
         for model in dict.fromkeys(test["model"] for test in own["t_tests"]):
             tests = {test["l"]: test for test in own["t_tests"] if test["model"] == model}
             letters = " ".join(SAYS[test["paper"]] for test in tests.values())
@@ -52,8 +56,8 @@ def _test(test: dict[str, Any] | None) -> str:
 def releases_table(figures: dict[str, Any]) -> str:
     """Of a release of all records: what is left out, what pruning and adversaries get right, the paper's bound."""
     rows = []
-    for own in figures.values():
-        for each in own.get("releases", ()):
+    for own in figures["releases"]["tables"]:
+        for each in own["releases"]:
             attack, bound = each["attack"], each["paper_bound"]
             adversaries = attack["by_adversary"]
             low, high = attack["interval"]
@@ -78,7 +82,7 @@ def releases_table(figures: dict[str, Any]) -> str:
 def exact_table(figures: dict[str, Any]) -> str:
     """The RBF kernel by libsvm and by Nyström's method on the same few records."""
     rows = []
-    for own in figures.values():
+    for own in _by_table(figures):
         for each in own.get("exact", ()):
             kind = f"{each['kind']}, ℓ = {each['level']}" if each["level"] else each["kind"]
             rows.append([own["title"], f"{each['rows']:,}", kind, _error(each["libsvm"]), _error(each["nystrom"])])

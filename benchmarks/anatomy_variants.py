@@ -1,6 +1,6 @@
 """What a classifier may learn from: the kinds of training data that papers/4 compares, and generalized ones.
 
-Each is made of a training fold alone; the records that judge stay as they are.
+Each is made of a training fold alone; the records that judge stay as they are, but for full-domain generalization.
 
 - original: the records themselves (Definition 7);
 - identifying, pruned, joined: of a release of ℓ-diverse anatomy (Definitions 11 to 14), `pruned` with one candidate for
@@ -10,7 +10,8 @@ Each is made of a training fold alone; the records that judge stay as they are.
   steps up, and up to 5% of the records left out. The attribute with the most values goes up first, as in Sweeney's
   Datafly. Whoever asks such a classifier generalizes a record in the same way first. Ranges of Mondrian's groups would
   not do: they overlap, so that a record to predict for has no range of its own;
-- ℓ-diverse by generalization, which papers/4 §6 leaves for later: Mondrian with one more argument.
+- distinct ℓ-diverse by generalization, which papers/4 §6 leaves for later: Mondrian with one more argument. Its groups
+  have ℓ different sensitive values, of which one may rule; Definition 9 asks for more.
 """
 
 import warnings
@@ -29,7 +30,7 @@ LEFT_OUT = 0.05  # of the records, at most, by full-domain generalization
 ORIGINAL, IDENTIFYING, PRUNED = "original", "identifying", "pruned"
 BY_GROUP, IN_KERNEL, JOINED = "pruned, by group", "pruned, in kernel", "joined"
 MONDRIAN, GUIDED, FULL_DOMAIN = "k-anonymous, Mondrian", "k-anonymous, guided", "k-anonymous, full-domain"
-DIVERSE = "ℓ-diverse, Mondrian"
+DIVERSE = "distinct ℓ-diverse, Mondrian"
 OF_RELEASE: Mapping[str, dict[str, str]] = {
     IDENTIFYING: {"kind": "identifying"},
     PRUNED: {"kind": "pruned"},
