@@ -255,6 +255,26 @@ def test_missing_values_count_as_the_mean_or_as_a_value_of_their_own():
     assert Norms.of(join).own.tolist() == [100.0, 100.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize("keep", ["record", "group"])
+@pytest.mark.parametrize("space", ["input", "kernel"])
+@pytest.mark.parametrize("name", ["big", "secret"])
+def test_numbers_whose_squares_would_overflow_are_refused_by_name(keep, space, name):
+    random = np.random.default_rng(0)
+    gid, wide = np.repeat(np.arange(30), 2), random.choice([1e200, -1e200], 60)
+    values = {"big": random.normal(size=60), "secret": random.normal(size=60)} | {name: wide}
+    people = pd.DataFrame({"big": values["big"], "label": gid % 2, "GID": gid})
+    tables = people, pd.DataFrame({"GID": gid, "secret": values["secret"]})
+    release = md.AnatomyRelease.from_tables(*tables, label="label")
+    for use in (lambda: training_data(release, keep=keep, space=space), lambda: paper_bound(release, keep=keep)):
+        with pytest.raises(DataError, match=f"column '{name}' has numbers beyond"):
+            use()
+    with pytest.raises(DataError, match=f"column '{name}' has numbers beyond"):
+        md.AnatomyClassifier().fit_release(release)
+    largest = people.assign(big=random.choice([1e70, -1e70], 60)), tables[1].assign(secret=random.normal(size=60))
+    found = paper_bound(md.AnatomyRelease.from_tables(*largest, label="label"), keep=keep)
+    assert math.isfinite(found.bound)
+
+
 # The kernel's space
 
 

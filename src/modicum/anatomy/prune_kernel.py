@@ -22,7 +22,7 @@ def nearest_of_records(wanted, squares, first, sizes, draws, slack):  # type: ig
     the nearest below and the nearest above tie where their distances differ by no more than `slack`.
     """
     n = len(wanted)
-    chosen = np.empty(n, np.int64)
+    chosen = np.zeros(n, np.int64)
     for i in range(n):
         many = 1
         for a in range(first.shape[1]):
@@ -58,7 +58,7 @@ def nearest_of_records(wanted, squares, first, sizes, draws, slack):  # type: ig
 def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
     """For each group the record and the candidate whose squared norm together is nearest to the middle."""
     groups = len(starts) - 1
-    records, chosen = np.empty(groups, np.int64), np.empty(groups, np.int64)
+    records, chosen = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     for g in range(groups):
         best, ties = np.inf, 0
         for r in range(starts[g], starts[g + 1]):
@@ -80,7 +80,7 @@ def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # typ
 @numba.njit(cache=True, nogil=True)
 def nearest_of_segments(norms, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
     """For each segment of the norms the place of the one nearest to the middle."""
-    chosen = np.empty(len(starts) - 1, np.int64)
+    chosen = np.zeros(len(starts) - 1, np.int64)
     for g in range(len(chosen)):
         best, ties = np.inf, 0
         for j in range(starts[g], starts[g + 1]):
