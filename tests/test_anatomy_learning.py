@@ -206,6 +206,58 @@ def test_ties_among_records_are_drawn_too_where_one_row_of_a_group_is_kept():
     assert not y.equals(training_data(release, keep="group", random_state=1)[1])
 
 
+def test_a_group_of_very_many_records_is_pruned_as_any_other():
+    n, random = 100_000, np.random.default_rng(0)  # 10¹⁰ rows of the join
+    age, values = random.normal(size=n), random.integers(0, 50, n) / 7
+    people = pd.DataFrame({"age": age, "label": np.arange(n), "GID": 1})
+    release = md.AnatomyRelease.from_tables(people, pd.DataFrame({"GID": 1, "secret": values}), label="label")
+    own, distinct = (age - age.mean()) ** 2, np.unique(values)
+    norms = own[:, None] + (distinct - values.mean()) ** 2
+    apart = np.abs(norms - (norms.min() + norms.max()) / 2)
+    best, slack = apart.min(axis=1), 1e-9 * norms.max()
+    X, _ = training_data(release, random_state=0)
+    found = apart[np.arange(n), np.searchsorted(distinct, X["secret"])]
+    assert (found <= best + slack).all()
+    X, record = training_data(release, keep="group", random_state=0)
+    assert apart[record[0], np.searchsorted(distinct, X["secret"][0])] <= best.min() + slack
+
+
+def wide(many, n=20, l=5):
+    """A release with many sensitive attributes, each with all its values in every group."""
+    gid, names = np.arange(n) // l, [f"s{j}" for j in range(many)]
+    people = pd.DataFrame({"age": np.arange(n), "label": np.arange(n) % 2} | {f"GID {name}": gid for name in names})
+    values = np.array(list("abcde"), dtype=object)[np.arange(n) % l]
+    attributes = [md.Attribute(name=name, kind="category", roles=["sensitive"]) for name in names]
+    attributes += [md.Attribute(name="age", kind="number")]
+    attributes += [md.Attribute(name="label", kind="category", roles=["label"])]
+    tables = {name: pd.DataFrame({f"GID {name}": gid, name: values}) for name in names}
+    return md.AnatomyRelease(people, tables, md.Schema(attributes=tuple(attributes)))
+
+
+@pytest.mark.parametrize(("many", "combinations"), [(8, "390,625"), (30, "931,322,574,615,478,")])
+def test_more_combinations_of_candidates_than_can_be_looked_at_are_refused(many, combinations):
+    release = wide(many)
+    for kind, space in (("pruned", "input"), ("pruned", "kernel"), ("joined", "input")):
+        with pytest.raises(DataError, match=rf"^A record has {combinations}.*{many} sensitive attributes"):
+            training_data(release, kind, space=space)
+    with pytest.raises(DataError, match="combinations"):
+        paper_bound(release)
+    assert len(training_data(release, "identifying")[0]) == release.rows
+    assert len(training_data(wide(3), random_state=0)[0]) == release.rows
+
+
+def test_a_join_of_too_many_rows_is_refused_and_says_how_many():
+    gid = np.zeros(20_000, dtype=int)
+    people = pd.DataFrame({"age": np.arange(20_000.0), "label": np.arange(20_000) % 2, "GID": gid})
+    sensitive = pd.DataFrame({"GID": gid, "secret": np.arange(20_000) % 7})
+    release = md.AnatomyRelease.from_tables(people, sensitive, label="label")
+    for settings in ({"kind": "joined"}, {"space": "kernel"}):
+        with pytest.raises(DataError, match="has 400,000,000 rows, more than 100,000,000"):
+            training_data(release, **settings)
+    with pytest.raises(DataError, match="rows, more than 2,147,483,648"):
+        training_data(wide(7, n=30_000))
+
+
 # What a model is trained on
 
 

@@ -7,10 +7,14 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.errors import DataError
 from modicum.generalization.anatomy_release import AnatomyRelease, Candidates
 from modicum.table.frames import as_frame, column
 from modicum.table.schema import Attribute
 from modicum.table.values import Codes, Floats
+
+MOST_COMBINATIONS = 100_000  # of the candidates of one record, with several sensitive attributes
+MOST_ROWS = 10**8  # of a join that is made: they take about a gigabyte a column
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,23 @@ class Join:
     @cached_property
     def repeats(self) -> Codes:
         """How often each record occurs in the join."""
+        many = float(self.sizes.astype(np.float64).prod(axis=1).max())
+        if len(self.candidates) > 1 and many > MOST_COMBINATIONS:
+            raise DataError(
+                f"A record has {many:,.0f} combinations of candidates of the {len(self.candidates)} sensitive "
+                f"attributes, more than {MOST_COMBINATIONS:,}; leave some of them out, or learn from the identifying "
+                "table alone."
+            )
         return self.sizes.prod(axis=1)
+
+    def check_rows(self, most: int = MOST_ROWS) -> None:
+        """Refuse a join that has too many rows to be made."""
+        rows = int(self.repeats.sum())
+        if rows > most:
+            raise DataError(
+                f"The join of the identifying and the sensitive tables has {rows:,} rows, more than {most:,}; use "
+                "smaller groups, fewer records or fewer sensitive attributes."
+            )
 
     def _sensitive_repeats(self, a: int) -> Floats:
         """How often each candidate of a sensitive attribute occurs in the join."""

@@ -90,6 +90,7 @@ def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, r
     if kind == "identifying":
         return _assembled(join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone)))
     if kind == "joined":
+        join.check_rows()
         records, places = join.rows(everyone)
         return _assembled(join, Chosen(records, places), 1 / join.repeats[records])
     prune = pruned if space == "input" else pruned_in_kernel_space
