@@ -13,10 +13,11 @@ from conftest import as_polars, tables
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
@@ -457,7 +458,8 @@ def test_any_classifier_can_learn_from_a_release(data, estimator, training):
     assert own.score(X, y) > y.value_counts(normalize=True).max()
     assert np.array_equal(shares, model(estimator=estimator, training=training).fit(X, y).predict_proba(X))
     assert estimator.random_state is None
-    assert own.estimator_.random_state == 0
+    assert own.estimator_.random_state not in (None, 0)  # 0 made the groups
+    assert own.estimator_.random_state != model(estimator=estimator, random_state=1).fit(X, y).estimator_.random_state
 
 
 def test_a_random_state_of_the_estimator_itself_is_kept(data):
@@ -470,8 +472,37 @@ def test_a_pipeline_gets_records_of_the_original_domain(data):
     prepare = make_column_transformer((OneHotEncoder(), ["job", "grade"]), (StandardScaler(), ["age"]))
     own = model(estimator=make_pipeline(prepare, RandomForestClassifier(10))).fit(X, y)
     assert own.estimator_[0].feature_names_in_.tolist() == ["age", "job", "grade"]
-    assert own.estimator_[-1].random_state == 0
+    assert own.estimator_[-1].random_state not in (None, 0)
     assert own.score(X[X.columns[::-1]], y) > 0.7
+    search = GridSearchCV(own.estimator, {"randomforestclassifier__max_depth": [3, 5]}, cv=2)
+    around = model(estimator=search).fit(X, y)
+    assert around.estimator_.best_estimator_[0].feature_names_in_.tolist() == ["age", "job", "grade"]
+    assert around.score(X[X.columns[::-1]], y) > 0.7
+
+
+def test_no_records_have_no_predictions(data):
+    X, y = data
+    own = model(estimator=LogisticRegression()).fit(X, y)
+    for none in (X[:0], as_polars(X[:0])):
+        assert own.predict(none).shape == own.decision_function(none).shape == (0,)
+        assert own.predict(none).dtype == own.classes_.dtype
+        assert own.predict_proba(none).shape == (0, 2)
+    three = model().fit(X, X["age"].rename("label") % 3)
+    assert three.decision_function(X[:0]).shape == three.decision_function(X)[:0].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "use", [md.AnatomyClassifier(l=3, sensitive="grade"), md.PrismClassifier(sensitive="grade", max_predictors=1)]
+)
+def test_what_is_no_table_is_refused_without_a_word_of_what_it_holds(data, use):
+    X, y = data
+    own = clone(use).fit(X, y)
+    record = X.to_numpy()[0]
+    for table in (record, record.tolist(), None, {"age": 71.5}, "nurse", [[71.5, "nurse"], [71.5]], [[[71.5]]]):
+        for method in (own.predict, lambda table: clone(use).fit(table, y)):
+            with pytest.raises(ValueError, match=r"table \(2D\)|same length") as error:
+                method(table)
+            assert not any(str(value) in str(error.value) for value in [*record, 71.5, "nurse"] if len(str(value)) > 1)
 
 
 def test_without_the_sensitive_attribute_a_prediction_does_not_need_it(data):
@@ -527,6 +558,7 @@ def test_two_sensitive_attributes_can_be_learned_from(two):
         ({"keep": "all"}, "'keep' parameter"),
         ({"space": "rbf"}, "'space' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),
+        ({"estimator": LogisticRegression}, r"not its class: LogisticRegression\(\) instead of LogisticRegression\."),
         ({"estimator": "svm"}, "'estimator' parameter of AnatomyClassifier must be a scikit-learn classifier"),
         ({"l": 1}, "'l' parameter"),
         ({"grouping": "none"}, "'grouping' parameter"),
@@ -546,8 +578,9 @@ def test_a_release_without_a_class_or_with_one_class_cannot_be_learned_from(data
     assert training_data(without, random_state=0)[1] is None
     with pytest.raises(DataError, match="'label' is the same for all"):
         model().fit(X, pd.Series(["good"] * len(X), name="label"))
-    with pytest.raises(DataError, match="Unknown label type"):
-        model().fit(X, X["age"].rename("label") + 0.5)
+    for fractions in (X["age"] + 0.5, (X["age"] > 50) / 2):
+        with pytest.raises(DataError, match="Unknown label type: the class 'label' holds numbers with fractions"):
+            model().fit(X, fractions.rename("label"))
     with pytest.raises(ParameterError, match=r"must be an AnatomyRelease or a folder\. Got DataFrame"):
         model().fit_release(X)
     with pytest.raises(DataError, match="requires y to be passed"):
@@ -607,6 +640,20 @@ def test_more_records_lower_the_bound_and_the_literal_reading_has_one_a_group(da
     fewer = md.Anatomy(l=3, sensitive="grade", schema=schema_of(X), random_state=0).fit(X[:300], y[:300]).release_
     assert paper_bound(release).vc_term < paper_bound(fewer).vc_term
     assert paper_bound(release, keep="group").n == release.n_groups
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"keep": "bogus"}, {"keep": None}, {"random_state": "a"}, {"random_state": -3}),
+        *({"penalty": -1}, {"penalty": "a"}, {"penalty": 0}, {"penalty": math.nan}),
+    ],
+)
+def test_the_bound_names_a_bad_parameter(release, settings):
+    with pytest.raises(ParameterError, match=f"'{next(iter(settings))}' parameter of paper_bound must be"):
+        paper_bound(release, **settings)
+    with pytest.raises(ParameterError, match=r"must be an AnatomyRelease\. Got NoneType"):
+        paper_bound(None)
 
 
 def test_the_bound_is_for_two_classes(data):

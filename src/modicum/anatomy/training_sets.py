@@ -85,7 +85,10 @@ def training_data(
 
 def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, random_state: int | None) -> TrainingSet:
     """The same as frames of narwhals, with weights."""
-    _check(release, kind, keep, space, random_state)
+    given = type("training_data", (SimpleNamespace,), {})(kind=kind, keep=keep, space=space, random_state=random_state)
+    check_choice(given, "kind", KINDS)
+    check_choice(given, "space", SPACES)
+    check_asked(release, given)
     join, everyone = Join.of(release), np.arange(release.rows)
     if kind == "identifying":
         return _assembled(join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone)))
@@ -103,16 +106,14 @@ def seeded(random_state: int | None) -> np.random.Generator:
     return np.random.default_rng(None if random_state is None else [random_state, _TIES])
 
 
-def _check(release: AnatomyRelease, kind: str, keep: str, space: str, random_state: int | None) -> None:
+def check_asked(release: AnatomyRelease, given: Any) -> None:
+    """Refuse what is no release, and a `keep` or `random_state` of what was given that cannot be used."""
     if not isinstance(release, AnatomyRelease):
         raise ParameterError(
             f"The 'release' parameter must be an AnatomyRelease. Got {type(release).__name__} instead."
         )
-    given = type("training_data", (SimpleNamespace,), {})(kind=kind, keep=keep, space=space, random_state=random_state)
-    check_choice(given, "kind", KINDS)
     check_choice(given, "keep", KEEPS)
-    check_choice(given, "space", SPACES)
-    if random_state is not None:
+    if given.random_state is not None:
         check_number(given, "random_state", 0)
 
 
