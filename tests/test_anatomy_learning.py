@@ -373,7 +373,7 @@ def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
     join = Join.of(release)
     norms = kernel_space.KernelSpace(kernel_space.Points.of(join), seeded(0)).norms(np.arange(90))
     records, places = join.rows(np.arange(90))
-    values = join.sensitive_values(0).to_numpy()[places[:, 0]]
+    values = join.sensitive_values(0, places[:, 0]).to_numpy()
     rows = [(int(i), (v,)) for i, v in zip(records, values, strict=True)]
     numbered = release.identifying.assign(label=np.arange(90))
     again = md.AnatomyRelease.from_tables(numbered, release.sensitive, schema=release.schema)

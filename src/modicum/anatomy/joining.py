@@ -63,10 +63,11 @@ class Join:
         """The sensitive attributes, in the order of `candidates`."""
         return [self.release.schema[name] for name in self.release.sensitive_names]
 
-    def sensitive_values(self, a: int) -> nw.Series[Any]:
-        """The values of a sensitive attribute, in the order of its candidates."""
+    def sensitive_values(self, a: int, places: Codes) -> nw.Series[Any]:
+        """The values of a sensitive attribute that stand at these places of the list."""
         name = self.release.sensitive_names[a]
-        return column(as_frame(self.release.sensitive_tables[name]), name)[self.candidates[a].rows]
+        rows = self.candidates[a].rows[places - self.offsets[a]]
+        return column(as_frame(self.release.sensitive_tables[name]), name)[rows]
 
     def distinct_values(self, a: int) -> tuple[nw.Series[Any], Floats]:
         """The distinct values of a sensitive attribute, as its codes number them, and how often the join has each."""

@@ -102,7 +102,8 @@ def _of_groups(found: Candidates, norms: Norms, radii: Radii, random: np.random.
     records, places = nearest_of_groups(
         norms.own, norms.squares[order], own, found.starts, radii.middle, draws, radii.slack
     )
-    return Chosen(records, order[places][:, None])
+    back = np.argsort(records)  # as they stand in the identifying table
+    return Chosen(records[back], order[places[back]][:, None])
 
 
 def _of_all(join: Join, norms: Norms, radii: Radii, draws: Floats) -> Chosen:

@@ -125,7 +125,7 @@ def _assembled(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
     )
     series = []
     for a in range(chosen.places.shape[1]):
-        own = join.sensitive_values(a)[chosen.places[:, a] - join.offsets[a]]
+        own = join.sensitive_values(a, chosen.places[:, a])
         series.append(own if own.implementation is frame.implementation else _moved(own, frame))
     names = [each.name for each in join.identifying_attributes] + [each.name for each in series]
     X = frame.with_columns(*series).select([name for name in release.schema.names if name in names])
