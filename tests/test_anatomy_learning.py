@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 from conftest import as_polars, tables
 from hypothesis import given
+from hypothesis import settings as profile
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
@@ -138,6 +140,7 @@ def check_choices(release, rows, norms, chosen, group_of):
         assert abs(own[i, values] - middle) <= best[group_of(i)] + slack
 
 
+@profile(max_examples=profile().max_examples // 4)  # the join by hand takes long
 @given(releases())
 def test_pruning_keeps_for_each_record_the_candidate_nearest_to_the_middle_radius(release):
     rows, norms = joined_by_hand(release)
@@ -152,6 +155,7 @@ def test_pruning_keeps_for_each_record_the_candidate_nearest_to_the_middle_radiu
     check_choices(release, rows, norms, [(i, (v,)) for i, v in enumerate(X["secret"])], lambda i: i)
 
 
+@profile(max_examples=profile().max_examples // 4)  # the join by hand takes long
 @given(releases())
 def test_the_literal_reading_keeps_for_each_group_the_nearest_row_of_all(release):
     rows, norms = joined_by_hand(release)
@@ -164,6 +168,47 @@ def test_the_literal_reading_keeps_for_each_group_the_nearest_row_of_all(release
     check_choices(
         release, rows, norms, list(zip(y.tolist(), [(v,) for v in X["secret"]], strict=True)), groups.__getitem__
     )
+
+
+def released(secret, index=None, **columns):
+    """A release whose groups are one another's copies: `secret` and the columns are those of one."""
+    many, l = 400, len(secret)
+    gid = np.repeat(np.arange(many), l)
+    people = pd.DataFrame({name: np.tile(values, many) for name, values in columns.items()})
+    people = people.assign(label=np.arange(many * l), GID=gid)
+    sensitive = pd.DataFrame({"GID": gid, "secret": np.tile(secret, many)})
+    if index is not None:
+        people, sensitive = people.set_axis(index(many * l)), sensitive.set_axis(index(many * l))
+    return md.AnatomyRelease.from_tables(people, sensitive, label="label")
+
+
+@pytest.mark.parametrize("keep", ["record", "group"])
+def test_the_middle_radius_is_between_the_smallest_and_the_largest_norm_also_where_all_are_large(keep):
+    release = released([-4.0, -1.0, 5.0, 0.0], age=[-10.0, 10.0, -10.0, 10.0])
+    # Norms are 100 + 16, 1, 25 or 0: the middle is 112.5 and -4 the nearest; half of the largest would have 0.
+    X, _ = training_data(release, keep=keep, random_state=0)
+    assert set(X["secret"]) == {-4.0}
+
+
+@pytest.mark.parametrize("space", ["input", "kernel"])
+@pytest.mark.parametrize("keep", ["record", "group"])
+def test_candidates_that_only_rounding_tells_apart_are_drawn_with_the_same_chance_each(keep, space):
+    drawn = Counter()
+    for age in (0.7, 0.3, 1.1):  # every norm is age² + 0.01 or 0.04, and none is nearer to the middle
+        release = released([-0.1, -0.1, 0.2] * 2, age=[-age, age] * 3)
+        drawn.update(training_data(release, keep=keep, space=space, random_state=0)[0]["secret"])
+    assert set(drawn) == {-0.1, 0.2}
+    assert chisquare([drawn[-0.1] / 2, drawn[-0.1] / 2, drawn[0.2]]).pvalue > 1e-3
+
+
+def test_an_index_of_the_tables_does_not_matter():
+    columns = {"secret": [1.0, 2.0, 4.0], "age": [20.0, 30.0, 70.0]}
+    for kind in ("pruned", "joined", "identifying"):
+        plain, y = training_data(released(**columns), kind, random_state=0)
+        own, y2 = training_data(released(**columns, index=lambda n: np.arange(n)[::-1] + 7), kind, random_state=0)
+        pd.testing.assert_frame_equal(own, plain)
+        pd.testing.assert_series_equal(y2, y)
+        assert own.index.equals(pd.RangeIndex(len(own)))
 
 
 def test_with_several_sensitive_attributes_every_combination_is_a_candidate(two):
@@ -204,6 +249,58 @@ def test_ties_among_records_are_drawn_too_where_one_row_of_a_group_is_kept():
     assert set(zip(X["job"], X["secret"], strict=True)) == {("x", "b"), ("y", "a")}
     assert chisquare(y.value_counts()).pvalue > 1e-3
     assert not y.equals(training_data(release, keep="group", random_state=1)[1])
+
+
+def test_a_group_of_very_many_records_is_pruned_as_any_other():
+    n, random = 60_000, np.random.default_rng(0)  # 3.6 · 10⁹ rows of the join
+    age, values = random.normal(size=n), random.integers(0, 50, n) / 7
+    people = pd.DataFrame({"age": age, "label": np.arange(n), "GID": 1})
+    release = md.AnatomyRelease.from_tables(people, pd.DataFrame({"GID": 1, "secret": values}), label="label")
+    own, distinct = (age - age.mean()) ** 2, np.unique(values)
+    norms = own[:, None] + (distinct - values.mean()) ** 2
+    apart = np.abs(norms - (norms.min() + norms.max()) / 2)
+    best, slack = apart.min(axis=1), 1e-9 * norms.max()
+    X, _ = training_data(release, random_state=0)
+    found = apart[np.arange(n), np.searchsorted(distinct, X["secret"])]
+    assert (found <= best + slack).all()
+    X, record = training_data(release, keep="group", random_state=0)
+    assert apart[record[0], np.searchsorted(distinct, X["secret"][0])] <= best.min() + slack
+
+
+def wide(many, n=20, l=5):
+    """A release with many sensitive attributes, each with all its values in every group."""
+    gid, names = np.arange(n) // l, [f"s{j}" for j in range(many)]
+    people = pd.DataFrame({"age": np.arange(n), "label": np.arange(n) % 2} | {f"GID {name}": gid for name in names})
+    values = np.array(list("abcde"), dtype=object)[np.arange(n) % l]
+    attributes = [md.Attribute(name=name, kind="category", roles=["sensitive"]) for name in names]
+    attributes += [md.Attribute(name="age", kind="number")]
+    attributes += [md.Attribute(name="label", kind="category", roles=["label"])]
+    tables = {name: pd.DataFrame({f"GID {name}": gid, name: values}) for name in names}
+    return md.AnatomyRelease(people, tables, md.Schema(attributes=tuple(attributes)))
+
+
+@pytest.mark.parametrize(("many", "combinations"), [(8, "390,625"), (28, "37,252,902,984,619,1")])
+def test_more_combinations_of_candidates_than_can_be_looked_at_are_refused(many, combinations):
+    release = wide(many)
+    for kind, space in (("pruned", "input"), ("pruned", "kernel"), ("joined", "input")):
+        with pytest.raises(DataError, match=rf"^A record has {combinations}.*{many} sensitive attributes"):
+            training_data(release, kind, space=space)
+    with pytest.raises(DataError, match="combinations"):
+        paper_bound(release)
+    assert len(training_data(release, "identifying")[0]) == release.rows
+    assert len(training_data(wide(3), random_state=0)[0]) == release.rows
+
+
+def test_a_join_of_too_many_rows_is_refused_and_says_how_many():
+    gid = np.zeros(20_000, dtype=int)
+    people = pd.DataFrame({"age": np.arange(20_000.0), "label": np.arange(20_000) % 2, "GID": gid})
+    sensitive = pd.DataFrame({"GID": gid, "secret": np.arange(20_000) % 7})
+    release = md.AnatomyRelease.from_tables(people, sensitive, label="label")
+    for settings in ({"kind": "joined"}, {"space": "kernel"}):
+        with pytest.raises(DataError, match="has 400,000,000 rows, more than 100,000,000"):
+            training_data(release, **settings)
+    with pytest.raises(DataError, match="rows, more than 2,147,483,648"):
+        training_data(wide(7, n=30_000))
 
 
 # What a model is trained on
@@ -253,6 +350,29 @@ def test_missing_values_count_as_the_mean_or_as_a_value_of_their_own():
     sensitive = pd.DataFrame({"GID": [1, 1, 2, 2], "secret": [1, 2, 1, 2]})
     join = Join.of(md.AnatomyRelease.from_tables(people, sensitive, label="label"))
     assert Norms.of(join).own.tolist() == [100.0, 100.0, 0.0, 1.0]
+    tied = people.assign(age=0.0, job=[None, "smith", "smith", None])  # a named value is the mode before missing
+    join = Join.of(md.AnatomyRelease.from_tables(tied, sensitive, label="label"))
+    assert Norms.of(join).own.tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("keep", ["record", "group"])
+@pytest.mark.parametrize("space", ["input", "kernel"])
+@pytest.mark.parametrize("name", ["big", "secret"])
+def test_numbers_whose_squares_would_overflow_are_refused_by_name(keep, space, name):
+    random = np.random.default_rng(0)
+    gid, wide = np.repeat(np.arange(30), 2), random.choice([1e200, -1e200], 60)
+    values = {"big": random.normal(size=60), "secret": random.normal(size=60)} | {name: wide}
+    people = pd.DataFrame({"big": values["big"], "label": gid % 2, "GID": gid})
+    tables = people, pd.DataFrame({"GID": gid, "secret": values["secret"]})
+    release = md.AnatomyRelease.from_tables(*tables, label="label")
+    for use in (lambda: training_data(release, keep=keep, space=space), lambda: paper_bound(release, keep=keep)):
+        with pytest.raises(DataError, match=f"column '{name}' has numbers beyond"):
+            use()
+    with pytest.raises(DataError, match=f"column '{name}' has numbers beyond"):
+        md.AnatomyClassifier().fit_release(release)
+    largest = people.assign(big=random.choice([1e70, -1e70], 60)), tables[1].assign(secret=random.normal(size=60))
+    found = paper_bound(md.AnatomyRelease.from_tables(*largest, label="label"), keep=keep)
+    assert math.isfinite(found.bound)
 
 
 # The kernel's space
@@ -300,7 +420,7 @@ def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
     join = Join.of(release)
     norms = kernel_space.KernelSpace(kernel_space.Points.of(join), seeded(0)).norms(np.arange(90))
     records, places = join.rows(np.arange(90))
-    values = join.sensitive_values(0).to_numpy()[places[:, 0]]
+    values = join.sensitive_values(0, places[:, 0]).to_numpy()
     rows = [(int(i), (v,)) for i, v in zip(records, values, strict=True)]
     numbered = release.identifying.assign(label=np.arange(90))
     again = md.AnatomyRelease.from_tables(numbered, release.sensitive, schema=release.schema)
@@ -339,7 +459,7 @@ def test_the_model_is_a_function_of_the_release_alone(data, release, tmp_path, m
 
 def test_cross_validation_beats_the_majority_and_the_exact_data_beats_what_hides_it(data):
     X, y = data
-    settings = {"cv": 4, "error_score": "raise"}
+    settings = {"cv": 3, "error_score": "raise"}
     pruned = cross_val_score(model(schema=schema_of(X)), X, y, **settings).mean()
     joined = cross_val_score(model(schema=schema_of(X), training="joined"), X, y, **settings).mean()
     raw = make_column_transformer((OneHotEncoder(), ["job", "grade"]), (StandardScaler(), ["age"]))
@@ -372,9 +492,17 @@ def test_rows_of_the_join_count_what_a_person_counts(release):
     assert own.estimator_.coef_ != pytest.approx(LogisticRegression().fit(columns, y).coef_)
 
 
-@pytest.mark.parametrize("training", ["pruned", "joined", "identifying"])
 @pytest.mark.parametrize(
-    "estimator", [RandomForestClassifier(10), HistGradientBoostingClassifier(max_iter=5), LogisticRegression()]
+    ("estimator", "training"),
+    [
+        (RandomForestClassifier(10), "pruned"),
+        (HistGradientBoostingClassifier(max_iter=5), "joined"),
+        (LogisticRegression(), "identifying"),
+        pytest.param(RandomForestClassifier(10), "joined", marks=pytest.mark.slow),
+        pytest.param(RandomForestClassifier(10), "identifying", marks=pytest.mark.slow),
+        pytest.param(HistGradientBoostingClassifier(max_iter=5), "pruned", marks=pytest.mark.slow),
+        pytest.param(HistGradientBoostingClassifier(max_iter=5), "identifying", marks=pytest.mark.slow),
+    ],
 )
 def test_any_classifier_can_learn_from_a_release(data, estimator, training):
     X, y = data
@@ -385,7 +513,8 @@ def test_any_classifier_can_learn_from_a_release(data, estimator, training):
     assert own.score(X, y) > y.value_counts(normalize=True).max()
     assert np.array_equal(shares, model(estimator=estimator, training=training).fit(X, y).predict_proba(X))
     assert estimator.random_state is None
-    assert own.estimator_.random_state == 0
+    assert own.estimator_.random_state not in (None, 0)  # 0 made the groups
+    assert own.estimator_.random_state != model(estimator=estimator, random_state=1).fit(X, y).estimator_.random_state
 
 
 def test_a_random_state_of_the_estimator_itself_is_kept(data):
@@ -398,8 +527,37 @@ def test_a_pipeline_gets_records_of_the_original_domain(data):
     prepare = make_column_transformer((OneHotEncoder(), ["job", "grade"]), (StandardScaler(), ["age"]))
     own = model(estimator=make_pipeline(prepare, RandomForestClassifier(10))).fit(X, y)
     assert own.estimator_[0].feature_names_in_.tolist() == ["age", "job", "grade"]
-    assert own.estimator_[-1].random_state == 0
+    assert own.estimator_[-1].random_state not in (None, 0)
     assert own.score(X[X.columns[::-1]], y) > 0.7
+    search = GridSearchCV(own.estimator, {"randomforestclassifier__max_depth": [3, 5]}, cv=2)
+    around = model(estimator=search).fit(X, y)
+    assert around.estimator_.best_estimator_[0].feature_names_in_.tolist() == ["age", "job", "grade"]
+    assert around.score(X[X.columns[::-1]], y) > 0.7
+
+
+def test_no_records_have_no_predictions(data):
+    X, y = data
+    own = model(estimator=LogisticRegression()).fit(X, y)
+    for none in (X[:0], as_polars(X[:0])):
+        assert own.predict(none).shape == own.decision_function(none).shape == (0,)
+        assert own.predict(none).dtype == own.classes_.dtype
+        assert own.predict_proba(none).shape == (0, 2)
+    three = model().fit(X, X["age"].rename("label") % 3)
+    assert three.decision_function(X[:0]).shape == three.decision_function(X)[:0].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "use", [md.AnatomyClassifier(l=3, sensitive="grade"), md.PrismClassifier(sensitive="grade", max_predictors=1)]
+)
+def test_what_is_no_table_is_refused_without_a_word_of_what_it_holds(data, use):
+    X, y = data
+    own = clone(use).fit(X, y)
+    record = X.to_numpy()[0]
+    for table in (record, record.tolist(), None, {"age": 71.5}, "nurse", [[71.5, "nurse"], [71.5]], [[[71.5]]]):
+        for method in (own.predict, lambda table: clone(use).fit(table, y)):
+            with pytest.raises(ValueError, match=r"table \(2D\)|same length") as error:
+                method(table)
+            assert not any(str(value) in str(error.value) for value in [*record, 71.5, "nurse"] if len(str(value)) > 1)
 
 
 def test_without_the_sensitive_attribute_a_prediction_does_not_need_it(data):
@@ -455,6 +613,7 @@ def test_two_sensitive_attributes_can_be_learned_from(two):
         ({"keep": "all"}, "'keep' parameter"),
         ({"space": "rbf"}, "'space' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),
+        ({"estimator": LogisticRegression}, r"not its class: LogisticRegression\(\) instead of LogisticRegression\."),
         ({"estimator": "svm"}, "'estimator' parameter of AnatomyClassifier must be a scikit-learn classifier"),
         ({"l": 1}, "'l' parameter"),
         ({"grouping": "none"}, "'grouping' parameter"),
@@ -474,8 +633,9 @@ def test_a_release_without_a_class_or_with_one_class_cannot_be_learned_from(data
     assert training_data(without, random_state=0)[1] is None
     with pytest.raises(DataError, match="'label' is the same for all"):
         model().fit(X, pd.Series(["good"] * len(X), name="label"))
-    with pytest.raises(DataError, match="Unknown label type"):
-        model().fit(X, X["age"].rename("label") + 0.5)
+    for fractions in (X["age"] + 0.5, (X["age"] > 50) / 2):
+        with pytest.raises(DataError, match="Unknown label type: the class 'label' holds numbers with fractions"):
+            model().fit(X, fractions.rename("label"))
     with pytest.raises(ParameterError, match=r"must be an AnatomyRelease or a folder\. Got DataFrame"):
         model().fit_release(X)
     with pytest.raises(DataError, match="requires y to be passed"):
@@ -535,6 +695,26 @@ def test_more_records_lower_the_bound_and_the_literal_reading_has_one_a_group(da
     fewer = md.Anatomy(l=3, sensitive="grade", schema=schema_of(X), random_state=0).fit(X[:300], y[:300]).release_
     assert paper_bound(release).vc_term < paper_bound(fewer).vc_term
     assert paper_bound(release, keep="group").n == release.n_groups
+
+
+def test_each_sensitive_attribute_adds_one_to_the_columns_of_the_bound(two):
+    found, n = paper_bound(two), two.rows
+    assert (found.d, found.sensitive) == (2, 2)
+    assert found.vc_term == pytest.approx(4 * math.sqrt((5 * math.log(n + 1) + math.log(2)) / n))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"keep": "bogus"}, {"keep": None}, {"random_state": "a"}, {"random_state": -3}),
+        *({"penalty": -1}, {"penalty": "a"}, {"penalty": 0}, {"penalty": math.nan}),
+    ],
+)
+def test_the_bound_names_a_bad_parameter(release, settings):
+    with pytest.raises(ParameterError, match=f"'{next(iter(settings))}' parameter of paper_bound must be"):
+        paper_bound(release, **settings)
+    with pytest.raises(ParameterError, match=r"must be an AnatomyRelease\. Got NoneType"):
+        paper_bound(None)
 
 
 def test_the_bound_is_for_two_classes(data):

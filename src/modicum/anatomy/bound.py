@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ import numpy as np
 from modicum.anatomy.coding import coded, coded_sensitive
 from modicum.anatomy.joining import Join
 from modicum.anatomy.pruning import Chosen, Norms, pruned
-from modicum.anatomy.training_sets import class_of, seeded
-from modicum.errors import DataError
+from modicum.anatomy.training_sets import check_asked, class_of, seeded
+from modicum.errors import DataError, check_number
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
 from modicum.table.labels import label_values
 from modicum.table.values import Floats
 
 _TOLERANCE = 1e-8  # columns are not scaled: with the usual 1e-4 an income of thousands ends the search too early
+_CHEAPEST, _DEAREST = 1e-6, 1e6  # penalties with which the search ends
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def paper_bound(
     keep : "record" or "group"
         What pruning keeps a candidate for.
     penalty : number
-        What an error costs the SVC (C).
+        What an error costs the SVC (C), from 1e-6 to 1e6.
     random_state : int, optional
         Of ties.
 
@@ -111,6 +113,9 @@ def paper_bound(
     >>> found.n, found.d, round(found.vc_term, 3), found.vacuous
     (2000, 2, 0.499, True)
     """
+    given = type("paper_bound", (SimpleNamespace,), {})(keep=keep, penalty=penalty, random_state=random_state)
+    check_asked(release, given)
+    check_number(given, "penalty", _CHEAPEST, _DEAREST, whole=False)
     join = Join.of(release)
     norms = Norms.of(join)
     radii = norms.radii(join)

@@ -24,6 +24,8 @@ from modicum.table.estimator_input import frame_of, new_records
 from modicum.table.labels import label_name, label_values
 from modicum.table.schema import Schema
 
+_ESTIMATOR = 5  # sets the estimator's draws apart from those of groups and ties
+
 
 def _can(method: str) -> Any:
     """Whether the estimator, fitted or to be, has this method."""
@@ -48,8 +50,9 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
     estimator : scikit-learn classifier, optional
         A linear support vector machine (`LinearSVC`) by default. It gets numeric columns: numbers with mean 0 and
         standard deviation 1, ordered categories as the place in their order (papers/4 Appendix B), others one-hot,
-        missing values as columns of their own. A `Pipeline` gets frames in the original domain instead, with the
-        attributes as columns, and prepares them itself; frames to predict for reach it as they are given.
+        missing values as columns of their own. A `Pipeline`, or a search around one, gets frames in the original domain
+        instead, with the attributes as columns, and prepares them itself; frames to predict for reach it as they are
+        given.
     l : int
         ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
     sensitive : name, or several
@@ -60,8 +63,8 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         Leave out the fewest records where a value is too frequent for ℓ, instead of refusing.
     training : "pruned", "joined" or "identifying"
         What of the release to learn from: see `modicum.anatomy.training_data`. With "joined" each row counts 1 / |G|
-        where the estimator takes weights, which a pipeline does not. With "identifying" a prediction does not need the
-        sensitive attributes.
+        where the estimator takes weights, which a pipeline or a search does not. With "identifying" a prediction does
+        not need the sensitive attributes.
     keep : "record" or "group"
         What pruning keeps a candidate for.
     space : "input" or "kernel"
@@ -69,8 +72,9 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
     schema : Schema, optional
         Kinds and roles of the columns.
     random_state : int, optional
-        Of the groups, of ties, and of the estimator where it has such a parameter and it is None. By default every fit
-        draws anew.
+        Of the groups, of ties, and of the estimator where it has such a parameter and it is None: each draws by itself.
+        By default every fit draws anew. Whoever knows the number and has `release_` could redo part of the assignment:
+        keep the number, and the model that holds it, as secret as the data.
 
     Attributes
     ----------
@@ -190,25 +194,30 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _ask(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
-        return getattr(self.estimator_, method)(self._inputs(new_records(self, X, self._columns, self.needed_columns_)))
+        records = new_records(self, X, self._columns, self.needed_columns_)
+        if not len(records):  # which most estimators refuse
+            one = method == "predict" or (method == "decision_function" and len(self.classes_) == 2)
+            return np.zeros((0,) if one else (0, len(self.classes_)))
+        return getattr(self.estimator_, method)(self._inputs(records))
 
     def _learn(self, found: TrainingSet) -> None:
         assert found.y is not None
         y, known = label_values(found.y, name=self.release_.label), {}
         model = LinearSVC(dual=False) if self.estimator is None else clone(self.estimator)
         model.set_params(**self._seeds(model))
-        self._design = None if isinstance(model, Pipeline) else _design(found, self.release_.schema)
+        self._design = None if _prepares(model) else _design(found, self.release_.schema)
         if self.training == "joined" and has_fit_parameter(model, "sample_weight"):
             known = {"sample_weight": found.weights}
         self.estimator_ = model.fit(self._inputs(found.X), y, **known)
         self.classes_ = np.asarray(self.estimator_.classes_)
 
     def _seeds(self, model: Any) -> dict[str, int]:
-        """The estimator's random states that nobody has set."""
+        """The estimator's random states that nobody has set: not the number itself, which made the groups."""
         if self.random_state is None:
             return {}
         unset = [name for name, value in model.get_params().items() if value is None]
-        return {name: self.random_state for name in unset if name.split("__")[-1] == "random_state"}
+        seed = int(np.random.SeedSequence([self.random_state, _ESTIMATOR]).generate_state(1)[0] >> 1)
+        return {name: seed for name in unset if name.split("__")[-1] == "random_state"}
 
     def _inputs(self, frame: nw.DataFrame[Any]) -> Any:
         """What the estimator is given: numeric columns, or the frame itself where it is a pipeline."""
@@ -227,7 +236,14 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         check_choice(self, "space", SPACES)
         if self.random_state is not None:
             check_number(self, "random_state", 0)
-        if self.estimator is not None and not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
+        if self.estimator is None:
+            return
+        if isinstance(self.estimator, type):
+            raise ParameterError(
+                f"The 'estimator' parameter of {type(self).__name__} must be a scikit-learn classifier, not its class: "
+                f"{self.estimator.__name__}() instead of {self.estimator.__name__}."
+            )
+        if not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "predict")):
             raise ParameterError(
                 f"The 'estimator' parameter of {type(self).__name__} must be a scikit-learn classifier. "
                 f"Got {self.estimator!r} instead."
@@ -239,6 +255,13 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
+
+
+def _prepares(model: Any) -> bool:
+    """Whether it is a pipeline, or something around one."""
+    while model is not None and not isinstance(model, Pipeline):
+        model = getattr(model, "estimator", None)
+    return model is not None
 
 
 def _design(found: TrainingSet, schema: Schema) -> Design:
@@ -256,6 +279,7 @@ def _check_classes(series: nw.Series[Any]) -> None:
     try:
         check_classification_targets(values)
     except ValueError:
-        raise DataError(f"Unknown label type: the class {name!r} is a number with many values.") from None
+        what = "numbers with fractions, which are no classes" if values.dtype.kind == "f" else "values of several kinds"
+        raise DataError(f"Unknown label type: the class {name!r} holds {what}; name the classes by texts.") from None
     if len(np.unique(values)) < 2:
         raise DataError(f"The class {name!r} is the same for all records: there is nothing to predict (1 class).")

@@ -17,9 +17,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.anatomy.joining import Join
-from modicum.errors import DataError
+from modicum.learners.columns import moderate
 from modicum.table.codes import values_in_order
-from modicum.table.frames import numbers, texts
+from modicum.table.frames import texts
 from modicum.table.schema import Attribute
 from modicum.table.values import Floats
 
@@ -45,9 +45,7 @@ def coded(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floa
 
 
 def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
-    values = numbers(series, attribute)
-    if np.isinf(values).any():
-        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
+    values = moderate(series, attribute)
     there = ~np.isnan(values)
     if not there.any():
         return np.zeros(len(values))

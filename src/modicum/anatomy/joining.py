@@ -7,10 +7,14 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.errors import DataError
 from modicum.generalization.anatomy_release import AnatomyRelease, Candidates
 from modicum.table.frames import as_frame, column
 from modicum.table.schema import Attribute
 from modicum.table.values import Codes, Floats
+
+MOST_COMBINATIONS = 100_000  # of the candidates of one record, with several sensitive attributes
+MOST_ROWS = 10**8  # of a join that is made: they take about a gigabyte a column
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,11 @@ class Join:
         """The sensitive attributes, in the order of `candidates`."""
         return [self.release.schema[name] for name in self.release.sensitive_names]
 
-    def sensitive_values(self, a: int) -> nw.Series[Any]:
-        """The values of a sensitive attribute, in the order of its candidates."""
+    def sensitive_values(self, a: int, places: Codes) -> nw.Series[Any]:
+        """The values of a sensitive attribute that stand at these places of the list."""
         name = self.release.sensitive_names[a]
-        return column(as_frame(self.release.sensitive_tables[name]), name)[self.candidates[a].rows]
+        rows = self.candidates[a].rows[places - self.offsets[a]]
+        return column(as_frame(self.release.sensitive_tables[name]), name)[rows]
 
     def distinct_values(self, a: int) -> tuple[nw.Series[Any], Floats]:
         """The distinct values of a sensitive attribute, as its codes number them, and how often the join has each."""
@@ -76,7 +81,23 @@ class Join:
     @cached_property
     def repeats(self) -> Codes:
         """How often each record occurs in the join."""
+        many = float(self.sizes.astype(np.float64).prod(axis=1).max())
+        if len(self.candidates) > 1 and many > MOST_COMBINATIONS:
+            raise DataError(
+                f"A record has {many:,.0f} combinations of candidates of the {len(self.candidates)} sensitive "
+                f"attributes, more than {MOST_COMBINATIONS:,}; leave some of them out, or learn from the identifying "
+                "table alone."
+            )
         return self.sizes.prod(axis=1)
+
+    def check_rows(self, most: int = MOST_ROWS) -> None:
+        """Refuse a join that has too many rows to be made."""
+        rows = int(self.repeats.sum())
+        if rows > most:
+            raise DataError(
+                f"The join of the identifying and the sensitive tables has {rows:,} rows, more than {most:,}; use "
+                "smaller groups, fewer records or fewer sensitive attributes."
+            )
 
     def _sensitive_repeats(self, a: int) -> Floats:
         """How often each candidate of a sensitive attribute occurs in the join."""

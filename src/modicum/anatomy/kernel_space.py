@@ -134,6 +134,7 @@ def pruned_in_kernel_space(join: Join, keep: str, random: np.random.Generator) -
     """The rows of the join nearest to the middle radius of the centred Nyström space."""
     from modicum.anatomy.prune_kernel import nearest_of_segments  # deferred: numba loads slowly
 
+    join.check_rows()
     order = np.argsort((join.candidates[0] if keep == "record" else only_one(join)).groups, kind="stable")
     norms = KernelSpace(Points.of(join), random).norms(order)
     radii = Radii(float(norms.min()), float(norms.max()))

@@ -1,11 +1,90 @@
-"""The candidates nearest to a radius, without making the join: papers/4 Figure B.2 over records, groups or segments."""
+"""The candidates nearest to a radius, without making the join: papers/4 Figure B.2 over records, groups or segments.
+
+With one sensitive attribute the squares of each group are given in ascending order, so that a record finds its nearest
+ones by halving and not by looking at all of them.
+"""
 
 import numba
 import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def combined(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
+def _first(squares, low, high, own, wanted, beyond):  # type: ignore[no-untyped-def]
+    """The first place from low to high where own + square ≥ wanted, or > wanted where `beyond`; high if there is none.
+
+    The sum is rounded before it is compared, as it is everywhere else.
+    """
+    while low < high:
+        half = (low + high) // 2
+        s = own + squares[half]
+        if s > wanted or (s == wanted and not beyond):
+            high = half
+        else:
+            low = half + 1
+    return low
+
+
+@numba.njit(cache=True, nogil=True)
+def _sides(below, above, wanted, slack):  # type: ignore[no-untyped-def]
+    """Whether the nearest below and the nearest above are to be chosen: both where they tie."""
+    farther = (above - wanted) - (wanted - below)
+    return farther >= -slack, farther <= slack
+
+
+@numba.njit(cache=True, nogil=True)
+def nearest_in_order(wanted, squares, groups, starts, draws, slack):  # type: ignore[no-untyped-def]
+    """For each record the place of the square of its group nearest to what is wanted; ties by its draw from [0, 1).
+
+    On one side of the wanted number squares are compared by themselves, so that rounding of the number decides nothing;
+    the nearest below and the nearest above tie where their distances differ by no more than `slack`.
+    """
+    chosen = np.zeros(len(wanted), np.int64)
+    for i in range(len(wanted)):
+        start, end = starts[groups[i]], starts[groups[i] + 1]
+        middle = _first(squares, start, end, 0.0, wanted[i], True)
+        low, high = middle, middle
+        below = squares[middle - 1] if middle > start else -np.inf
+        above = squares[middle] if middle < end else np.inf
+        left, right = _sides(below, above, wanted[i], slack)
+        if left:
+            low = _first(squares, start, middle, 0.0, below, False)
+        if right:
+            high = _first(squares, middle, end, 0.0, above, True)
+        chosen[i] = low + int(draws[i] * (high - low))
+    return chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
+    """For each group the record and the place of the square whose sum is nearest to the middle."""
+    groups = len(starts) - 1
+    records, chosen = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    for g in range(groups):
+        start, end = starts[g], starts[g + 1]
+        best, ties = np.inf, 0
+        for r in range(start, end):
+            k = _first(squares, start, end, own[order[r]], middle, True)
+            if k > start:
+                best = min(best, middle - (own[order[r]] + squares[k - 1]))
+            if k < end:
+                best = min(best, own[order[r]] + squares[k] - middle)
+        low, high = middle - best - slack, middle + best + slack
+        for r in range(start, end):
+            first = _first(squares, start, end, own[order[r]], low, False)
+            ties += _first(squares, start, end, own[order[r]], high, True) - first
+        left = int(draws[g] * ties)
+        for r in range(start, end):
+            first = _first(squares, start, end, own[order[r]], low, False)
+            many = _first(squares, start, end, own[order[r]], high, True) - first
+            if left < many:
+                records[g], chosen[g] = order[r], first + left
+                break
+            left -= many
+    return records, chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def _combined(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
     """The sum of squares of the sensitive values in a record's combination c; the first attribute changes fastest."""
     total = 0.0
     for a in range(first.shape[1]):
@@ -15,72 +94,31 @@ def combined(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def nearest_of_records(wanted, squares, first, sizes, draws, slack):  # type: ignore[no-untyped-def]
-    """For each record the combination whose sum of squares is nearest to what is wanted; ties by its draw from [0, 1).
-
-    On one side of the wanted number sums are compared by themselves, so that rounding of the number decides nothing;
-    the nearest below and the nearest above tie where their distances differ by no more than `slack`.
+def nearest_of_combinations(wanted, squares, first, sizes, draws, slack):  # type: ignore[no-untyped-def]
+    """For each record the combination whose sum of squares is nearest to what is wanted: `nearest_in_order` for several
+    sensitive attributes.
     """
     n = len(wanted)
-    chosen = np.empty(n, np.int64)
+    chosen = np.zeros(n, np.int64)
     for i in range(n):
-        many = 1
-        for a in range(first.shape[1]):
-            many *= sizes[i, a]
+        sums = np.zeros(np.prod(sizes[i]))
         below, above = -np.inf, np.inf
-        for c in range(many):
-            s = combined(squares, first, sizes, i, c)
-            if s <= wanted[i]:
-                below = max(below, s)
+        for c in range(len(sums)):
+            sums[c] = _combined(squares, first, sizes, i, c)
+            if sums[c] <= wanted[i]:
+                below = max(below, sums[c])
             else:
-                above = min(above, s)
-        farther = (above - wanted[i]) - (wanted[i] - below)
-        if farther > slack:
-            above = np.inf
-        elif farther < -slack:
-            below = -np.inf
-        ties = 0
-        for c in range(many):
-            s = combined(squares, first, sizes, i, c)
-            ties += s in (below, above)
-        left = int(draws[i] * ties)
-        for c in range(many):
-            s = combined(squares, first, sizes, i, c)
-            if s in (below, above):
-                if left == 0:
-                    chosen[i] = c
-                    break
-                left -= 1
+                above = min(above, sums[c])
+        left, right = _sides(below, above, wanted[i], slack)
+        ties = np.flatnonzero((left & (sums == below)) | (right & (sums == above)))
+        chosen[i] = ties[int(draws[i] * len(ties))]
     return chosen
-
-
-@numba.njit(cache=True, nogil=True)
-def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
-    """For each group the record and the candidate whose squared norm together is nearest to the middle."""
-    groups = len(starts) - 1
-    records, chosen = np.empty(groups, np.int64), np.empty(groups, np.int64)
-    for g in range(groups):
-        best, ties = np.inf, 0
-        for r in range(starts[g], starts[g + 1]):
-            for k in range(starts[g], starts[g + 1]):
-                best = min(best, abs(own[order[r]] + squares[k] - middle))
-        for r in range(starts[g], starts[g + 1]):
-            for k in range(starts[g], starts[g + 1]):
-                ties += abs(own[order[r]] + squares[k] - middle) <= best + slack
-        left = int(draws[g] * ties)
-        for r in range(starts[g], starts[g + 1]):
-            for k in range(starts[g], starts[g + 1]):
-                if abs(own[order[r]] + squares[k] - middle) <= best + slack:
-                    if left == 0:
-                        records[g], chosen[g] = order[r], k - starts[g]
-                    left -= 1
-    return records, chosen
 
 
 @numba.njit(cache=True, nogil=True)
 def nearest_of_segments(norms, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
     """For each segment of the norms the place of the one nearest to the middle."""
-    chosen = np.empty(len(starts) - 1, np.int64)
+    chosen = np.zeros(len(starts) - 1, np.int64)
     for g in range(len(chosen)):
         best, ties = np.inf, 0
         for j in range(starts[g], starts[g + 1]):

@@ -20,6 +20,7 @@ from modicum.generalization.anatomy_release import Candidates
 from modicum.table.frames import column
 from modicum.table.values import Codes, Floats
 
+MOST_LOOKED_AT = 2**31  # rows of the join, one after another
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
@@ -76,22 +77,52 @@ class Norms:
 
 def pruned(join: Join, keep: str, random: np.random.Generator) -> Chosen:
     """The rows of the join nearest to the middle radius: one for each record, or one for each group."""
-    from modicum.anatomy.prune_kernel import nearest_of_groups, nearest_of_records  # deferred: numba loads slowly
-
     norms = Norms.of(join)
     radii = norms.radii(join)
-    if keep == "record":
-        records = np.arange(len(norms.own))
-        combination = nearest_of_records(
-            radii.middle - norms.own, norms.squares, join.first, join.sizes, random.random(len(records)), radii.slack
-        )
-    else:
-        found = only_one(join)
-        order, draws = np.argsort(found.groups, kind="stable"), random.random(len(found.sizes))
-        records, combination = nearest_of_groups(
-            norms.own, norms.squares, order, found.starts, radii.middle, draws, radii.slack
-        )
+    if keep == "group":
+        return _of_groups(only_one(join), norms, radii, random)
+    draws = random.random(len(norms.own))
+    return _of_records(join, norms, radii, draws) if len(join.candidates) == 1 else _of_all(join, norms, radii, draws)
+
+
+def _of_records(join: Join, norms: Norms, radii: Radii, draws: Floats) -> Chosen:
+    from modicum.anatomy.prune_kernel import nearest_in_order  # deferred: numba loads slowly
+
+    found, order = join.candidates[0], _ascending(join.candidates[0], norms.squares)
+    wanted = radii.middle - norms.own
+    places = nearest_in_order(wanted, norms.squares[order], found.groups, found.starts, draws, radii.slack)
+    return Chosen(np.arange(len(wanted)), order[places][:, None])
+
+
+def _of_groups(found: Candidates, norms: Norms, radii: Radii, random: np.random.Generator) -> Chosen:
+    from modicum.anatomy.prune_kernel import nearest_of_groups  # deferred: numba loads slowly
+
+    order, own = _ascending(found, norms.squares), np.argsort(found.groups, kind="stable")
+    draws = random.random(len(found.sizes))
+    records, places = nearest_of_groups(
+        norms.own, norms.squares[order], own, found.starts, radii.middle, draws, radii.slack
+    )
+    back = np.argsort(records)  # as they stand in the identifying table
+    return Chosen(records[back], order[places[back]][:, None])
+
+
+def _of_all(join: Join, norms: Norms, radii: Radii, draws: Floats) -> Chosen:
+    from modicum.anatomy.prune_kernel import nearest_of_combinations  # deferred: numba loads slowly
+
+    join.check_rows(MOST_LOOKED_AT)
+    wanted = radii.middle - norms.own
+    combination = nearest_of_combinations(wanted, norms.squares, join.first, join.sizes, draws, radii.slack)
+    records = np.arange(len(wanted))
     return Chosen(records, join.places(records, combination))
+
+
+def _ascending(found: Candidates, squares: Floats) -> Codes:
+    """The places of the candidates, in each group from the smallest square to the largest."""
+    own = np.repeat(np.arange(len(found.sizes)), found.sizes)
+    of_value = np.zeros(len(found.values))
+    of_value[found.codes] = squares
+    rank = np.unique(of_value, return_inverse=True)[1]
+    return np.argsort(own * len(rank) + rank[found.codes], kind="stable")
 
 
 def only_one(join: Join) -> Candidates:

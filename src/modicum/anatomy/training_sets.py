@@ -85,11 +85,15 @@ def training_data(
 
 def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, random_state: int | None) -> TrainingSet:
     """The same as frames of narwhals, with weights."""
-    _check(release, kind, keep, space, random_state)
+    given = type("training_data", (SimpleNamespace,), {})(kind=kind, keep=keep, space=space, random_state=random_state)
+    check_choice(given, "kind", KINDS)
+    check_choice(given, "space", SPACES)
+    check_asked(release, given)
     join, everyone = Join.of(release), np.arange(release.rows)
     if kind == "identifying":
         return _assembled(join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone)))
     if kind == "joined":
+        join.check_rows()
         records, places = join.rows(everyone)
         return _assembled(join, Chosen(records, places), 1 / join.repeats[records])
     prune = pruned if space == "input" else pruned_in_kernel_space
@@ -102,16 +106,14 @@ def seeded(random_state: int | None) -> np.random.Generator:
     return np.random.default_rng(None if random_state is None else [random_state, _TIES])
 
 
-def _check(release: AnatomyRelease, kind: str, keep: str, space: str, random_state: int | None) -> None:
+def check_asked(release: AnatomyRelease, given: Any) -> None:
+    """Refuse what is no release, and a `keep` or `random_state` of what was given that cannot be used."""
     if not isinstance(release, AnatomyRelease):
         raise ParameterError(
             f"The 'release' parameter must be an AnatomyRelease. Got {type(release).__name__} instead."
         )
-    given = type("training_data", (SimpleNamespace,), {})(kind=kind, keep=keep, space=space, random_state=random_state)
-    check_choice(given, "kind", KINDS)
     check_choice(given, "keep", KEEPS)
-    check_choice(given, "space", SPACES)
-    if random_state is not None:
+    if given.random_state is not None:
         check_number(given, "random_state", 0)
 
 
@@ -123,7 +125,7 @@ def _assembled(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
     )
     series = []
     for a in range(chosen.places.shape[1]):
-        own = join.sensitive_values(a)[chosen.places[:, a] - join.offsets[a]]
+        own = join.sensitive_values(a, chosen.places[:, a])
         series.append(own if own.implementation is frame.implementation else _moved(own, frame))
     names = [each.name for each in join.identifying_attributes] + [each.name for each in series]
     X = frame.with_columns(*series).select([name for name in release.schema.names if name in names])

@@ -22,6 +22,7 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Floats
 
 MOST_VALUES = 50  # of a category that get a column of their own
+LARGEST = 1e70  # number that is learned from: a solver takes the fourth power of one
 _YES = ("1", "true", "1.0")  # what sets a column of 0 and 1
 
 Ordered = Literal["one-hot", "place"]  # what becomes of an ordered category
@@ -86,7 +87,7 @@ class NumberColumns:
 
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
         """Write into these columns, which are 0."""
-        values = _placed(series, self.places) if self.places else _finite(series, self.attribute)
+        values = _placed(series, self.places) if self.places else finite(series, self.attribute)
         missing = np.isnan(values)
         columns[:, 0] = (np.where(missing, self.median, values) - self.mean) / self.deviation
         if self.may_miss:
@@ -146,7 +147,7 @@ def columns_of(
 ) -> Columns | None:
     """How this column becomes columns of the model; None where it is constant."""
     if not attribute.is_category:
-        return _number(_finite(series, attribute), attribute, weights)
+        return _number(moderate(series, attribute), attribute, weights)
     codes, words = texts(series)
     if attribute.kind == "ordered" and ordered == "place" and words:
         places = tuple(values_in_order(attribute, words))
@@ -190,10 +191,22 @@ def _placed(series: nw.Series[Any], places: tuple[str, ...]) -> Floats:
     return np.array([known.get(word, np.nan) for word in words] + [np.nan])[codes]
 
 
-def _finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
+def finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
+    """A column of numbers or dates, NaN where missing, or a sentence that says it contains infinity."""
     values = numbers(series, attribute)
     if np.isinf(values).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
+    return values
+
+
+def moderate(series: nw.Series[Any], attribute: Attribute) -> Floats:
+    """The same for a column to learn from: none so large that sums of squares could overflow."""
+    values = finite(series, attribute)
+    if (np.abs(values) > LARGEST).any():
+        raise DataError(
+            f"The column {attribute.name!r} has numbers beyond ±{LARGEST:g}, which are too large to measure distances "
+            "with; use a larger unit or leave it out."
+        )
     return values
 
 

@@ -21,8 +21,7 @@ def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
         frame = as_frame(X)
         validate_data(estimator, X, skip_check_array=True)
         return frame
-    if getattr(X, "ndim", 2) == 1:  # scikit-learn's own message shows the values
-        raise DataError("X must be a table (2D), not one column or the labels. Reshape your data.")
+    _check_table(X)
     X = validate_data(estimator, X, dtype=None, ensure_all_finite=False)
     named = getattr(estimator.schema, "features", None)
     return as_frame(X, named if named is not None and len(named) == X.shape[1] else None)
@@ -33,12 +32,23 @@ def new_records(estimator: Any, X: Any, columns: Sequence[str], needed: Sequence
     from sklearn.utils.validation import validate_data  # deferred: it takes long to import
 
     if is_array(X):
+        _check_table(X)
         X = validate_data(estimator, X, dtype=None, ensure_all_finite=False, reset=False)
         return as_frame(X, columns)
     frame = as_frame(X)
     for name in needed:
         column(frame, name)
     return frame
+
+
+def _check_table(X: Any) -> None:
+    """Refuse what has no rows and columns: scikit-learn's own messages show the values."""
+    try:
+        dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    except ValueError:
+        raise DataError("The rows of X are not all of the same length.") from None
+    if dimensions != 2:
+        raise DataError("X must be a table (2D), not one record, one column or the labels. Reshape your data.")
 
 
 def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
