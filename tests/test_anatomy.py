@@ -256,11 +256,63 @@ def test_the_class_is_found_where_the_schema_says(people):
 def test_equal_values_are_written_alike_and_keep_their_type():
     X = pd.DataFrame({"age": range(6), "illness": pd.Categorical(["é", "e\u0301", "b", "b", "c", "c"])})
     release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
-    assert release.sensitive["illness"].dtype == X["illness"].dtype
+    assert release.sensitive["illness"].dtype == "category"
     assert sorted(Counter(release.sensitive["illness"]).values()) == [2, 2, 2]
     X["illness"] = pd.Categorical(list("xyxyzz"), categories=["z", "y", "x"], ordered=True)
     table = quiet(md.Anatomy(3, "illness", random_state=0), X).release_.sensitive
     assert table["illness"].tolist() == ["z", "y", "x"] * 2  # in the order of the values, not by name
+
+
+def with_towns(kind):
+    """Fifty people of many illnesses, and 150 of one, of whom each has a town of their own."""
+    towns = [f"t{i}" for i in range(150)] + ["u"] * 50
+    names = sorted(set(towns), reverse=True)
+    columns = {"age": range(200), "illness": ["a"] * 150 + ["b"] * 25 + ["c"] * 25}
+    if kind.startswith("polars"):
+        dtype = pl.Enum(names) if kind == "polars enum" else pl.Categorical
+        return pl.DataFrame(columns | {"town": pl.Series(towns, dtype=dtype)})
+    return pd.DataFrame(columns | {"town": pd.Categorical(towns, names, ordered=kind == "pandas ordered")})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas ordered", "polars", "polars enum"])
+@pytest.mark.parametrize("target", ["town in the identifying table", "town in the class"])
+def test_values_of_records_that_were_left_out_are_nowhere_in_the_release(tmp_path, kind, target):
+    X, y = with_towns(kind), None
+    if "class" in target:
+        X, y = (X.drop("town"), X["town"]) if isinstance(X, pl.DataFrame) else (X.drop(columns="town"), X["town"])
+    anatomy = quiet(md.Anatomy(2, "illness", suppress=True, random_state=0), X, y)
+    released, gone = anatomy.release_.identifying["town"], {f"t{i}" for i in anatomy.suppressed_}
+    assert len(gone) == 100
+    dtype = released.dtype
+    if kind != "polars":
+        assert len(dtype.categories) == 51
+        assert not set(dtype.categories) & gone
+    domain = anatomy.release_.schema["town"].domain
+    assert domain is None or set(domain) == set(released.to_list())
+    if domain:  # in their old order
+        assert list(domain) == sorted(domain, reverse=True)
+    for format in ("csv", "parquet"):
+        anatomy.release_.save(tmp_path / format, format=format)
+        text = b"".join(path.read_bytes() for path in (tmp_path / format).iterdir()).decode("latin-1")
+        assert not [town for town in gone if f'"{town}"' in text]
+
+
+def test_a_sensitive_value_that_nobody_has_is_not_in_the_release_unless_the_schema_declares_it():
+    X = table(illness=pd.Categorical(["b", "a", "c", "a"], ["d", "c", "b", "a"], ordered=True))
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
+    assert release.sensitive["illness"].dtype.categories.tolist() == ["c", "b", "a"]
+    assert release.schema["illness"].domain == ("c", "b", "a")
+    declared = quiet(md.Anatomy(2, "illness", random_state=0, schema=md.Schema.infer(X)), X).release_
+    assert declared.schema["illness"].domain == ("d", "c", "b", "a")
+
+
+def test_what_pandas_notes_beside_the_values_is_not_released():
+    X = table()
+    X.columns.name, X.index.name, X.attrs = "ward 7", "who", {"source": "ward 7"}
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
+    for each in (release.identifying, release.sensitive):
+        assert (each.columns.name, each.index.name, each.attrs) == (None, None, {})
+    assert X.columns.name == "ward 7"
 
 
 def test_an_array_gets_names():

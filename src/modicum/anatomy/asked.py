@@ -28,12 +28,14 @@ class Asked:
     schema : of what is released
     sensitive : the columns that get a table of their own
     identifying : the columns of the identifying table, the class last where it was given apart
+    inferred : the columns that the caller's schema says nothing of
     """
 
     frame: nw.DataFrame[Any]
     schema: Schema
     sensitive: list[str]
     identifying: list[str]
+    inferred: frozenset[str] = frozenset()
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -57,12 +59,13 @@ def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> As
     if len(frame) < 2:
         many = "is only 1 sample" if len(frame) else "are 0 rows"
         raise DataError(f"There {many}, so there is nobody to hide among.")
+    declared = () if owner.schema is None else schema.names
     schema = _complete(schema, frame)
     sensitive = _sensitive(owner, frame, schema)
     frame, schema = _with_class(nw.maybe_reset_index(frame), schema, y, sensitive)
     identifying = _identifying(frame, schema, sensitive)
     released = schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive)
-    return Asked(frame, released, sensitive, identifying)
+    return Asked(frame, released, sensitive, identifying, frozenset(released.names) - frozenset(declared))
 
 
 def _complete(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:

@@ -1,10 +1,11 @@
 """From groups to the two tables, checked by code that did not make the groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
@@ -12,6 +13,7 @@ from modicum.generalization.anatomy_release import AnatomyRelease, group_column
 from modicum.measures.diversity import l_diversity
 from modicum.table.frames import texts
 from modicum.table.groups import first_rows
+from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Codes
 
 
@@ -56,9 +58,9 @@ def checked_release(
     identifying = _with(_rows(asked.frame.select(asked.identifying), rows), numbers)
     tables = {name: _sensitive(asked, name, ordered[name], own, rows, many) for name, own in groups.items()}
     release = AnatomyRelease(
-        identifying.to_native(),
-        {name: table.to_native() for name, table in tables.items()},
-        asked.schema,
+        _plain(identifying),
+        {name: _plain(table) for name, table in tables.items()},
+        _released_schema(asked, [identifying, *tables.values()]),
         suppressed=len(asked.frame) - len(rows),
         grouping=grouping,
     )
@@ -92,8 +94,52 @@ def _sensitive(
 
 
 def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
-    """Some rows, numbered anew: a frame's index may tell where a record was."""
-    return nw.maybe_reset_index(frame[rows])
+    """Some rows, numbered anew: a frame's index may tell where a record was, and unused categories who was left out."""
+    taken = nw.maybe_reset_index(frame[rows])
+    typed = [name for name, dtype in taken.schema.items() if dtype in (nw.Categorical, nw.Enum)]
+    return taken.with_columns(*(_without_unused(taken[name]) for name in typed)) if typed else taken
+
+
+def _without_unused(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A categorical column whose type names only the values that it has."""
+    native = series.to_native()
+    if isinstance(native, pd.Series):
+        return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
+    words = series.cast(nw.String())
+    if series.dtype != nw.Enum:
+        return words.cast(nw.Categorical())  # numbered anew
+    there = set(words.to_list())
+    return words.cast(nw.Enum([each for each in series.cat.get_categories().to_list() if each in there]))
+
+
+def _plain(frame: nw.DataFrame[Any]) -> Any:
+    """The frame as its library has it, without what pandas notes beside the values."""
+    native = frame.to_native()
+    if not isinstance(native, pd.DataFrame):
+        return native
+    native = native.rename_axis(columns=None)
+    native.attrs = {}
+    return native
+
+
+def _released_schema(asked: Asked, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
+    """The schema, in which a domain that nobody declared names only values that are released."""
+    columns = {name: table[name] for table in tables for name in table.columns}
+    return asked.schema.model_copy(
+        update={
+            "attributes": tuple(
+                _narrowed(attribute, columns[attribute.name]) if attribute.name in asked.inferred else attribute
+                for attribute in asked.schema
+            )
+        }
+    )
+
+
+def _narrowed(attribute: Attribute, series: nw.Series[Any]) -> Attribute:
+    if attribute.domain is None:
+        return attribute
+    there = set(texts(series)[1])
+    return attribute.model_copy(update={"domain": tuple(value for value in attribute.domain if value in there)})
 
 
 def _with(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:
