@@ -87,7 +87,7 @@ def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
         assert quiet(anatomy, X).release_.suppressed == 0
         return
     most = len(X) // max(Counter(X["illness"]).values())
-    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*suppress=True"
+    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*--suppress"
     with pytest.raises(DataError, match=pattern):
         quiet(anatomy, X)
     if most >= 2:
@@ -342,6 +342,51 @@ def test_several_sensitive_attributes_have_groups_of_their_own(people, tmp_path,
         *("identifying.csv", "release.json", "sensitive-1.csv", "sensitive-2.csv")
     }
     assert md.AnatomyRelease.load(tmp_path / "r").to_dict() == release.to_dict()
+
+
+def most_that_can_stay(columns, l):
+    """By trying every set of records."""
+    subsets = (np.array([list(map(int, f"{i:0{len(columns[0])}b}")) for i in range(1, 2 ** len(columns[0]))])) > 0
+    kept = subsets.sum(axis=1)
+    right = np.ones(len(subsets), dtype=bool)
+    for own in columns:
+        for value in set(own):
+            right &= l * (subsets & (np.array(own) == value)).sum(axis=1) <= kept
+    return int(kept[right].max(initial=0))
+
+
+def test_several_attributes_lose_no_more_records_than_they_must():
+    random, outcomes = np.random.default_rng(3), Counter()
+    tables = [[list("xxxxxxyzxyzz"), list("pqpqppppqppp")], [list("abcc"), list("ppqr")]]
+    for _ in range(25):
+        n = int(random.integers(4, 12))
+        tables.append([random.choice(list("abc"), n, p=p).tolist() for p in ([0.6, 0.3, 0.1], [0.4, 0.4, 0.2])])
+    for seed, (s, t) in enumerate(tables):
+        l = 2 + (seed % 3 == 1)
+        most, few = most_that_can_stay([s, t], l), min(len(set(s)), len(set(t))) < l
+        anatomy = md.Anatomy(l, ["s", "t"], suppress=True, random_state=seed)
+        X = pd.DataFrame({"age": range(len(s)), "s": s, "t": t})
+        if most:
+            release = quiet(anatomy, X).release_
+            assert (release.rows, release.l >= l) == (most, True)
+            outcomes["fewer" if release.suppressed else "all"] += 1
+        else:
+            with pytest.raises(DataError, match="different values, fewer" if few else "no records remain"):
+                quiet(anatomy, X)
+            outcomes["few" if few else "none"] += 1
+    assert min(outcomes[each] for each in ("fewer", "all", "few", "none")) > 0, outcomes
+
+
+def test_attributes_of_very_many_combinations_lose_records_in_turn():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"age": range(6_000), "s": random.integers(0, 90, 6_000), "t": random.integers(0, 90, 6_000)})
+    X.loc[: len(X) // 2, "s"] = -1
+    anatomy = quiet(md.Anatomy(3, ["s", "t"], suppress=True, random_state=0), X.astype(str))
+    assert anatomy.release_.l >= 3
+    assert 0 < anatomy.release_.suppressed < 2_000
+    X = pd.DataFrame({"age": range(6_000), "s": ["a"] * 5_998 + ["b", "c"], "t": [*map(str, range(5_998)), "0", "0"]})
+    anatomy = md.Anatomy(2, ["s", "t"], suppress=True, random_state=0)
+    assert quiet(anatomy, X).release_.rows in (2, 4)
 
 
 def test_adult_needs_suppression_from_l_4_on():
@@ -606,6 +651,22 @@ def test_tables_that_do_not_belong_together_are_refused_even_with_right_hashes(t
     (folder / "release.json").write_text(json.dumps(content))
     with pytest.raises(DataError, match="do not belong together"):
         md.AnatomyRelease.load(folder)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("file", ["identifying", "sensitive"])
+def test_columns_that_were_exchanged_in_the_description_are_refused(tmp_path, format, file):
+    X = table(height=[1, 2, 3, 4], illness=[5, 6, 7, 8])
+    quiet(md.Anatomy(2, "illness", random_state=0), X).release_.save(tmp_path / "r", format=format)
+    path = tmp_path / "r" / "release.json"
+    content = json.loads(path.read_text())
+    columns = (content["identifying"] if file == "identifying" else content["sensitive"][0])["columns"]
+    one, other = ("age", "height") if file == "identifying" else ("GID", "illness")
+    places = columns.index(one), columns.index(other)
+    columns[places[0]], columns[places[1]] = other, one
+    path.write_text(json.dumps(content))
+    with pytest.raises(ArtifactError, match=f"'{file}.{format}' does not have the columns"):
+        md.AnatomyRelease.load(tmp_path / "r")
 
 
 HOSTILE = {

@@ -4,6 +4,7 @@ CSV is written in one fixed manner, so that nothing has to be guessed when it is
 as nothing.
 """
 
+import csv
 import glob
 import os
 from collections.abc import Sequence
@@ -74,10 +75,24 @@ def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataF
         if file_format(path) == "parquet":
             table = reading(path, lambda: connection.read_parquet(pattern, hive_partitioning=False).df())
         else:
+            _check_names(path, _header(path), columns)
             table = reading(path, lambda: _csv(connection, pattern, columns).df())
-    if list(table.columns) != list(columns):
-        raise ArtifactError(f"The file {path.name!r} does not have the columns that its release names.")
+    _check_names(path, list(table.columns), columns)
     return pd.DataFrame({name: _typed(table[name], _storage(schema, name)) for name in columns})
+
+
+def _header(path: Path) -> list[str]:
+    """The names in the first line of a CSV file, which DuckDB passes over where it is told the columns."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return next(csv.reader(file, strict=True), [])
+    except (csv.Error, UnicodeDecodeError):
+        raise ArtifactError(f"The first line of the file {path.name!r} cannot be read as names of columns.") from None
+
+
+def _check_names(path: Path, found: list[str], columns: Sequence[str]) -> None:
+    if found != list(columns):
+        raise ArtifactError(f"The file {path.name!r} does not have the columns that its release names, in their order.")
 
 
 def _csv(connection: Any, pattern: str, columns: Sequence[str]) -> Any:
