@@ -3,7 +3,9 @@
 import hashlib
 import itertools
 import json
+import resource
 import shutil
+import signal
 import warnings
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -471,6 +473,50 @@ BAD = {
         SchemaError,
         "'illness' is forbidden",
     ),
+    "generator": (
+        md.Anatomy(2, "illness", random_state=np.random.default_rng(0)),
+        table(),
+        None,
+        ParameterError,
+        "'random_state' parameter .* int ≥ 0 or None",
+    ),
+    "class is elsewhere": (
+        md.Anatomy(2, "lab"),
+        table(),
+        pd.Series([0, 1, 0, 1], name="lab"),
+        DataError,
+        "'lab' is the class",
+    ),
+    "classes of one text": (
+        md.Anatomy(2, "illness"),
+        table(),
+        ["\u00e9", "e\u0301", "x", "x"],
+        DataError,
+        "class 'class' has different values that are the same text",
+    ),
+    "domain too small": (
+        md.Anatomy(2, "town", schema=md.Schema.infer(table()).replace("town", kind="ordered", domain=["a"])),
+        table(),
+        None,
+        DataError,
+        "'town' holds 1 different values that its domain does not name",
+    ),
+    "durations": (
+        md.Anatomy(2, "illness"),
+        table(illness=pd.to_timedelta([1, 2, 3, 4], unit="D")),
+        None,
+        DataError,
+        "'illness' holds durations",
+    ),
+    "bytes": (md.Anatomy(2, "illness"), table(town=[b"a", b"b"] * 2), None, DataError, "'town' holds bytes"),
+    "complex": (md.Anatomy(2, "illness"), table(town=[1j, 2j] * 2), None, DataError, "'town' holds complex"),
+    "half a character": (
+        md.Anatomy(2, "illness"),
+        table(illness=pd.Series(["\ud800", "b", "c", "d"], dtype=object)),
+        None,
+        DataError,
+        "'illness' holds text that is no valid Unicode",
+    ),
     "schema": (md.Anatomy(2, "illness", schema=3), table(), None, ParameterError, "'schema' parameter"),
 }
 
@@ -593,6 +639,113 @@ def test_a_release_is_read_back_as_it_was_saved(as_frame, tmp_path, format):
     assert read.identifying["day"].dtype.kind == "M"
 
 
+LABELS = {
+    "categories that are numbers": pd.Series([1, 2, 1, 2], dtype="category"),
+    "ordered numbers": pd.Series(pd.Categorical([1, 2, 1, 2], [2, 1], ordered=True)),
+    "categories that are truths": pd.Series([True, False] * 2, dtype="category"),
+    "numbers as objects": pd.Series([1, 2, 1, 2], dtype=object),
+    "truths as objects": np.array([True, False] * 2, dtype=object),
+    "digits": pd.Series(["1", "2"] * 2, dtype="category"),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_classes_keep_their_type_in_files(tmp_path, case):
+    y, X = LABELS[case], table(town=pd.Categorical([7, 8, 7, 8]))
+    release = quiet(md.Anatomy(2, "illness", random_state=0, schema=md.Schema.infer(X)), X, y).release_
+    for format in ("csv", "parquet"):
+        release.save(tmp_path / format, format=format)
+        read = md.AnatomyRelease.load(tmp_path / format)
+        for name in ("class", "town"):
+            before, after = release.identifying[name].tolist(), read.identifying[name].tolist()
+            assert (before, [*map(type, before)]) == (after, [*map(type, after)])
+
+
+def test_a_release_whose_schema_would_change_a_type_is_not_saved(tmp_path):
+    X = pd.DataFrame({"y": pd.Categorical([1, 2, 1, 2]), **IT})
+    schema = md.Schema.infer(X.drop(columns="GID").assign(illness="a")).replace("y", storage="text")
+    release = md.AnatomyRelease.from_tables(X, pd.DataFrame(ST), label="y", schema=schema)
+    with pytest.raises(DataError, match="'y' is not read back"):
+        release.save(tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unnamed_class_takes_a_name_that_is_free():
+    X = table().rename(columns={"town": "class", "age": "CLASS_2"})
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X, ["n", "y"] * 2).release_
+    assert (release.label, release.identifying_names) == ("class_3", ["CLASS_2", "class"])
+
+
+@pytest.mark.parametrize("folder", [None, 3, "", "a\0b"])
+def test_what_is_no_folder_is_told_in_one_sentence(folder):
+    release = md.AnatomyRelease.from_tables(pd.DataFrame(IT), pd.DataFrame(ST))
+    with pytest.raises(ParameterError, match="'folder' parameter of save must be a path"):
+        release.save(folder)
+    with pytest.raises(ParameterError, match="'folder' parameter of load must be a path"):
+        md.AnatomyRelease.load(folder)
+
+
+def test_a_full_disk_is_told_in_one_sentence_and_leaves_nothing(tmp_path):
+    release = md.AnatomyRelease.from_tables(pd.DataFrame(IT), pd.DataFrame(ST))
+    ignored, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        for format in ("csv", "parquet"):
+            with pytest.raises(DataError, match="cannot be written") as told:
+                release.save(tmp_path / "r", format=format)
+            assert "\n" not in str(told.value)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_and_texts_that_no_file_holds_are_refused_when_saved(tmp_path):
+    named = pd.DataFrame(IT).rename(columns={"age": "a\0b"})
+    written = pd.DataFrame(IT).assign(town=pd.Series(["\ud800", "b", "c", "d"], dtype=object))
+    for identifying, message in ((named, "NUL"), (written, "no valid Unicode")):
+        release = md.AnatomyRelease.from_tables(identifying, pd.DataFrame(ST))
+        with pytest.raises(DataError, match=message):
+            release.save(tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_release_is_made_of_tables_and_a_schema():
+    identifying, sensitive = pd.DataFrame(IT), pd.DataFrame(ST)
+    release = md.AnatomyRelease.from_tables(identifying, sensitive)
+    assert release == release
+    assert release != md.AnatomyRelease.from_tables(identifying, sensitive)
+    with pytest.raises(ParameterError, match=r"'schema' parameter must be a Schema. Got int"):
+        md.AnatomyRelease.from_tables(identifying, sensitive, schema=3)
+    with pytest.raises(ParameterError, match=r"'schema' parameter must be a Schema. Got NoneType"):
+        md.AnatomyRelease(identifying, {"illness": sensitive}, None)
+    with pytest.raises(ParameterError, match=r"must be a dict of tables. Got DataFrame"):
+        md.AnatomyRelease(identifying, sensitive, release.schema)
+
+
+def test_a_release_that_is_not_what_was_asked_for_is_refused():
+    X = pd.DataFrame({"age": range(6), "illness": list("aabbcc")})
+    asked = asked_of(md.Anatomy(2, "illness"), narwhals_frame(X), md.Schema.infer(X), None)
+    order, right, rows = value_order(asked, "illness"), np.array([0, 1, 0, 2, 1, 2]), np.arange(6)
+
+    def made(groups=right, rows=rows, order=order):
+        return checked_release(asked, {"illness": order}, {"illness": groups}, rows, 2, "any")
+
+    assert made().l == 2
+    codes = order[0]
+    wrong = {
+        "groups": {"groups": np.array([0, 0, 1, 1, 2, 2])},
+        "a doubled row": {"rows": np.array([0, 1, 2, 3, 4, 4])},
+        "changed values": {
+            "order": (np.where(codes == 0, 2, np.where(codes == 2, 0, codes))[[0, 2, 2, 3, 4, 5]], order[1])
+        },
+        "another value's record": {"order": (codes, order[1][[0, 1, 1]])},
+    }
+    for change in wrong.values():
+        with pytest.raises(DataError, match="not what was asked for"):
+            made(**change)
+
+
 def saved(folder, seed=0, format="csv"):
     release = quiet(md.Anatomy(2, "illness", random_state=seed), table(), pd.Series([0, 1, 0, 1], name="y")).release_
     release.save(folder, format=format)
@@ -682,6 +835,7 @@ HOSTILE = {
     "a number as label": lambda content: json.dumps(content | {"label": 3}),
     "another label": lambda content: json.dumps(content | {"label": "age"}),
     "negative": lambda content: json.dumps(content | {"suppressed": -1}),
+    "more than there are": lambda content: json.dumps(content | {"suppressed": 10**30}),
     "true as count": lambda content: json.dumps(content | {"suppressed": True}),
     "no tables": lambda content: json.dumps(content | {"sensitive": []}),
     "tables as text": lambda content: json.dumps(content | {"sensitive": ["sensitive.csv"]}),

@@ -111,12 +111,12 @@ def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | Non
     rows = np.concatenate([own + offset for own, offset in zip(values, offsets, strict=False)])
     width = int(offsets[-1])
     # The last variable is how many stay in all: ℓ · (those of a value) - all ≤ 0, and the sum of all is it.
-    entries = [np.full(len(rows), l), np.full(width, -1), np.ones(many), [-1]]
+    entries = np.repeat([l, -1, 1, -1], [len(rows), width, many, 1])
     places = (
         np.concatenate([rows, np.arange(width), np.full(many + 1, width)]),
         np.concatenate([np.tile(np.arange(many), len(values)), np.full(width, many), np.arange(many + 1)]),
     )
-    matrix = coo_array((np.concatenate(entries), places), shape=(width + 1, many + 1)).tocsr()
+    matrix = coo_array((entries, places), shape=(width + 1, many + 1)).tocsr()
     found = milp(
         np.append(np.zeros(many), -1),
         integrality=np.ones(many + 1),

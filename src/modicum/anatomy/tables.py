@@ -11,6 +11,7 @@ from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
 from modicum.generalization.anatomy_release import AnatomyRelease, group_column
 from modicum.measures.diversity import l_diversity
+from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
 from modicum.table.groups import first_rows
 from modicum.table.schema import Attribute, Schema
@@ -20,14 +21,14 @@ from modicum.table.values import Codes
 def value_order(asked: Asked, name: str) -> tuple[Codes, Codes]:
     """A sensitive column as codes in the order of its values, and for each value a record that has it.
 
-    The order is the schema's where the attribute is ordered, else that of canonical texts, so that it says nothing of
-    the records' order.
+    The order is the schema's where it names the values or says that they have one, else that of canonical texts, so
+    that it says nothing of the records' order.
     """
     codes, words = texts(asked.frame[name])
     attribute = asked.schema[name]
-    declared = attribute.domain if attribute.kind == "ordered" and attribute.domain is not None else ()
-    place = {str(value): i for i, value in enumerate(declared)}
-    order = sorted(range(len(words)), key=lambda i: (place.get(words[i], len(place)), words[i]))
+    ordered_by = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
+    place = {value: i for i, value in enumerate(values_in_order(attribute, words) if ordered_by else sorted(words))}
+    order = sorted(range(len(words)), key=lambda i: place[words[i]])
     rank = np.empty(len(words), dtype=np.int64)
     rank[order] = np.arange(len(words))
     ordered = rank[codes]
