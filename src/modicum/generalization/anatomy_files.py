@@ -43,6 +43,8 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
     if twice or "" in names:
         which = f"{twice[0]!r} and {twice[1]!r} differ only in case" if twice else "'' has no name"
         raise DataError(f"The columns of a file need different names, but {which}; rename before saving.")
+    for name in names:
+        check_holdable(frame[name])
     table = pd.DataFrame({name: _written(frame[name]) for name in names})
     with connected() as connection:
         connection.register("released", table)
