@@ -3,7 +3,9 @@
 import hashlib
 import itertools
 import json
+import resource
 import shutil
+import signal
 import warnings
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -13,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import as_polars
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modicum as md
@@ -27,6 +29,8 @@ from modicum.errors import ArtifactError, DataError, ModicumError, ParameterErro
 from modicum.table.frames import as_frame as narwhals_frame
 
 GROUPINGS = ("bucketize", "random")
+# A fit takes a while: fewer examples than elsewhere by default, as many in a thorough run.
+few = settings(max_examples=max(12, settings().max_examples // 5))
 
 
 @st.composite
@@ -59,6 +63,7 @@ def values_by_group(table, name="illness", gid="GID"):
     return found
 
 
+@few
 @given(sick(), st.integers(2, 5), st.sampled_from(GROUPINGS), st.integers(0, 2**32))
 def test_every_group_is_diverse_and_no_record_is_lost_or_doubled(X, l, grouping, seed):
     anatomy = md.Anatomy(l, "illness", grouping=grouping, suppress=True, random_state=seed)
@@ -80,6 +85,7 @@ def test_every_group_is_diverse_and_no_record_is_lost_or_doubled(X, l, grouping,
     assert release.l >= l
 
 
+@few
 @given(sick(), st.integers(2, 5))
 def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
     anatomy = md.Anatomy(l, "illness", random_state=0)
@@ -87,7 +93,7 @@ def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
         assert quiet(anatomy, X).release_.suppressed == 0
         return
     most = len(X) // max(Counter(X["illness"]).values())
-    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*suppress=True"
+    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*--suppress"
     with pytest.raises(DataError, match=pattern):
         quiet(anatomy, X)
     if most >= 2:
@@ -100,6 +106,7 @@ def fewest_left_out(counts, l):
     return sum(counts) - max(map(sum, kept))
 
 
+@few
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=5), st.integers(2, 5))
 def test_the_fewest_records_are_left_out(counts, l):
     most = most_of_a_value(np.array(counts), l)
@@ -149,14 +156,15 @@ def test_random_groups_are_about_uniform_among_all_that_are_possible():
 
     every = set(itertools.permutations([0, 0, 1, 1, 2, 2, 3, 3]))
     possible = Counter(kind(g) for g in every if all(len(set(pair)) == 2 for pair in kind(g)))
-    drawn = Counter(kind(random_groups(codes, 2, np.random.default_rng(seed))) for seed in range(3_000))
+    drawn = Counter(kind(random_groups(codes, 2, np.random.default_rng(seed))) for seed in range(1_500))
     assert set(drawn) == set(possible)
     assert len(possible) > 2
     for each, count in possible.items():
-        expected = float(Fraction(count, possible.total())) * 3_000
+        expected = float(Fraction(count, possible.total())) * 1_500
         assert abs(drawn[each] - expected) < 4.5 * expected**0.5
 
 
+@few
 @given(sick(), st.sampled_from(GROUPINGS))
 def test_the_sensitive_table_tells_nothing_of_the_order_of_records(X, grouping):
     anatomy = md.Anatomy(2, "illness", grouping=grouping, suppress=True, random_state=0)
@@ -195,7 +203,7 @@ def test_the_same_seed_gives_the_same_bytes_and_none_gives_others(people, tmp_pa
     X, y = people
     for name, seed in [("one", 3), ("same", 3), ("other", 4), ("free", None), ("freer", None)]:
         anatomy = md.Anatomy(2, "school", grouping=grouping, suppress=True, random_state=seed)
-        anatomy.fit(X[:200], y[:200]).release_.save(tmp_path / name, format=format)
+        quiet(anatomy, X[:60], y[:60]).release_.save(tmp_path / name, format=format)
     files = {folder.name: {f.name: f.read_bytes() for f in folder.iterdir()} for folder in tmp_path.iterdir()}
     assert files["one"] == files["same"]
     assert len({files[name][f"identifying.{format}"] for name in ("one", "other", "free", "freer")}) == 4
@@ -256,11 +264,63 @@ def test_the_class_is_found_where_the_schema_says(people):
 def test_equal_values_are_written_alike_and_keep_their_type():
     X = pd.DataFrame({"age": range(6), "illness": pd.Categorical(["é", "e\u0301", "b", "b", "c", "c"])})
     release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
-    assert release.sensitive["illness"].dtype == X["illness"].dtype
+    assert release.sensitive["illness"].dtype == "category"
     assert sorted(Counter(release.sensitive["illness"]).values()) == [2, 2, 2]
     X["illness"] = pd.Categorical(list("xyxyzz"), categories=["z", "y", "x"], ordered=True)
     table = quiet(md.Anatomy(3, "illness", random_state=0), X).release_.sensitive
     assert table["illness"].tolist() == ["z", "y", "x"] * 2  # in the order of the values, not by name
+
+
+def with_towns(kind):
+    """Fifty people of many illnesses, and 150 of one, of whom each has a town of their own."""
+    towns = [f"t{i}" for i in range(150)] + ["u"] * 50
+    names = sorted(set(towns), reverse=True)
+    columns = {"age": range(200), "illness": ["a"] * 150 + ["b"] * 25 + ["c"] * 25}
+    if kind.startswith("polars"):
+        dtype = pl.Enum(names) if kind == "polars enum" else pl.Categorical
+        return pl.DataFrame(columns | {"town": pl.Series(towns, dtype=dtype)})
+    return pd.DataFrame(columns | {"town": pd.Categorical(towns, names, ordered=kind == "pandas ordered")})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas ordered", "polars", "polars enum"])
+@pytest.mark.parametrize("target", ["town in the identifying table", "town in the class"])
+def test_values_of_records_that_were_left_out_are_nowhere_in_the_release(tmp_path, kind, target):
+    X, y = with_towns(kind), None
+    if "class" in target:
+        X, y = (X.drop("town"), X["town"]) if isinstance(X, pl.DataFrame) else (X.drop(columns="town"), X["town"])
+    anatomy = quiet(md.Anatomy(2, "illness", suppress=True, random_state=0), X, y)
+    released, gone = anatomy.release_.identifying["town"], {f"t{i}" for i in anatomy.suppressed_}
+    assert len(gone) == 100
+    dtype = released.dtype
+    if kind != "polars":
+        assert len(dtype.categories) == 51
+        assert not set(dtype.categories) & gone
+    domain = anatomy.release_.schema["town"].domain
+    assert domain is None or set(domain) == set(released.to_list())
+    if domain:  # in their old order
+        assert list(domain) == sorted(domain, reverse=True)
+    for format in ("csv", "parquet"):
+        anatomy.release_.save(tmp_path / format, format=format)
+        text = b"".join(path.read_bytes() for path in (tmp_path / format).iterdir()).decode("latin-1")
+        assert not [town for town in gone if f'"{town}"' in text]
+
+
+def test_a_sensitive_value_that_nobody_has_is_not_in_the_release_unless_the_schema_declares_it():
+    X = table(illness=pd.Categorical(["b", "a", "c", "a"], ["d", "c", "b", "a"], ordered=True))
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
+    assert release.sensitive["illness"].dtype.categories.tolist() == ["c", "b", "a"]
+    assert release.schema["illness"].domain == ("c", "b", "a")
+    declared = quiet(md.Anatomy(2, "illness", random_state=0, schema=md.Schema.infer(X)), X).release_
+    assert declared.schema["illness"].domain == ("d", "c", "b", "a")
+
+
+def test_what_pandas_notes_beside_the_values_is_not_released():
+    X = table()
+    X.columns.name, X.index.name, X.attrs = "ward 7", "who", {"source": "ward 7"}
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
+    for each in (release.identifying, release.sensitive):
+        assert (each.columns.name, each.index.name, each.attrs) == (None, None, {})
+    assert X.columns.name == "ward 7"
 
 
 def test_an_array_gets_names():
@@ -290,6 +350,51 @@ def test_several_sensitive_attributes_have_groups_of_their_own(people, tmp_path,
         *("identifying.csv", "release.json", "sensitive-1.csv", "sensitive-2.csv")
     }
     assert md.AnatomyRelease.load(tmp_path / "r").to_dict() == release.to_dict()
+
+
+def most_that_can_stay(columns, l):
+    """By trying every set of records."""
+    subsets = (np.array([list(map(int, f"{i:0{len(columns[0])}b}")) for i in range(1, 2 ** len(columns[0]))])) > 0
+    kept = subsets.sum(axis=1)
+    right = np.ones(len(subsets), dtype=bool)
+    for own in columns:
+        for value in set(own):
+            right &= l * (subsets & (np.array(own) == value)).sum(axis=1) <= kept
+    return int(kept[right].max(initial=0))
+
+
+def test_several_attributes_lose_no_more_records_than_they_must():
+    random, outcomes = np.random.default_rng(3), Counter()
+    tables = [[list("xxxxxxyzxyzz"), list("pqpqppppqppp")], [list("abcc"), list("ppqr")]]
+    for _ in range(25):
+        n = int(random.integers(4, 12))
+        tables.append([random.choice(list("abc"), n, p=p).tolist() for p in ([0.6, 0.3, 0.1], [0.4, 0.4, 0.2])])
+    for seed, (s, t) in enumerate(tables):
+        l = 2 + (seed % 3 == 1)
+        most, few = most_that_can_stay([s, t], l), min(len(set(s)), len(set(t))) < l
+        anatomy = md.Anatomy(l, ["s", "t"], suppress=True, random_state=seed)
+        X = pd.DataFrame({"age": range(len(s)), "s": s, "t": t})
+        if most:
+            release = quiet(anatomy, X).release_
+            assert (release.rows, release.l >= l) == (most, True)
+            outcomes["fewer" if release.suppressed else "all"] += 1
+        else:
+            with pytest.raises(DataError, match="different values, fewer" if few else "no records remain"):
+                quiet(anatomy, X)
+            outcomes["few" if few else "none"] += 1
+    assert min(outcomes[each] for each in ("fewer", "all", "few", "none")) > 0, outcomes
+
+
+def test_attributes_of_very_many_combinations_lose_records_in_turn():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"age": range(6_000), "s": random.integers(0, 90, 6_000), "t": random.integers(0, 90, 6_000)})
+    X.loc[: len(X) // 2, "s"] = -1
+    anatomy = quiet(md.Anatomy(3, ["s", "t"], suppress=True, random_state=0), X.astype(str))
+    assert anatomy.release_.l >= 3
+    assert 0 < anatomy.release_.suppressed < 2_000
+    X = pd.DataFrame({"age": range(6_000), "s": ["a"] * 5_998 + ["b", "c"], "t": [*map(str, range(5_998)), "0", "0"]})
+    anatomy = md.Anatomy(2, ["s", "t"], suppress=True, random_state=0)
+    assert quiet(anatomy, X).release_.rows in (2, 4)
 
 
 def test_adult_needs_suppression_from_l_4_on():
@@ -374,6 +479,50 @@ BAD = {
         SchemaError,
         "'illness' is forbidden",
     ),
+    "generator": (
+        md.Anatomy(2, "illness", random_state=np.random.default_rng(0)),
+        table(),
+        None,
+        ParameterError,
+        "'random_state' parameter .* int ≥ 0 or None",
+    ),
+    "class is elsewhere": (
+        md.Anatomy(2, "lab"),
+        table(),
+        pd.Series([0, 1, 0, 1], name="lab"),
+        DataError,
+        "'lab' is the class",
+    ),
+    "classes of one text": (
+        md.Anatomy(2, "illness"),
+        table(),
+        ["\u00e9", "e\u0301", "x", "x"],
+        DataError,
+        "class 'class' has different values that are the same text",
+    ),
+    "domain too small": (
+        md.Anatomy(2, "town", schema=md.Schema.infer(table()).replace("town", kind="ordered", domain=["a"])),
+        table(),
+        None,
+        DataError,
+        "'town' holds 1 different values that its domain does not name",
+    ),
+    "durations": (
+        md.Anatomy(2, "illness"),
+        table(illness=pd.to_timedelta([1, 2, 3, 4], unit="D")),
+        None,
+        DataError,
+        "'illness' holds durations",
+    ),
+    "bytes": (md.Anatomy(2, "illness"), table(town=[b"a", b"b"] * 2), None, DataError, "'town' holds bytes"),
+    "complex": (md.Anatomy(2, "illness"), table(town=[1j, 2j] * 2), None, DataError, "'town' holds complex"),
+    "half a character": (
+        md.Anatomy(2, "illness"),
+        table(illness=pd.Series(["\ud800", "b", "c", "d"], dtype=object)),
+        None,
+        DataError,
+        "'illness' holds text that is no valid Unicode",
+    ),
     "schema": (md.Anatomy(2, "illness", schema=3), table(), None, ParameterError, "'schema' parameter"),
 }
 
@@ -429,6 +578,17 @@ def test_what_determines_agrees_with_guessing_record_by_record():
         told = determining(narwhals_frame(X), md.Schema.infer(X), ["key"], value)
         naive = 300 - np.bincount(value).max()
         assert told == ([("key",)] if wrong <= 0.05 * naive else [])
+
+
+def test_of_many_records_a_column_that_tells_is_still_found():
+    random = np.random.default_rng(0)
+    value = random.integers(0, 5, 60_000)
+    X = pd.DataFrame({"tells": value * 2 + 1, "close": value + random.random(60_000) * 0.9, "other": value[::-1]})
+    X["nearly"] = np.where(random.random(60_000) < 0.06, random.integers(0, 5, 60_000), value)
+    X["hardly"] = np.where(random.random(60_000) < 0.08, random.integers(0, 5, 60_000), value)
+    found = determining(narwhals_frame(X), md.Schema.infer(X), list(X.columns), value)
+    assert {("tells",), ("close",)} <= set(found)
+    assert not {("other",), ("nearly",), ("hardly",)} & set(found)
 
 
 def test_adult_says_that_the_number_of_school_years_tells_education():
@@ -496,6 +656,113 @@ def test_a_release_is_read_back_as_it_was_saved(as_frame, tmp_path, format):
     assert read.identifying["day"].dtype.kind == "M"
 
 
+LABELS = {
+    "categories that are numbers": pd.Series([1, 2, 1, 2], dtype="category"),
+    "ordered numbers": pd.Series(pd.Categorical([1, 2, 1, 2], [2, 1], ordered=True)),
+    "categories that are truths": pd.Series([True, False] * 2, dtype="category"),
+    "numbers as objects": pd.Series([1, 2, 1, 2], dtype=object),
+    "truths as objects": np.array([True, False] * 2, dtype=object),
+    "digits": pd.Series(["1", "2"] * 2, dtype="category"),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_classes_keep_their_type_in_files(tmp_path, case):
+    y, X = LABELS[case], table(town=pd.Categorical([7, 8, 7, 8]))
+    release = quiet(md.Anatomy(2, "illness", random_state=0, schema=md.Schema.infer(X)), X, y).release_
+    for format in ("csv", "parquet"):
+        release.save(tmp_path / format, format=format)
+        read = md.AnatomyRelease.load(tmp_path / format)
+        for name in ("class", "town"):
+            before, after = release.identifying[name].tolist(), read.identifying[name].tolist()
+            assert (before, [*map(type, before)]) == (after, [*map(type, after)])
+
+
+def test_a_release_whose_schema_would_change_a_type_is_not_saved(tmp_path):
+    X = pd.DataFrame({"y": pd.Categorical([1, 2, 1, 2]), **IT})
+    schema = md.Schema.infer(X.drop(columns="GID").assign(illness="a")).replace("y", storage="text")
+    release = md.AnatomyRelease.from_tables(X, pd.DataFrame(ST), label="y", schema=schema)
+    with pytest.raises(DataError, match="'y' is not read back"):
+        release.save(tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unnamed_class_takes_a_name_that_is_free():
+    X = table().rename(columns={"town": "class", "age": "CLASS_2"})
+    release = quiet(md.Anatomy(2, "illness", random_state=0), X, ["n", "y"] * 2).release_
+    assert (release.label, release.identifying_names) == ("class_3", ["CLASS_2", "class"])
+
+
+@pytest.mark.parametrize("folder", [None, 3, "", "a\0b"])
+def test_what_is_no_folder_is_told_in_one_sentence(folder):
+    release = md.AnatomyRelease.from_tables(pd.DataFrame(IT), pd.DataFrame(ST))
+    with pytest.raises(ParameterError, match="'folder' parameter of save must be a path"):
+        release.save(folder)
+    with pytest.raises(ParameterError, match="'folder' parameter of load must be a path"):
+        md.AnatomyRelease.load(folder)
+
+
+def test_a_full_disk_is_told_in_one_sentence_and_leaves_nothing(tmp_path):
+    release = md.AnatomyRelease.from_tables(pd.DataFrame(IT), pd.DataFrame(ST))
+    ignored, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        for format in ("csv", "parquet"):
+            with pytest.raises(DataError, match="cannot be written") as told:
+                release.save(tmp_path / "r", format=format)
+            assert "\n" not in str(told.value)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_and_texts_that_no_file_holds_are_refused_when_saved(tmp_path):
+    named = pd.DataFrame(IT).rename(columns={"age": "a\0b"})
+    written = pd.DataFrame(IT).assign(town=pd.Series(["\ud800", "b", "c", "d"], dtype=object))
+    for identifying, message in ((named, "NUL"), (written, "no valid Unicode")):
+        release = md.AnatomyRelease.from_tables(identifying, pd.DataFrame(ST))
+        with pytest.raises(DataError, match=message):
+            release.save(tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_release_is_made_of_tables_and_a_schema():
+    identifying, sensitive = pd.DataFrame(IT), pd.DataFrame(ST)
+    release = md.AnatomyRelease.from_tables(identifying, sensitive)
+    assert release == release
+    assert release != md.AnatomyRelease.from_tables(identifying, sensitive)
+    with pytest.raises(ParameterError, match=r"'schema' parameter must be a Schema. Got int"):
+        md.AnatomyRelease.from_tables(identifying, sensitive, schema=3)
+    with pytest.raises(ParameterError, match=r"'schema' parameter must be a Schema. Got NoneType"):
+        md.AnatomyRelease(identifying, {"illness": sensitive}, None)
+    with pytest.raises(ParameterError, match=r"must be a dict of tables. Got DataFrame"):
+        md.AnatomyRelease(identifying, sensitive, release.schema)
+
+
+def test_a_release_that_is_not_what_was_asked_for_is_refused():
+    X = pd.DataFrame({"age": range(6), "illness": list("aabbcc")})
+    asked = asked_of(md.Anatomy(2, "illness"), narwhals_frame(X), md.Schema.infer(X), None)
+    order, right, rows = value_order(asked, "illness"), np.array([0, 1, 0, 2, 1, 2]), np.arange(6)
+
+    def made(groups=right, rows=rows, order=order):
+        return checked_release(asked, {"illness": order}, {"illness": groups}, rows, 2, "any")
+
+    assert made().l == 2
+    codes = order[0]
+    wrong = {
+        "groups": {"groups": np.array([0, 0, 1, 1, 2, 2])},
+        "a doubled row": {"rows": np.array([0, 1, 2, 3, 4, 4])},
+        "changed values": {
+            "order": (np.where(codes == 0, 2, np.where(codes == 2, 0, codes))[[0, 2, 2, 3, 4, 5]], order[1])
+        },
+        "another value's record": {"order": (codes, order[1][[0, 1, 1]])},
+    }
+    for change in wrong.values():
+        with pytest.raises(DataError, match="not what was asked for"):
+            made(**change)
+
+
 def saved(folder, seed=0, format="csv"):
     release = quiet(md.Anatomy(2, "illness", random_state=seed), table(), pd.Series([0, 1, 0, 1], name="y")).release_
     release.save(folder, format=format)
@@ -556,6 +823,22 @@ def test_tables_that_do_not_belong_together_are_refused_even_with_right_hashes(t
         md.AnatomyRelease.load(folder)
 
 
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("file", ["identifying", "sensitive"])
+def test_columns_that_were_exchanged_in_the_description_are_refused(tmp_path, format, file):
+    X = table(height=[1, 2, 3, 4], illness=[5, 6, 7, 8])
+    quiet(md.Anatomy(2, "illness", random_state=0), X).release_.save(tmp_path / "r", format=format)
+    path = tmp_path / "r" / "release.json"
+    content = json.loads(path.read_text())
+    columns = (content["identifying"] if file == "identifying" else content["sensitive"][0])["columns"]
+    one, other = ("age", "height") if file == "identifying" else ("GID", "illness")
+    places = columns.index(one), columns.index(other)
+    columns[places[0]], columns[places[1]] = other, one
+    path.write_text(json.dumps(content))
+    with pytest.raises(ArtifactError, match=f"'{file}.{format}' does not have the columns"):
+        md.AnatomyRelease.load(tmp_path / "r")
+
+
 HOSTILE = {
     "not JSON": lambda content: "{",
     "a list": lambda content: "[1]",
@@ -569,6 +852,7 @@ HOSTILE = {
     "a number as label": lambda content: json.dumps(content | {"label": 3}),
     "another label": lambda content: json.dumps(content | {"label": "age"}),
     "negative": lambda content: json.dumps(content | {"suppressed": -1}),
+    "more than there are": lambda content: json.dumps(content | {"suppressed": 10**30}),
     "true as count": lambda content: json.dumps(content | {"suppressed": True}),
     "no tables": lambda content: json.dumps(content | {"sensitive": []}),
     "tables as text": lambda content: json.dumps(content | {"sensitive": ["sensitive.csv"]}),
@@ -645,6 +929,7 @@ def test_two_tables_of_others_make_a_release(as_frame):
         )
 
 
+@few
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
 def test_the_share_of_the_most_frequent_value_is_measured(pairs):
     frame = pd.DataFrame(pairs, columns=["group", "value"])

@@ -11,9 +11,9 @@ from modicum.anatomy.asked import asked_of, generator
 from modicum.anatomy.bucketize import bucketize
 from modicum.anatomy.leaks import leaks, repeated_persons
 from modicum.anatomy.random_groups import random_groups
-from modicum.anatomy.suppression import kept_records, largest_l
+from modicum.anatomy.suppression import kept_jointly, kept_records, largest_l
 from modicum.anatomy.tables import checked_release, value_order
-from modicum.errors import DataError, PrivacyWarning
+from modicum.errors import DataError, PrivacyWarning, quoted
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.schema import Schema
@@ -39,7 +39,7 @@ class Anatomy(BaseEstimator):
         How groups are made: by Xiao and Tao's algorithm, or by chance alone.
     suppress : bool
         Leave out the fewest records where a value is too frequent for ℓ, instead of refusing; with several sensitive
-        attributes the fewest for one after another, until all have groups.
+        attributes of more than 2,000 combinations of values the fewest for one after another, until all have groups.
     schema : Schema, optional
         Kinds and roles of the columns. Identifiers, persons' numbers and forbidden attributes are not released.
     random_state : int, optional
@@ -123,22 +123,44 @@ class Anatomy(BaseEstimator):
         return random.permutation(int(groups.max()) + 1)[groups]
 
     def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
-        """The records that stay, so that groups exist for every sensitive attribute.
+        """The records that stay, so that groups exist for every sensitive attribute: the most that can stay.
 
-        With one attribute they are the most that can stay; with several, each in turn loses the fewest.
+        With several attributes of very many combinations of values, each in turn loses the fewest instead.
         """
-        kept = np.arange(len(next(iter(sensitive.values()))))
+        everyone = np.arange(len(next(iter(sensitive.values()))))
+        tight = [name for name, codes in sensitive.items() if largest_l(np.bincount(codes)) < self.l]
+        for name in tight:
+            self._check_possible(name, np.bincount(sensitive[name]))
+        if tight and len(sensitive) > 1:
+            jointly = kept_jointly(list(sensitive.values()), int(self.l), random)
+            everyone = everyone if jointly is None else everyone[jointly]
+            if not len(everyone):
+                raise DataError(
+                    f"Whatever is left out, no records remain for which {quoted(sensitive)} all have groups for "
+                    f"l = {self.l}; take a smaller l, or fewer sensitive attributes."
+                )
+        return self._in_turn(everyone, sensitive, random)
+
+    def _in_turn(self, kept: Codes, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
+        """Those of these records that stay when each attribute in turn loses the fewest, until all have groups."""
         while True:
             left = kept
             for name, codes in sensitive.items():
-                kept = kept[self._feasible(name, _packed(codes[kept]), random)]
+                own = _packed(codes[kept])
+                counts = np.bincount(own)
+                if largest_l(counts) >= self.l:
+                    continue
+                if len(counts) < self.l:
+                    raise DataError(
+                        f"What was left out for other sensitive columns leaves {len(counts)} different values of "
+                        f"{name!r}, fewer than l = {self.l}; take a smaller l, or fewer sensitive attributes."
+                    )
+                kept = kept[kept_records(own, self.l, random)]
             if len(kept) == len(left):
                 return kept
 
-    def _feasible(self, name: str, codes: Codes, random: np.random.Generator) -> Any:
-        counts = np.bincount(codes)
-        if largest_l(counts) >= self.l:
-            return slice(None)
+    def _check_possible(self, name: str, counts: Codes) -> None:
+        """Refuse a column for which leaving records out is needed but not allowed, or would not help."""
         if len(counts) < self.l:
             raise DataError(
                 f"The sensitive column {name!r} has {len(counts)} different values, fewer than l = {self.l}."
@@ -146,9 +168,8 @@ class Anatomy(BaseEstimator):
         if not self.suppress:
             raise DataError(
                 f"The column {name!r} has one value too often for l = {self.l}: the largest possible l is "
-                f"{largest_l(counts)}, unless suppress=True leaves records out."
+                f"{largest_l(counts)}, unless records are left out (suppress=True, --suppress)."
             )
-        return kept_records(codes, self.l, random)
 
 
 def _packed(codes: Codes) -> Codes:

@@ -14,7 +14,9 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Codes
 
 _ERRORS = 0.05  # of the naive guess's: where no more are left, the value is told
-_SAMPLE = 50_000  # records looked at for pairs
+_NEARLY = 0.1  # the same in the sample: where more are left, the other records are not looked at
+_OFTEN = 10  # times that a value must occur in the sample on average for that
+_SAMPLE = 50_000  # records looked at for pairs, and first for single columns
 _MOST_COLUMNS = 40  # of which pairs are looked at
 _FEW = 256  # values of a number that are taken as they are
 _RANGES = 32  # into which others are cut in pairs
@@ -27,7 +29,8 @@ def determining(
 
     A record's value is guessed as the most frequent one among the *other* records that are equal in the columns (among
     all records where nobody is), by a number with many values also as that of the next smaller one. That determines the
-    value where it goes wrong at most 5% as often as guessing the most frequent value of all does.
+    value where it goes wrong at most 5% as often as guessing the most frequent value of all does. Of many records a
+    sample is looked at: for pairs alone, for single columns first, unless their values are too many for it.
 
     Parameters
     ----------
@@ -44,13 +47,19 @@ def determining(
     >>> determining(as_frame(X), md.Schema.infer(X), ["grade", "shoe"], X["grade"].to_numpy() - 1)
     [('grade',)]
     """
-    alone = [name for name in columns if _alone(frame[name], schema[name], sensitive)]
+    rows = _sample(len(frame))
+    few = {name: frame[name][rows] if len(rows) < len(frame) else frame[name] for name in columns}
+    alone = [
+        name
+        for name in columns
+        if (len(rows) == len(frame) or _perhaps(few[name], schema[name], sensitive[rows]))
+        and _alone(frame[name], schema[name], sensitive, _ERRORS)
+    ]
     found: list[tuple[str, ...]] = [(name,) for name in alone]
     rest = [name for name in columns if name not in alone]
     if len(columns) > _MOST_COLUMNS:
         return found
-    rows = _sample(len(frame))
-    coded = {name: _coarse(frame[name][rows], schema[name]) for name in rest}
+    coded = {name: _coarse(few[name], schema[name]) for name in rest}
     return [*found, *_pairs(coded, sensitive[rows])]
 
 
@@ -62,19 +71,26 @@ def _sample(n: int) -> Codes:
 
 def _pairs(coded: Mapping[str, Codes], sensitive: Codes) -> Iterator[tuple[str, ...]]:
     for one, other in combinations(coded, 2):
-        if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive):
+        if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive, _ERRORS):
             yield one, other
 
 
-def _alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:
+def _perhaps(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:
+    """Whether a column may tell the value, by a sample of it: it nearly does there, or hardly has a value twice."""
+    return int(series.n_unique()) * _OFTEN > len(series) or _alone(series, attribute, sensitive, _NEARLY)
+
+
+def _alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes, errors: float) -> bool:
     """Whether a column tells the value by itself: its equals do, or for a number with many values its neighbours."""
     codes = value_codes(series)
-    if _tells(codes + 1, sensitive):
+    if _tells(codes + 1, sensitive, errors):
         return True
     if attribute.is_category or int(codes.max()) < _FEW:
         return False
     by_size = sensitive[np.argsort(numbers(series, attribute), kind="stable")]
-    return _few(1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive)  # each guessed as the next smaller one is
+    return _few(
+        1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive, errors
+    )  # each guessed as the next smaller one is
 
 
 def _coarse(series: nw.Series[Any], attribute: Attribute) -> Codes:
@@ -88,7 +104,7 @@ def _coarse(series: nw.Series[Any], attribute: Attribute) -> Codes:
     return np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values))
 
 
-def _tells(key: Codes, sensitive: Codes) -> bool:
+def _tells(key: Codes, sensitive: Codes, errors: float) -> bool:
     """Whether the others with the same key tell the value."""
     found = held(key, sensitive)  # by key and then by value
     usual = int(found.totals.argmax())
@@ -100,12 +116,12 @@ def _tells(key: Codes, sensitive: Codes) -> bool:
     second = np.maximum.reduceat(np.where(top, 0, found.count), first)[own]
     right = found.count - 1 > np.where(top, second, most)
     alone = (found.sizes[found.group] == 1) & (found.value == usual)
-    return _few(len(key) - int(found.count[right | alone].sum()), sensitive)
+    return _few(len(key) - int(found.count[right | alone].sum()), sensitive, errors)
 
 
-def _few(wrong: int, sensitive: Codes) -> bool:
+def _few(wrong: int, sensitive: Codes, errors: float) -> bool:
     """Whether guesses go wrong so seldom that they tell the value."""
-    return wrong <= _ERRORS * (len(sensitive) - int(np.bincount(sensitive).max()))
+    return wrong <= errors * (len(sensitive) - int(np.bincount(sensitive).max()))
 
 
 def first_true(flags: Any, groups: Codes) -> Codes:

@@ -1,31 +1,34 @@
 """From groups to the two tables, checked by code that did not make the groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
 from modicum.generalization.anatomy_release import AnatomyRelease, group_column
 from modicum.measures.diversity import l_diversity
+from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
 from modicum.table.groups import first_rows
+from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Codes
 
 
 def value_order(asked: Asked, name: str) -> tuple[Codes, Codes]:
     """A sensitive column as codes in the order of its values, and for each value a record that has it.
 
-    The order is the schema's where the attribute is ordered, else that of canonical texts, so that it says nothing of
-    the records' order.
+    The order is the schema's where it names the values or says that they have one, else that of canonical texts, so
+    that it says nothing of the records' order.
     """
     codes, words = texts(asked.frame[name])
     attribute = asked.schema[name]
-    declared = attribute.domain if attribute.kind == "ordered" and attribute.domain is not None else ()
-    place = {str(value): i for i, value in enumerate(declared)}
-    order = sorted(range(len(words)), key=lambda i: (place.get(words[i], len(place)), words[i]))
+    ordered_by = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
+    place = {value: i for i, value in enumerate(values_in_order(attribute, words) if ordered_by else sorted(words))}
+    order = sorted(range(len(words)), key=lambda i: place[words[i]])
     rank = np.empty(len(words), dtype=np.int64)
     rank[order] = np.arange(len(words))
     ordered = rank[codes]
@@ -56,9 +59,9 @@ def checked_release(
     identifying = _with(_rows(asked.frame.select(asked.identifying), rows), numbers)
     tables = {name: _sensitive(asked, name, ordered[name], own, rows, many) for name, own in groups.items()}
     release = AnatomyRelease(
-        identifying.to_native(),
-        {name: table.to_native() for name, table in tables.items()},
-        asked.schema,
+        _plain(identifying),
+        {name: _plain(table) for name, table in tables.items()},
+        _released_schema(asked, [identifying, *tables.values()]),
         suppressed=len(asked.frame) - len(rows),
         grouping=grouping,
     )
@@ -92,8 +95,52 @@ def _sensitive(
 
 
 def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
-    """Some rows, numbered anew: a frame's index may tell where a record was."""
-    return nw.maybe_reset_index(frame[rows])
+    """Some rows, numbered anew: a frame's index may tell where a record was, and unused categories who was left out."""
+    taken = nw.maybe_reset_index(frame[rows])
+    typed = [name for name, dtype in taken.schema.items() if dtype in (nw.Categorical, nw.Enum)]
+    return taken.with_columns(*(_without_unused(taken[name]) for name in typed)) if typed else taken
+
+
+def _without_unused(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A categorical column whose type names only the values that it has."""
+    native = series.to_native()
+    if isinstance(native, pd.Series):
+        return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
+    words = series.cast(nw.String())
+    if series.dtype != nw.Enum:
+        return words.cast(nw.Categorical())  # numbered anew
+    there = set(words.to_list())
+    return words.cast(nw.Enum([each for each in series.cat.get_categories().to_list() if each in there]))
+
+
+def _plain(frame: nw.DataFrame[Any]) -> Any:
+    """The frame as its library has it, without what pandas notes beside the values."""
+    native = frame.to_native()
+    if not isinstance(native, pd.DataFrame):
+        return native
+    native = native.rename_axis(columns=None)
+    native.attrs = {}
+    return native
+
+
+def _released_schema(asked: Asked, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
+    """The schema, in which a domain that nobody declared names only values that are released."""
+    columns = {name: table[name] for table in tables for name in table.columns}
+    return asked.schema.model_copy(
+        update={
+            "attributes": tuple(
+                _narrowed(attribute, columns[attribute.name]) if attribute.name in asked.inferred else attribute
+                for attribute in asked.schema
+            )
+        }
+    )
+
+
+def _narrowed(attribute: Attribute, series: nw.Series[Any]) -> Attribute:
+    if attribute.domain is None:
+        return attribute
+    there = set(texts(series)[1])
+    return attribute.model_copy(update={"domain": tuple(value for value in attribute.domain if value in there)})
 
 
 def _with(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:

@@ -4,6 +4,7 @@ CSV is written in one fixed manner, so that nothing has to be guessed when it is
 as nothing.
 """
 
+import csv
 import glob
 import os
 from collections.abc import Sequence
@@ -17,8 +18,18 @@ import pandas as pd
 from modicum.errors import ArtifactError, DataError
 from modicum.table.files import connected, file_format, quoted_name, reading
 from modicum.table.frames import numbers, texts
+from modicum.table.inference import storage_of
 from modicum.table.schema import Attribute, Schema, Storage
 
+_NOT_HELD = {
+    "bytes": "bytes",
+    "complex": "complex numbers",
+    "timedelta": "durations",
+    "timedelta64": "durations",
+    "time": "times of day",
+    "nested": "lists or the like",
+}
+_ALIKE: dict[Storage, str] = {"integer": "number", "float": "number", "date": "date", "datetime": "date"}
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -27,9 +38,13 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
     names = list(frame.columns)
     folded = [name.casefold() for name in names]
     twice = [name for name in names if folded.count(name.casefold()) > 1]
+    if any("\0" in name for name in names):
+        raise DataError("A column's name holds the character NUL, which files cannot; rename before saving.")
     if twice or "" in names:
         which = f"{twice[0]!r} and {twice[1]!r} differ only in case" if twice else "'' has no name"
         raise DataError(f"The columns of a file need different names, but {which}; rename before saving.")
+    for name in names:
+        check_holdable(frame[name])
     table = pd.DataFrame({name: _written(frame[name]) for name in names})
     with connected() as connection:
         connection.register("released", table)
@@ -45,6 +60,66 @@ def _options(table: pd.DataFrame, path: Path) -> str:
         return "FORMAT parquet"
     words = [quoted_name(name) for name in table.columns if table[name].dtype == object]
     return "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
+
+
+def own_storage(series: nw.Series[Any]) -> Storage:
+    """How a column's values are written; those of a categorical as its categories are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.generalization.anatomy_files import own_storage
+    >>> from modicum.table.frames import as_frame
+    >>> own_storage(as_frame(pd.DataFrame({"class": pd.Categorical([1, 2])}))["class"])
+    'integer'
+    """
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        series = nw.from_native(pd.Series(native.cat.categories), series_only=True)
+    return storage_of(series)
+
+
+def check_holdable(series: nw.Series[Any]) -> None:
+    """Refuse what is neither text, number, truth nor date: a release holds only these.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.generalization.anatomy_files import check_holdable
+    >>> from modicum.table.frames import as_frame
+    >>> check_holdable(as_frame(pd.DataFrame({"age": [31, 45]}))["age"])
+    """
+    held = _held(series)
+    if held in _NOT_HELD:
+        raise DataError(
+            f"The column {series.name!r} holds {_NOT_HELD[held]}, which cannot be released; make text or numbers of "
+            "them, or leave it out."
+        )
+    if series.dtype in (nw.Object, nw.String) and not _is_unicode(series):
+        raise DataError(f"The column {series.name!r} holds text that is no valid Unicode; mend it, or leave it out.")
+
+
+def _held(series: nw.Series[Any]) -> str:
+    if series.dtype.is_nested():
+        return "nested"
+    kinds = {nw.Duration: "timedelta", nw.Binary: "bytes", nw.Time: "time"}
+    known = [held for dtype, held in kinds.items() if series.dtype == dtype]
+    if known or series.dtype not in (nw.Object, nw.Unknown):
+        return known[0] if known else "plain"
+    values = series.to_numpy()
+    return "complex" if values.dtype.kind == "c" else pd.api.types.infer_dtype(values, skipna=True)
+
+
+def _is_unicode(series: nw.Series[Any]) -> bool:
+    """Whether all text could be encoded; only pandas' columns of objects can hold other text."""
+    native = series.to_native()
+    if not isinstance(native, pd.Series) or native.dtype != object:
+        return True
+    try:
+        "".join(value for value in native.array if isinstance(value, str)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _storage(schema: Schema, name: str) -> Storage:
@@ -74,10 +149,24 @@ def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataF
         if file_format(path) == "parquet":
             table = reading(path, lambda: connection.read_parquet(pattern, hive_partitioning=False).df())
         else:
+            _check_names(path, _header(path), columns)
             table = reading(path, lambda: _csv(connection, pattern, columns).df())
-    if list(table.columns) != list(columns):
-        raise ArtifactError(f"The file {path.name!r} does not have the columns that its release names.")
+    _check_names(path, list(table.columns), columns)
     return pd.DataFrame({name: _typed(table[name], _storage(schema, name)) for name in columns})
+
+
+def _header(path: Path) -> list[str]:
+    """The names in the first line of a CSV file, which DuckDB passes over where it is told the columns."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return next(csv.reader(file, strict=True), [])
+    except (csv.Error, UnicodeDecodeError):
+        raise ArtifactError(f"The first line of the file {path.name!r} cannot be read as names of columns.") from None
+
+
+def _check_names(path: Path, found: list[str], columns: Sequence[str]) -> None:
+    if found != list(columns):
+        raise ArtifactError(f"The file {path.name!r} does not have the columns that its release names, in their order.")
 
 
 def _csv(connection: Any, pattern: str, columns: Sequence[str]) -> Any:
@@ -114,8 +203,15 @@ def check_same(before: nw.DataFrame[Any], after: nw.DataFrame[Any], schema: Sche
     """Refuse a table that is not read back as it was written."""
     dates = {attribute.name: attribute for attribute in schema if attribute.kind == "date"}
     for name in before.columns:
-        if not _same(before[name], after[name], dates.get(name)):
+        typed = name in schema and (schema[name].is_category or name == schema.label)
+        if not _same(before[name], after[name], dates.get(name)) or (typed and not _alike(before[name], after[name])):
             raise DataError(f"The column {name!r} is not read back from the file as it is; the other format may do.")
+
+
+def _alike(before: nw.Series[Any], after: nw.Series[Any]) -> bool:
+    """Whether both are texts, both numbers, both truths or both dates."""
+    one, other = own_storage(before), own_storage(after)
+    return _ALIKE.get(one, one) == _ALIKE.get(other, other)
 
 
 def _same(before: nw.Series[Any], after: nw.Series[Any], date: Attribute | None) -> bool:

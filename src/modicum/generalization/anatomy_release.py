@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.errors import DataError, SchemaError, quoted
+from modicum.errors import DataError, ParameterError, SchemaError, quoted
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.groups import group_rows
 from modicum.table.inference import infer_attribute
@@ -18,7 +18,7 @@ from modicum.table.values import Codes
 GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """What the two tables leave possible: the sensitive values of each record's group.
 
@@ -43,7 +43,7 @@ class Candidates:
         return np.diff(self.starts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AnatomyRelease:
     """An identifying table and a sensitive one, as papers/4 Definition 10 publishes them.
 
@@ -81,6 +81,8 @@ class AnatomyRelease:
         cls, identifying: Any, sensitive: Any, *, label: str | None = None, schema: Schema | None = None
     ) -> "AnatomyRelease":
         """A release from two tables that are tied by a column GID, whoever made them."""
+        if schema is not None:
+            _check_is_schema(schema)
         tables = [as_frame(identifying), as_frame(sensitive)]
         names = [name for name in tables[1].columns if name != GID]
         if GID not in tables[0].columns or GID not in tables[1].columns or len(names) != 1:
@@ -219,6 +221,12 @@ def missing_values(series: nw.Series[Any]) -> int:
 
 def _check(release: AnatomyRelease) -> None:
     """Refuse tables of which the one is not the other's, and a schema that is not theirs."""
+    _check_is_schema(release.schema)
+    if not isinstance(release.sensitive_tables, Mapping):
+        got = type(release.sensitive_tables).__name__
+        raise ParameterError(
+            f"The 'sensitive_tables' parameter of AnatomyRelease must be a dict of tables. Got {got} instead."
+        )
     if not release.sensitive_tables:
         raise DataError("A release needs at least one sensitive table.")
     identifying = as_frame(release.identifying)
@@ -227,6 +235,11 @@ def _check(release: AnatomyRelease) -> None:
     for name, own in release.sensitive_tables.items():
         _check_pair(identifying, as_frame(own), name, release.group_column(name))
     _check_schema(release, identifying.columns)
+
+
+def _check_is_schema(schema: Any) -> None:
+    if not isinstance(schema, Schema):
+        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
 
 
 def _check_pair(identifying: nw.DataFrame[Any], table: nw.DataFrame[Any], name: str, gid: str) -> None:

@@ -22,6 +22,7 @@ from modicum.table.schema import Schema
 
 _KIND = "anatomy"
 _DESCRIPTION = "release.json"
+_MOST = 2**53  # records; more are in no table
 _FORMATS = ("csv", "parquet")
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "suppressed": int,
@@ -34,9 +35,11 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
 
 def save_release(release: AnatomyRelease, folder: str | os.PathLike[str], format: str = "csv") -> None:
     """Write a release into a new or empty folder; a reader sees all of it or nothing."""
+    import duckdb  # deferred: it takes long to import
+
     if not isinstance(format, str) or format not in _FORMATS:
         raise ParameterError(f"The 'format' parameter of save must be 'csv' or 'parquet'. Got {format!r} instead.")
-    target = Path(os.path.realpath(folder))
+    target = Path(os.path.realpath(_path(folder, "save")))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"The folder {os.fspath(folder)!r} is there already and not empty; name a new one.")
     temporary = target.parent / f".modicum-{secrets.token_hex(8)}"
@@ -48,13 +51,18 @@ def save_release(release: AnatomyRelease, folder: str | os.PathLike[str], format
         temporary.rename(target)
     except OSError as error:
         raise DataError(f"The folder {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
+    except duckdb.Error as error:  # its message may quote the data
+        why = "is the disk full?" if isinstance(error, duckdb.IOException) else type(error).__name__
+        raise DataError(f"The folder {os.fspath(folder)!r} cannot be written ({why}).") from None
+    except UnicodeEncodeError:
+        raise DataError("The release holds text that is no valid Unicode, which files cannot hold.") from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
     """Read what `save_release` wrote; tables that were changed, or are another release's, are refused."""
-    where = Path(folder)
+    where = Path(_path(folder, "load"))
     content = read_json(where / _DESCRIPTION)
     schema = _checked(content)
     entries = [content["identifying"], *content["sensitive"]]
@@ -64,6 +72,16 @@ def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
     names = [entry["name"] for entry in content["sensitive"]]
     own = dict(zip(names, tables[1:], strict=True))
     return AnatomyRelease(tables[0], own, schema, content["suppressed"], content["grouping"])
+
+
+def _path(folder: Any, what: str) -> str | os.PathLike[str]:
+    """A folder that could be one."""
+    if not isinstance(folder, str | os.PathLike):
+        got = type(folder).__name__
+        raise ParameterError(f"The 'folder' parameter of {what} must be a path. Got {got} instead.")
+    if not os.fspath(folder) or "\0" in str(folder):
+        raise ParameterError(f"The 'folder' parameter of {what} must be a path. Got {os.fspath(folder)!r} instead.")
+    return folder
 
 
 def _write(release: AnatomyRelease, folder: Path, format: str) -> None:
@@ -107,7 +125,7 @@ def _checked(content: dict[str, Any]) -> Schema:
     for field, kinds in _FIELDS.items():
         if field not in content or not isinstance(content[field], kinds) or isinstance(content[field], bool):
             raise ArtifactError(f"The release's field {field!r} is missing or not what it should be.")
-    if content["suppressed"] < 0:
+    if not 0 <= content["suppressed"] < _MOST:
         raise ArtifactError("The release's field 'suppressed' must be a number of records.")
     _check_entries(content)
     try:
