@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -83,8 +85,8 @@ def test_the_attack_is_told_beside_what_is_reached_at_random(people, tmp_path):
     assert result.exit_code == 0, result.output
     told = said(result)
     assert "matched to the right ill" in told
-    assert "50.0% at random" in told
-    assert "by the most frequent value" in told
+    assert "50.0% without learning" in told
+    assert "by the most frequent value of all" in told
     result = anatomize(people, *options, "--json", "-o", tmp_path / "again")
     found = json.loads(result.stdout)
     attack = found["attack"]["ill"]
@@ -145,11 +147,67 @@ def test_a_column_that_gives_the_sensitive_one_away_is_pointed_out(tmp_path):
     assert "'code'" in said(result)
 
 
-def test_columns_that_look_like_names_are_pointed_out(people, tmp_path):
+def test_columns_that_look_like_names_are_pointed_out_before_anything_is_written(people, tmp_path, monkeypatch):
     result = anatomize(people, "--sensitive", "ill", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "id: " in said(result)
+    assert "Note: 'id' looks as if made to tell people apart" in said(result)
+    assert "--identifier id" in said(result)
     assert "secret" not in result.output
+
+    def stopped(*given, **options):
+        raise ModicumError("stopped")
+
+    monkeypatch.setattr(md.AnatomyRelease, "save", stopped)
+    result = anatomize(people, "--sensitive", "ill", "-o", tmp_path / "other")
+    assert "--identifier id" in said(result)
+
+
+def test_columns_that_look_like_names_are_among_the_warnings_for_programs(people, tmp_path):
+    options = ["--sensitive", "ill", "--json"]
+    found = json.loads(anatomize(people, *options, "-o", tmp_path / "out").stdout)
+    assert any("--identifier id" in each for each in found["warnings"])
+    found = json.loads(anatomize(people, *options, "--identifier", "id", "-o", tmp_path / "without").stdout)
+    assert found["warnings"] == []
+
+
+def test_rows_without_a_sensitive_value_are_left_out_where_asked_for_and_counted(tmp_path):
+    table = made_up().drop(columns="id")
+    table.loc[:6, "ill"] = None
+    table.to_csv(tmp_path / "in.csv", index=False)
+    refused = anatomize(tmp_path / "in.csv", "--sensitive", "ill", "-o", tmp_path / "out")
+    assert "7 rows have no value of the sensitive column 'ill'" in str(refused.exception)
+    assert "--drop-missing" in str(refused.exception)
+    options = ["--sensitive", "ill", "--drop-missing", "--json", "--attack", "--l", 2]
+    result = anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["rows"], found["without_sensitive_value"]) == (593, 7)
+    assert "7 rows without a value" in " ".join(result.stderr.split())
+    assert found["attack"]["ill"]["accuracy"] > 0.6
+
+
+def test_a_release_of_two_values_is_not_called_safe(tmp_path):
+    table = made_up().drop(columns="id")
+    table = table[table["ill"].isin(["cold", "gout"])]
+    table.to_csv(tmp_path / "in.csv", index=False)
+    options = ["--sensitive", "ill", "--l", 2, "--suppress", "--attack"]
+    told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out"))
+    assert "Whoever knows a few people can name the rest" in told
+
+
+def test_how_many_are_left_out_is_the_same_for_people_and_programs(tmp_path):
+    table = pd.concat([made_up(1_500).drop(columns="id").assign(ill="flu"), made_up(600).drop(columns="id")])
+    table.to_csv(tmp_path / "in.csv", index=False)
+    options = ["--sensitive", "ill", "--l", 3, "--suppress", "--seed", 0]
+    told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "a"))
+    found = json.loads(anatomize(tmp_path / "in.csv", *options, "--json", "-o", tmp_path / "b").stdout)
+    assert found["suppressed"] > 1_000
+    assert f"({found['suppressed']:,} left out)" in told
+
+
+def test_tables_are_made_without_loading_what_only_the_classifier_needs():
+    code = "import sys; from modicum.anatomy import Anatomy; print('modicum.anatomy.classifier' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +222,7 @@ def test_columns_that_look_like_names_are_pointed_out(people, tmp_path):
         (["--sensitive", "ill", "--identifier", "height"], "'height' is not in the file"),
         (["--sensitive", "id", "--identifier", "id"], "role 'identifier'"),
         (["--sensitive", "ill", "--person", "height"], "'height' is not in the file"),
-        (["--sensitive", "ill", "--missing", "flu"], "missing values"),
+        (["--sensitive", "ill", "--missing", "flu"], "leave them out with --drop-missing"),
         (["--sensitive", "ill", "--schema", "nowhere.yaml"], "cannot be read"),
         (["--sensitive", "age,town,bought,id,ill", "--l", 2, "--suppress"], "No column is left"),
     ],
@@ -189,7 +247,14 @@ def test_places_that_are_taken_or_do_not_exist_are_refused(people, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    for place, why in (("full", "it is not empty"), ("file", "it is a file"), ("no/out", "does not exist")):
+    for place, why in (
+        ("full", "has files already"),
+        ("file", "something else of that name"),
+        ("no/out", "does not exist"),
+        ("/dev/null", "something else of that name"),
+        ("/proc/x", "nothing can be written there"),
+        (os.getcwd(), "the folder you are in"),
+    ):
         result = anatomize(people, "--sensitive", "ill", "-o", tmp_path / place)
         assert why in str(result.exception)
     assert contents(tmp_path / "full") == {"mine.txt": b"mine"}

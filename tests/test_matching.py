@@ -1,6 +1,7 @@
 """Matching people to sensitive values: exact where it can be, honest where it must guess."""
 
 import json
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -49,12 +50,12 @@ def every_matching(groups, g):
 
 
 @pytest.mark.parametrize("sizes", [[2, 3, 4], [5, 2, 1], pytest.param([6, 7, 3], marks=pytest.mark.slow)])
-def test_chances_and_the_best_matching_are_those_of_all_permutations(sizes):
+def test_chances_and_guesses_are_those_of_all_permutations(sizes):
     release, _ = by_hand(sizes)
     groups = Groups.of(release)
     scores = np.random.default_rng(1).normal(0, 3, int(groups.blocks[-1]))
     chances, total = groups.chances(scores)
-    best = groups.best(scores, np.random.default_rng(0))
+    guess = groups.likeliest(scores, np.random.default_rng(0))
     likelihood = 0.0
     for g, m in enumerate(sizes):
         block = slice(groups.blocks[g], groups.blocks[g + 1])
@@ -67,10 +68,26 @@ def test_chances_and_the_best_matching_are_those_of_all_permutations(sizes):
                 expected[i, places[p]] += weight / weights.sum()
         assert np.allclose(chances[block].reshape(m, -1), expected)
         likelihood += np.log(weights.mean())
-        top = orders[int(weights.argmax())]
         options = groups.options[groups.firsts[g] : groups.firsts[g + 1]]
-        assert [options[places[p]] for p in top] == best[groups.starts[g] : groups.starts[g + 1]].tolist()
+        assert options[expected.argmax(axis=1)].tolist() == guess[groups.starts[g] : groups.starts[g + 1]].tolist()
     assert np.isclose(total, likelihood / sum(sizes))
+
+
+def test_the_likeliest_value_is_right_more_often_than_the_likeliest_matching():
+    """Expected over all matchings, as the scores have them; ℓ = 4 of 30 groups."""
+    groups = Groups.of(by_hand([4] * 30, values=9)[0])
+    scores = np.random.default_rng(1).normal(0, 1, int(groups.blocks[-1]))
+    chances, _ = groups.chances(scores)
+    guess = groups.likeliest(scores, np.random.default_rng(0))
+    likeliest = chances[guess[groups.pair_records] == groups.options[groups.pair_options]].sum()
+    one_matching = 0.0
+    for g in range(30):
+        block = slice(groups.blocks[g], groups.blocks[g + 1])
+        own, chance = scores[block].reshape(4, -1), chances[block].reshape(4, -1)
+        places, orders = every_matching(groups, g)
+        best = max(orders, key=lambda order: sum(own[i, places[p]] for i, p in enumerate(order)))
+        one_matching += sum(chance[i, places[p]] for i, p in enumerate(best))
+    assert likeliest > one_matching + 1
 
 
 def test_chances_stay_chances_where_scores_are_far_apart():
@@ -82,30 +99,30 @@ def test_chances_stay_chances_where_scores_are_far_apart():
     assert np.allclose(sums, 1)
 
 
-def test_large_groups_keep_their_values_and_come_close_to_the_exact_chances(monkeypatch):
-    release, truth = by_hand([EXACT + 4, 60])
-    groups = Groups.of(release)
+def test_chances_of_large_groups_use_every_value_as_often_as_it_occurs():
+    groups = Groups.of(by_hand([EXACT + 4, 60])[0])
     scores = np.random.default_rng(1).normal(0, 1, int(groups.blocks[-1]))
     chances, _ = groups.chances(scores)
     assert np.allclose(np.bincount(groups.pair_records, weights=chances), 1)
     assert np.allclose(np.bincount(groups.pair_options, weights=chances), groups.caps, atol=1e-3)
-    guess = groups.best(scores, np.random.default_rng(0))
-    own = np.sort(groups.groups * 10 + guess)
-    assert own.tolist() == np.sort(groups.groups * 10 + groups.truths(truth, "ill")).tolist()
+    assert groups.chances(0 * scores)[1] == pytest.approx(0, abs=1e-9)
 
 
-def test_sinkhorn_is_close_to_exact_in_a_group_that_both_can_do():
+@pytest.mark.parametrize(("spread", "far"), [(0.1, 1e-4), (0.5, 2e-3), (1, 0.02), (4, 0.15)])
+@pytest.mark.parametrize("caps", [[3, 3, 2], [1] * 8])
+def test_what_is_taken_for_a_large_group_is_close_to_exact_in_one_that_both_can_do(spread, far, caps):
+    """Models are compared by how likely they make groups: a measure that falls short would call them all useless."""
     from modicum.attacks.matching_kernel import _by_scaling, _by_subsets
 
     random = np.random.default_rng(0)
-    scores, caps = random.normal(0, 1, (8, 3)), np.array([3, 3, 2])
-    exact, scaled = np.empty((8, 3)), np.empty((8, 3))
-    _by_subsets(scores, caps, exact)
-    _by_scaling(scores, caps, scaled)
-    assert np.abs(exact - scaled).max() < 0.06
+    scores, many = random.normal(0, spread, (8, len(caps))), np.array(caps)
+    exact, scaled = np.empty(scores.shape), np.empty(scores.shape)
+    likely = _by_subsets(scores, many, exact), _by_scaling(scores, many, scaled)
+    assert abs(likely[0] - likely[1]) / 8 < far
+    assert spread > 1 or np.abs(exact - scaled).max() < 0.25 * spread
 
 
-def test_random_worlds_is_the_mean_over_all_matchings():
+def test_random_worlds_is_the_best_guess_where_all_matchings_are_as_likely():
     sizes = [2, 3, 4, 6]
     release, truth = by_hand(sizes, seed=3, values=3)
     groups = Groups.of(release)
@@ -113,8 +130,11 @@ def test_random_worlds_is_the_mean_over_all_matchings():
     for g, m in enumerate(sizes):
         own = truth[groups.order][groups.starts[g] : groups.starts[g + 1]]
         orders = list(permutations(range(m)))
-        expected += np.mean([[own[p] == own[i] for i, p in enumerate(order)] for order in orders]) * m
+        chances = [[np.mean([own[order[i]] == value for order in orders]) for value in set(own)] for i in range(m)]
+        expected += sum(map(max, chances))
     assert np.isclose(groups.random_worlds, expected / sum(sizes))
+    guess = groups.likeliest(np.zeros(int(groups.blocks[-1])), np.random.default_rng(0))
+    assert (guess == groups.truths(truth, "ill")).mean() <= groups.random_worlds + 0.2
 
 
 @pytest.mark.parametrize("l", [2, 3])
@@ -125,6 +145,62 @@ def test_attributes_that_tell_nothing_leave_one_in_l(l):
     assert result.baseline == pytest.approx(1 / l, abs=0.01)
     assert result.interval[0] <= result.baseline <= result.interval[1]
     assert result.l == l
+
+
+def nothing_told(seed, l=3, n=240):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({name: random.integers(0, 4, n).astype(str) for name in "abc"})
+    return released(X.assign(ill=random.choice(VALUES, n)), l=l, seed=seed, suppress=True)
+
+
+@pytest.mark.parametrize(("seeds", "l"), [(6, 3), *(pytest.param(50, l, marks=pytest.mark.slow) for l in (2, 3, 5))])
+def test_over_many_releases_that_tell_nothing_as_many_are_right_as_at_random(seeds, l):
+    """The adversary always guesses by the best model it has; of what tells nothing that must gain nothing."""
+    found = [md.attacks.Matching(rounds=2, random_state=seed).run(*nothing_told(seed, l)) for seed in range(seeds)]
+    gains = np.array([each.gain for each in found])
+    assert all(each.learner for each in found)
+    assert abs(gains.mean()) < 3.5 * gains.std(ddof=1) / np.sqrt(seeds)
+    assert np.mean([each.interval[0] <= each.baseline <= each.interval[1] for each in found]) >= 0.75
+
+
+def faint(n, values, signal, seed=0):
+    """Two attributes that each name the value with some chance."""
+    random = np.random.default_rng(seed)
+    ill = random.integers(0, values, n)
+    seen = {name: np.where(random.random(n) < signal, ill, random.integers(0, values, n)) for name in "ab"}
+    return pd.DataFrame({name: each.astype(str) for name, each in seen.items()} | {"ill": [f"v{i}" for i in ill]})
+
+
+@pytest.mark.parametrize(("l", "values"), [(9, 18), (12, 24)])
+def test_groups_too_large_for_exact_chances_are_not_called_safe(l, values):
+    result = md.attacks.Matching(rounds=2).run(*released(faint(1_500, values, 0.4), l=l, suppress=True))
+    assert result.l > EXACT
+    assert result.interval[0] > result.baseline + 0.05
+    assert max(result.fits.values()) > 0
+
+
+def test_a_faint_signal_in_few_records_is_used_whatever_its_fit():
+    found = [
+        md.attacks.Matching(rounds=2).run(*released(faint(600, 6, 0.2, seed), l=5, suppress=True)) for seed in range(3)
+    ]
+    assert all(each.learner for each in found)
+    assert np.mean([each.gain for each in found]) > 0.02
+
+
+def test_no_adversary_sees_the_truth(monkeypatch):
+    release, truth = released(people(400), l=3)
+    gid = release.identifying["GID"].to_numpy()
+    random, other = np.random.default_rng(0), truth.to_numpy().copy()
+    for g in np.unique(gid):
+        other[gid == g] = random.permutation(other[gid == g])
+    guesses, likeliest = [], Groups.likeliest
+    monkeypatch.setattr(Groups, "likeliest", lambda *given: guesses.append(likeliest(*given)) or guesses[-1])
+    attack = md.attacks.Matching(rounds=2, known=people(200, seed=5))
+    found = [attack.run(release, each) for each in (truth.to_numpy(), other)]
+    half = len(guesses) // 2
+    assert half == 5
+    assert np.array_equal(guesses[:half], guesses[half:])
+    assert found[0].accuracy > found[1].accuracy
 
 
 @pytest.mark.filterwarnings("ignore:The identifying table tells 'ill'")
@@ -166,16 +242,21 @@ def test_two_values_in_every_group_tell_who_is_alike_but_not_who_has_which():
     X = X.groupby("ill").head(120).reset_index(drop=True)
     release, truth = released(X)
     result = md.attacks.Matching(known=people(500, seed=4)).run(release, truth)
-    assert result.learner is None
+    assert (result.learner, result.identifiable, result.alike, result.values) == (None, False, 2, 2)
     assert result.interval[0] < 0.5 < result.interval[1]
     assert result.by_adversary["informed"].value > 0.9
+    assert 'see "informed"' in result.note
+    alone = md.attacks.Matching().run(release, truth)
+    assert "All values of 'ill' come together" in alone.note
+    assert "Whoever knows a few people can name the rest" in str(alone)
+    assert (alone.to_dict()["note"], alone.to_dict()["identifiable"]) == (alone.note, False)
 
 
 @pytest.mark.parametrize(
     ("trials", "least", "most"), [(40, 0.85, 1), pytest.param(300, 0.92, 0.98, marks=pytest.mark.slow)]
 )
 def test_intervals_hold_the_truth_as_often_as_they_say(trials, least, most):
-    """At random 1/ℓ is right on average; both records of a group are right together, which the interval must know."""
+    """At random 1/ℓ is right on average."""
     held, gid, ill = 0, np.repeat(np.arange(100), 2), np.tile(["a", "b"], 100)
     release = AnatomyRelease.from_tables(
         pd.DataFrame({"nothing": [None] * 200, "GID": gid}), pd.DataFrame({"GID": gid, "ill": ill})
@@ -207,8 +288,29 @@ def test_values_that_every_group_has_are_not_told_apart_but_the_others_are(seed)
     """Who has flu or gout is found; between asthma and cold it is a coin's throw, neither all right nor all wrong."""
     release, truth = in_threes(seed=seed)
     result = md.attacks.Matching(rounds=6).run(release, truth)
-    assert result.alike == 2
+    assert (result.alike, result.values, result.identifiable) == (2, 4, True)
     assert 0.6 < result.accuracy < 0.72
+    assert "2 of the 4 values of 'ill' come together" in result.note
+
+
+def test_fewer_right_than_at_random_is_not_called_safe():
+    result = md.attacks.Matching(rounds=2).run(*released(people(300)))
+    assert result.note is None
+    low = replace(result.by_adversary["deFinetti"], value=0.3, interval=(0.25, 0.35))
+    swapped = replace(result, by_adversary={**result.by_adversary, "deFinetti": low})
+    assert "no protection" in swapped.note
+    assert swapped.note in str(swapped)
+
+
+def test_each_adversary_is_told_in_words_with_its_baseline():
+    result = md.attacks.Matching(rounds=2, known=people(100, seed=3)).run(*released(people(300)))
+    told = str(result)
+    assert "learns from the release alone" in told
+    assert "fitted groups set aside best" in told
+    assert "100 complete records of other people" in told
+    for each in result.to_dict()["by_adversary"].values():
+        assert set(each) == {"value", "interval", "baseline", "means"}
+        assert each["baseline"] == result.baseline
 
 
 def test_a_few_groups_without_one_of_two_values_name_both_of_them():
@@ -286,6 +388,17 @@ def test_the_order_of_the_tables_decides_nothing():
 
 
 @pytest.mark.parametrize(
+    "change",
+    [pd.Series.to_frame, lambda truth: truth.to_numpy()[:, None], lambda truth: iter(truth.tolist()), list, as_polars],
+)
+def test_a_truth_may_come_as_any_one_column(change):
+    release, truth = released(people(300))
+    attack = md.attacks.Matching(rounds=1)
+    given = change(truth.to_frame()) if change is as_polars else change(truth)
+    assert attack.run(release, given).accuracy == attack.run(release, truth).accuracy
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda truth: truth.sample(frac=1, random_state=0), "not those of this release"),
@@ -293,6 +406,8 @@ def test_the_order_of_the_tables_decides_nothing():
         (lambda truth: truth.where(truth != "flu"), "not those of this release"),
         (lambda truth: truth[:-1], "Got 399 values"),
         (lambda truth: "flu", "Got 1 values"),
+        (lambda truth: truth.to_frame().assign(more=1), "must be one column, the values of 'ill'. Got 2 columns"),
+        (lambda truth: np.column_stack([truth, truth]), "must be one column, the values of 'ill'. Got 2 columns"),
         (lambda truth: None, "Got 1 values"),
     ],
 )

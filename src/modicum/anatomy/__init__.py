@@ -1,8 +1,34 @@
-"""Learning from anatomized data (papers/4): tables that keep every value exact and hide whose the sensitive one is."""
+"""Learning from anatomized data (papers/4): tables that keep every value exact and hide whose the sensitive one is.
 
-from modicum.anatomy.anatomize import Anatomy
-from modicum.anatomy.bound import PaperBound, paper_bound
-from modicum.anatomy.classifier import AnatomyClassifier
-from modicum.anatomy.training_sets import training_data
+Names are loaded when they are first used: making tables needs none of what the classifier does.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "Anatomy": "modicum.anatomy.anatomize",
+    "AnatomyClassifier": "modicum.anatomy.classifier",
+    "PaperBound": "modicum.anatomy.bound",
+    "paper_bound": "modicum.anatomy.bound",
+    "training_data": "modicum.anatomy.training_sets",
+}
 
 __all__ = ["Anatomy", "AnatomyClassifier", "PaperBound", "paper_bound", "training_data"]
+
+if TYPE_CHECKING:
+    from modicum.anatomy.anatomize import Anatomy as Anatomy
+    from modicum.anatomy.bound import PaperBound as PaperBound
+    from modicum.anatomy.bound import paper_bound as paper_bound
+    from modicum.anatomy.classifier import AnatomyClassifier as AnatomyClassifier
+    from modicum.anatomy.training_sets import training_data as training_data
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'modicum.anatomy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)

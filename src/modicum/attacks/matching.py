@@ -26,23 +26,27 @@ class Matching:
     values is as likely. It is not: the release as a whole shows how attributes go with values (Kifer, "Attacks on
     privacy and deFinetti's theorem", SIGMOD 2009, which papers/4 cites as [18]). The adversaries:
 
-    - "random worlds": every matching as likely; its accuracy is computed, not simulated;
-    - "most frequent value": says it of everybody, whatever was released;
+    - "random worlds": every matching as likely, so it says each group's most frequent value; never right for more than
+      1/ℓ, computed, not simulated, and the baseline of all others;
+    - "most frequent value": says that of the whole release, of everybody;
     - "deFinetti": learns the correlation from the release alone, class included, in rounds: chances of matchings, a
-      model that learns from them, better chances. It guesses each group's most likely matching. Two models try, Kifer's
-      naive Bayes and a small network that goes on from there, and both together, each believed as far as groups set
-      aside allow; the one that makes their values likeliest is taken, which needs no truth. On small releases that
-      need not be the one with the most people right, but was within what chance does; each is also in the result under
-      its own name. Values of which every group has equally many, as with ℓ = 2 of two, could all swap: the release
-      shows who is alike, but not which value they have. Between these it guesses at random, and `alike` counts them;
-      whoever learns elsewhere which is which has more than this adversary, see "informed";
+      model that learns from them, better chances. Two models try, Kifer's naive Bayes and a small network that goes on
+      from there, and both together, each believed as far as groups set aside allow; the one that makes their values
+      likeliest is taken, which needs no truth. On small releases that need not be the one with the most people right;
+      each is also in the result under its own name. Values of which every group has equally many, as with ℓ = 2 of
+      two, could all swap: the release shows who is alike, but not which value they have. Between these it guesses at
+      random, `alike` counts them and `note` says it: whoever knows a few people has more than this adversary;
     - "informed", with `known`: the models learn from complete records of other people instead;
     - "without the release", with `known`: the same model's guess from the attributes alone.
 
-    Chances of matchings are exact in groups of up to eight records, approximate in larger ones (see
+    Each says of a person the value with the highest chance over all matchings of the group. That gets the most people
+    right on average; the single most likely matching, which uses every value as often as it occurs, gets fewer.
+
+    Chances are exact in groups of up to eight records, approximate in larger ones (see
     `modicum.attacks.matching_kernel`). Intervals take groups, not records, for independent, and hold for the same
-    guesses. Numbers are seen in 20 bins; of more than 100,000 records the models learn from groups with so many.
-    Of more than 500 values only naive Bayes tries.
+    guesses; values that mostly come in the same groups may be mixed up in all of them at once, which no interval shows.
+    Numbers are seen in 20 bins; of more than 100,000 records the models learn from groups with so many. Of more than
+    500 values only naive Bayes tries. The first run on a machine compiles for some seconds.
 
     Parameters
     ----------
@@ -80,7 +84,8 @@ class Matching:
         ----------
         release : AnatomyRelease
         truth : array-like
-            The true sensitive value of each row of `release.identifying`, in its order.
+            The true sensitive value of each row of `release.identifying`, in its order. It only judges; no adversary
+            sees it.
         sensitive : str, optional
             Which of the sensitive attributes; needed where there are several.
         """
@@ -98,6 +103,7 @@ class Matching:
             learner=_best(learned),
             fits={each.learner: each.fit for each in learned},
             rounds_taken={each.learner: each.rounds for each in learned},
+            values=len(groups.values),
             alike=int((np.bincount(groups.alike)[groups.alike] > 1).sum()),
             l=int(l_diversity(table, [release.group_column(name)], name, kind="frequency")),
             records=len(truths),
@@ -128,7 +134,7 @@ class Matching:
 
         coder = Coder.fit(release.identifying, _seen(release), release.schema)
         coded = coder.encode(release.identifying)[groups.order]
-        learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress) if coder.names else []
+        learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress)
         nothing = np.zeros(int(groups.blocks[-1]))
         best = max(learned, key=lambda each: each.fit).scores if learned else nothing
         scores: dict[str, Any] = {DEFINETTI: best, **{f"{DEFINETTI}, {each.learner}": each.scores for each in learned}}
@@ -144,7 +150,7 @@ class Matching:
         guesses: dict[str, Any] = {NAIVE: np.full(len(truths), int(groups.shares.argmax()))}
         for key, each in scores.items():
             random = np.random.default_rng([self.random_state, 2])
-            guesses[key] = groups.best(each, random) if key != WITHOUT else each
+            guesses[key] = groups.likeliest(each, random) if key != WITHOUT else each
         for key, guess in guesses.items():
             right = (guess == truths).astype(np.float64)
             found[key] = Estimate(float(right.mean()), mean_interval(right, groups.groups), chance)
@@ -152,10 +158,7 @@ class Matching:
 
 
 def _best(learned: "Sequence[Learned]") -> str | None:
-    from modicum.attacks.matching_learning import NOTHING
-
-    best = max(learned, key=lambda each: each.fit, default=None)
-    return None if best is None or best.fit < NOTHING else best.learner
+    return max(learned, key=lambda each: each.fit).learner if learned else None
 
 
 def _seen(release: AnatomyRelease) -> list[str]:

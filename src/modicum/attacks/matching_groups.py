@@ -1,5 +1,6 @@
 """The groups of a release as flat arrays: their records one after another, and the values that each may have."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.frames import texts
 from modicum.table.values import Codes, Floats, Mask
 
-_TIES = 1e-6  # of a logarithm: far below what a model can tell
+_TIES = 1e-9  # of a chance: far below what a model can tell
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ class Groups:
 
     @property
     def random_worlds(self) -> float:
-        """The share of records that a matching drawn at random gets right: Σ over groups of Σ c² / |G|, over N."""
-        return float((self.caps**2 / self.sizes[self._option_groups]).sum() / len(self.order))
+        """The share of records that are right if each is given its group's most frequent value; never over 1/ℓ."""
+        return float(np.maximum.reduceat(self.caps, self.firsts[:-1]).sum() / len(self.order))
 
     @cached_property
     def _option_groups(self) -> Codes:
@@ -109,6 +110,11 @@ class Groups:
         numbers: dict[tuple[bytes, bytes], int] = {}
         found = [numbers.setdefault((own.tobytes(), many.tobytes()), len(numbers)) for own, many in where]
         return np.array(found, dtype=np.int64)
+
+    @property
+    def tellable(self) -> bool:
+        """Whether some group has values that are not alike, so that a release can show who has which."""
+        return bool((np.diff(self.merged().firsts) > 1).any())
 
     def merged(self) -> "Groups":
         """The same groups with values that are alike taken for one."""
@@ -151,14 +157,11 @@ class Groups:
         total = match_all(self.starts, self.firsts, self.caps, self.blocks, scores, found)
         return found, float(total) / len(self.order)
 
-    def best(self, scores: Floats, random: np.random.Generator) -> Codes:
-        """The value of each record in the most likely matching; of equally likely ones, a random one."""
-        from modicum.attacks.matching_kernel import best_all
-
-        chosen = np.empty(len(self.order), dtype=np.int64)
-        apart = scores + _TIES * random.random(len(scores))
-        best_all(self.starts, self.firsts, self.caps, self.blocks, apart, chosen)
-        return self.options[self.firsts[self.groups] + chosen]
+    def likeliest(self, scores: Floats, random: np.random.Generator) -> Codes:
+        """The value that each record most likely has, over all matchings; of equally likely ones, a random one."""
+        apart = self.chances(scores)[0] + _TIES * random.random(len(scores))
+        most = np.maximum.reduceat(apart, np.cumsum(self.widths) - self.widths)
+        return self.options[self.pair_options[np.flatnonzero(apart == most[self.pair_records])]]
 
     def truths(self, truth: Any, sensitive: str) -> Codes:
         """The true value of each record, in `order`; values that the groups do not have are refused."""
@@ -179,10 +182,7 @@ class Groups:
 
 def _true_codes(truth: Any, values: tuple[str, ...], rows: int, sensitive: str) -> Codes:
     """Each true value as a position in `values`; -1 where it is none of them."""
-    series = nw.from_native(truth, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series):
-        given = [truth] if isinstance(truth, str) else np.atleast_1d(np.asarray(truth, dtype=object)).tolist()
-        series = nw.from_native(pd.Series(given), series_only=True)
+    series = _one_column(truth, sensitive)
     if len(series) != rows:
         raise DataError(
             f"The truth must hold the value of {sensitive!r} of each of the {rows:,} records of the release, in the "
@@ -191,3 +191,17 @@ def _true_codes(truth: Any, values: tuple[str, ...], rows: int, sensitive: str) 
     codes, words = texts(series)
     place = {value: i for i, value in enumerate(values)}
     return np.array([place.get(word, -1) for word in words] + [-1], dtype=np.int64)[codes]
+
+
+def _one_column(truth: Any, sensitive: str) -> nw.Series[Any]:
+    """The truth as a series, from a series, a frame with one column, an array, a list or an iterator."""
+    given = nw.from_native(truth, allow_series=True, pass_through=True)
+    if isinstance(given, nw.Series):
+        return given
+    if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
+        return given.get_column(given.columns[0])
+    whole = list(truth) if isinstance(truth, Iterator) else truth
+    values = np.atleast_1d(np.asarray([whole] if isinstance(whole, str) else whole, dtype=object))
+    if isinstance(given, nw.DataFrame) or (values.ndim > 1 and values.size != len(values)):
+        raise DataError(f"The truth must be one column, the values of {sensitive!r}. Got {values.shape[1]:,} columns.")
+    return nw.from_native(pd.Series(values.ravel().tolist()), series_only=True)

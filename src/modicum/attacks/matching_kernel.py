@@ -1,13 +1,13 @@
-"""Who of a group has which of its values: chances and the most likely matching, for all groups at once.
+"""Who of a group has which of its values: each record's chances, for all groups at once.
 
 The records of group g are the positions starts[g] to starts[g + 1], its distinct values the options firsts[g] to
 firsts[g + 1]; option o occurs caps[o] times in the group. Scores and chances are blocks, one row per record with one
 entry per option of its group, one block after another from blocks[g] on. A matching gives every record one option and
 every option to as many records as it occurs; it is as likely as the product of exp(score) over its records.
 
-Groups of up to `EXACT` records are worked out exactly: sums (or the maximum) over all matchings build up over the sets
-of places that are taken, of which there are 2^m. Larger ones are scaled until rows and columns have their sums
-(Sinkhorn), of which the matching is taken greedily; that is close where a group is large.
+Groups of up to `EXACT` records are worked out exactly: sums over all matchings build up over the sets of places that
+are taken, of which there are 2^m. Larger ones are scaled until rows and columns have their sums (Sinkhorn); that is
+close where a group is large.
 """
 
 import numba
@@ -30,20 +30,6 @@ def match_all(starts, firsts, caps, blocks, scores, chances):  # type: ignore[no
         many = caps[firsts[g] : firsts[g + 1]]
         total += _by_subsets(own, many, into) if m <= EXACT else _by_scaling(own, many, into)
     return total
-
-
-@numba.njit(cache=True)
-def best_all(starts, firsts, caps, blocks, scores, chosen):  # type: ignore[no-untyped-def]
-    """Fill in each record's option, counted within its group, of the most likely matching."""
-    for g in range(len(starts) - 1):
-        m, d = starts[g + 1] - starts[g], firsts[g + 1] - firsts[g]
-        own = scores[blocks[g] : blocks[g + 1]].reshape(m, d)
-        many = caps[firsts[g] : firsts[g + 1]]
-        into = chosen[starts[g] : starts[g + 1]]
-        if m <= EXACT:
-            _best_by_subsets(own, many, into)
-        else:
-            _best_by_scaling(own, many, into)
 
 
 @numba.njit(cache=True)
@@ -103,30 +89,13 @@ def _by_subsets(scores, caps, chances):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _best_by_subsets(scores, caps, chosen):  # type: ignore[no-untyped-def]
-    m = len(scores)
-    places = _places(caps, m)
-    best, last = np.full(1 << m, -np.inf), np.zeros(1 << m, dtype=np.int64)
-    best[0] = 0.0
-    for taken in range(1, 1 << m):
-        i = _size(taken) - 1
-        for p in range(m):
-            if taken >> p & 1:
-                reached = best[taken ^ (1 << p)] + scores[i, places[p]]
-                if reached > best[taken]:
-                    best[taken], last[taken] = reached, p
-    taken = (1 << m) - 1
-    for i in range(m - 1, -1, -1):
-        chosen[i] = places[last[taken]]
-        taken ^= 1 << last[taken]
-
-
-@numba.njit(cache=True)
 def _by_scaling(scores, caps, chances):  # type: ignore[no-untyped-def]
     """Chances in proportion to exp(score) times a factor of each option, which occurs as often as it does.
 
-    Returns the lower bound of the log of the mean likelihood that these chances give: Σ chance · (score − log(chance /
-    frequency in the group)).
+    Returns about the log of the mean likelihood of matchings. With b the chance of one of an option's places, a
+    permanent is at least Π (weight / b)^b · (1 − b)^(1 − b) (Schrijver's bound on permanents); what the bound falls
+    short of where every matching is as likely is added. So it is 0 there, right to the second order of small scores,
+    and at most 0.15 per record too high where scores leave no doubt, the less the larger the group.
     """
     m, d = scores.shape
     factor, sums = np.log(caps / m), np.empty(d)
@@ -141,11 +110,13 @@ def _by_scaling(scores, caps, chances):  # type: ignore[no-untyped-def]
             off = max(off, abs(sums[o] - caps[o]))
         if off < _CLOSE * m:
             break
-    total = 0.0
+    total = -m * (m - 1) * np.log(1 - 1 / m)
     for i in range(m):
         for o in range(d):
             if chances[i, o] > 0:
                 total += chances[i, o] * (scores[i, o] - np.log(chances[i, o] * m / caps[o]))
+            if chances[i, o] < caps[o]:
+                total += (caps[o] - chances[i, o]) * np.log(1 - chances[i, o] / caps[o])
     return total
 
 
@@ -154,18 +125,3 @@ def _row_chances(scores, factor, into):  # type: ignore[no-untyped-def]
     into[:] = scores + factor
     into[:] = np.exp(into - into.max())
     into[:] = into / into.sum()
-
-
-@numba.njit(cache=True)
-def _best_by_scaling(scores, caps, chosen):  # type: ignore[no-untyped-def]
-    """The surest pairs of record and option first, as long as the option is not used up."""
-    m, d = scores.shape
-    chances = np.empty((m, d))
-    _by_scaling(scores, caps, chances)
-    left = caps.copy()
-    chosen[:] = -1
-    for place in np.argsort(-chances.ravel(), kind="mergesort"):
-        i, o = place // d, place % d
-        if chosen[i] < 0 and left[o] > 0:
-            chosen[i] = o
-            left[o] -= 1

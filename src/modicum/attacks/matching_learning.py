@@ -8,7 +8,9 @@ chosen by groups set aside: by how likely the model makes the values that a grou
 all matchings). That needs no truth, so that whoever has the release can do it.
 
 Values that occur equally often in each group could change places and all of the release would be as likely. They are
-learned as one; who of its records has which of them is left to chance.
+learned as one; who of its records has which of them is left to chance. Everywhere else the best model is used, however
+little it fits: to guess by a poor model costs the adversary nothing, and to call people safe because of one would be
+wrong.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,6 @@ BAYES, NETWORK, BOTH = "naive Bayes", "network", "both"
 _ASIDE = 0.2  # of the groups
 _PATIENCE = 3  # rounds without a better fit after which a trial ends
 _MANY = 500  # values of which a network would take too long to learn
-NOTHING = 1e-4  # a fit below which nothing was learned
 _PLENTY = 100_000  # records from which more would teach nothing new
 
 
@@ -38,9 +39,9 @@ class Learned:
     ----------
     learner : its name
     rounds : after how many rounds it fits groups set aside best
-    fit : the log of how much likelier than at random it makes their values, per record; 0 is nothing learned
-    scores : for each record and option of its group, how much likelier the attributes make it (a logarithm); 0 where
-        nothing was learned, so that the matching is a random one
+    fit : the log of how much likelier than at random it makes their values, per record; below 0 where what was
+        learned does not carry over to them, which in small releases may be chance
+    scores : for each record and option of its group, how much likelier the attributes make it (a logarithm)
     """
 
     learner: str
@@ -76,8 +77,7 @@ class _Trial:
     scores: Floats
 
     def learned(self) -> Learned:
-        scores = self.factors[-1] * self.scores if self.fit >= NOTHING else np.zeros(len(self.scores))
-        return Learned(self.learner, len(self.factors), self.fit, scores)
+        return Learned(self.learner, len(self.factors), self.fit, self.factors[-1] * self.scores)
 
 
 def new_model(learner: str, random_state: int, number: int = 0) -> Model:
@@ -91,7 +91,12 @@ def learners_for(values: int) -> Sequence[str]:
 
 
 def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, progress: bool) -> list[Learned]:
-    """What each learner makes of all groups (of records in their order); large releases are learned from in part."""
+    """What each learner makes of all groups (of records in their order); large releases are learned from in part.
+
+    Nobody learns where there is nothing to see of the records, or where all values of each group are alike.
+    """
+    if not (max(coded.sizes, default=0) > 1 and groups.tellable):
+        return []
     merged = groups.merged()
     enough, learn, aside = (_Part.of(coded, merged, wanted) for wanted in _parts(merged, random_state))
     starts, trials = (learn.groups.uniform(), enough.groups.uniform()), []
@@ -99,8 +104,7 @@ def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, prog
         model, factors, fit = _tried(name, learn, aside, starts[0], rounds, random_state, progress)
         final = _repeated(name, enough, starts[1], factors, random_state)
         trials.append(_Trial(name, model, factors, fit, pair_scores(final, coded, merged)))
-        if fit >= NOTHING:
-            starts = learn.chances(model, factors[-1]), enough.chances(final, factors[-1])
+        starts = learn.chances(model, factors[-1]), enough.chances(final, factors[-1])
     found = [trial.learned() for trial in trials] + _together(trials, aside)
     return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
 
@@ -152,8 +156,8 @@ def _repeated(name: str, part: _Part, chances: Floats, factors: Sequence[float],
 
 
 def _together(trials: Sequence[_Trial], aside: _Part) -> list[Learned]:
-    """Two models as one, where both have learned something."""
-    if len(trials) < 2 or min(trial.fit for trial in trials) < NOTHING:
+    """Two models as one."""
+    if len(trials) < 2:
         return []
     alone = [trial.factors[-1] for trial in trials]
     factors, fit = best_factors([trial.model for trial in trials], alone, aside.coded, aside.groups)

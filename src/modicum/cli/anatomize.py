@@ -1,6 +1,7 @@
 """`modicum anatomize`: from a file to two tables, of which the one does not say whose the other's values are."""
 
 import json
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,8 +23,8 @@ from modicum.cli.options import (
     notes,
     out,
 )
-from modicum.cli.tables import facts, printable, show_identifiers
-from modicum.errors import DataError, ParameterError, PrivacyWarning
+from modicum.cli.tables import facts, printable
+from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 
 if TYPE_CHECKING:
     from modicum.attacks import MatchingResult
@@ -48,6 +49,9 @@ def anatomize(
     ] = "bucketize",
     suppress: Annotated[
         bool, typer.Option("--suppress", help="Leave out the fewest records where a value is too frequent for l.")
+    ] = False,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows without a sensitive value instead of refusing them.")
     ] = False,
     identifier: IdentifierOption = None,
     person: PersonOption = None,
@@ -83,6 +87,9 @@ def anatomize(
     if found.label is not None:
         table = labelled(table, found.label)
     protected = _sensitive(sensitive, found, list(table.columns))
+    table, unknown = _with_values(table, protected, drop_missing)
+    told = _identifiers(found, protected)
+    _say(told)
     anatomy = Anatomy(l, protected, grouping=grouping, suppress=suppress, schema=found, random_state=seed)
     with notes.status("Making groups …"), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PrivacyWarning)
@@ -90,27 +97,76 @@ def anatomize(
     release = anatomy.release_
     attacked = _attacked(anatomy, table, seed) if attack else {}
     release.save(output, format=format)
-    told = [str(each.message) for each in said]
+    noticed = [str(each.message) for each in said]
     if as_json:
-        content = release.to_dict() | {"asked_l": l, "folder": str(output), "warnings": told}
+        content = release.to_dict() | {"asked_l": l, "folder": str(output), "warnings": told + noticed}
+        content["without_sensitive_value"] = unknown
         if attack:
             content["attack"] = {name: result.to_dict() for name, result in attacked.items()}
         out.print_json(json.dumps(content))
     else:
         facts(_lines(release, l, output) + [line for each in attacked.values() for line in _attack_lines(each)], out)
         notes.print(printable(f"Written to {output}."))
-    for message in told:
+    _say(noticed)
+
+
+def _say(messages: list[str]) -> None:
+    for message in messages:
         notes.print(printable(f"Note: {message}"))
-    show_identifiers(found, list(release.identifying.columns), notes)
 
 
 def _check_folder(output: Path) -> None:
     """Refuse a place that cannot become a new folder, before any work is done."""
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        why = "it is not empty" if output.is_dir() else "it is a file"
-        raise DataError(f"The folder {str(output)!r} cannot be written: {why}; name a new one.")
-    if not output.absolute().parent.is_dir():
-        raise DataError(f"The folder {str(output)!r} cannot be written: the folder it should be in does not exist.")
+    why = _unusable(output)
+    if why is not None:
+        raise DataError(f"The folder {str(output)!r} cannot be written: {why}.")
+
+
+def _unusable(output: Path) -> str | None:
+    try:
+        if output.exists() or output.is_symlink():
+            if not output.is_dir():
+                return "there is something else of that name; name a new folder"
+            if output.absolute() == Path.cwd() or any(output.iterdir()):
+                return "it is the folder you are in or has files already; name a new one"
+        parent = output.absolute().parent
+        if not parent.is_dir():
+            return "the folder it should be in does not exist"
+        return None if os.access(parent, os.W_OK) and _real(parent) else "nothing can be written there"
+    except OSError:
+        return "nothing can be read or written there"
+
+
+def _real(folder: Path) -> bool:
+    """Not one of the places that the system shows as files, where even its owner makes no folder."""
+    return folder.resolve().parts[1:2] not in (("proc",), ("sys",))
+
+
+def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple[pd.DataFrame, int]:
+    """The rows with all sensitive values, and how many have not."""
+    without = table[sensitive].isna().any(axis=1)
+    many = int(without.sum())
+    if not many:
+        return table, 0
+    named = "the sensitive column " + quoted(sensitive) if len(sensitive) == 1 else f"one of {quoted(sensitive)}"
+    if not drop:
+        raise DataError(f"{many:,} rows have no value of {named}; leave them out with --drop-missing.")
+    notes.print(printable(f"{many:,} rows without a value of {named} are left out."))
+    return table[~without], many
+
+
+def _identifiers(schema: "Schema", sensitive: list[str]) -> list[str]:
+    """What to say of columns that look like names or numbers of people and are about to be written."""
+    found = [each for each in schema.suggestions if each.topic == "identifier" and each.attribute not in sensitive]
+    seen = [each for each in found if each.attribute in schema and not schema[each.attribute].is_identifying]
+    columns = list(dict.fromkeys(each.attribute for each in seen if not schema[each.attribute].forbidden))
+    if not columns:
+        return []
+    verb = "looks" if len(columns) == 1 else "look"
+    return [
+        f"{quoted(columns)} {verb} as if made to tell people apart, and will be written as it is; leave out with "
+        f"--identifier {','.join(columns)} what names a person."
+    ]
 
 
 def _sensitive(given: list[str] | None, schema: "Schema", columns: list[str]) -> list[str]:
@@ -126,7 +182,7 @@ def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> "dict[str,
     from modicum.attacks import Matching
 
     matching = Matching(random_state=seed or 0, progress=False)
-    with notes.status("Matching people to values …"):
+    with notes.status("Matching people to values … (the first time on a machine it compiles for a while)"):
         return {
             name: matching.run(anatomy.release_, table[name].iloc[anatomy.rows_], name)
             for name in anatomy.release_.sensitive_names
@@ -135,10 +191,8 @@ def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> "dict[str,
 
 def _lines(release: "AnatomyRelease", asked: int, output: Path) -> list[tuple[str, str]]:
     """What was released, one fact a line."""
-    from modicum.reporting.disclosure import few
-
     told = release.to_dict()
-    left_out = f" ({few(release.suppressed)} left out)" if release.suppressed else ""
+    left_out = f" ({release.suppressed:,} left out)" if release.suppressed else ""  # as exact as release.json
     lines = [("records", f"{release.rows:,}{left_out}")]
     for name, each in told["sensitive"].items():
         sizes = f"{each['smallest_group']:,} to {each['largest_group']:,} people"
@@ -155,5 +209,7 @@ def _lines(release: "AnatomyRelease", asked: int, output: Path) -> list[tuple[st
 def _attack_lines(result: "MatchingResult") -> list[tuple[str, str]]:
     low, high = result.interval
     told = f"{result.accuracy:.1%} ({low:.1%} to {high:.1%}) by an adversary who learns from the release alone; "
-    told += f"{result.baseline:.1%} at random, {result.naive:.1%} by the most frequent value"
-    return [(f"matched to the right {result.sensitive}", told)]
+    told += f"{result.baseline:.1%} without learning, by the most frequent value of the person's group; "
+    told += f"{result.naive:.1%} by the most frequent value of all"
+    lines = [(f"matched to the right {result.sensitive}", told)]
+    return lines if result.note is None else [*lines, ("but", result.note)]
