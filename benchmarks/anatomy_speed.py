@@ -43,8 +43,8 @@ def drawn(table: Table, rows: int, seed: int = 0) -> tuple[pd.DataFrame, pd.Seri
 def timed(table: Table, rows: int, grouping: str) -> dict[str, Any]:
     """Seconds of a sort, of the release and of pruning it: medians of three after one that does not count."""
     X, y = drawn(table, rows)
-    codes = np.column_stack([pd.factorize(X[name], sort=True)[0] for name in X.columns])
-    sort = seconds(lambda: np.lexsort(codes.T), repeat=3)
+    codes = np.array([pd.factorize(X[name], sort=True)[0] for name in X.columns])
+    sort = seconds(lambda: np.lexsort(codes), repeat=3)
     made = seconds(lambda: release_of(table, X, y, L, 0, grouping), repeat=3)
     release = release_of(table, X, y, L, 0, grouping).release_
     pruned = seconds(lambda: md.anatomy.training_data(release, "pruned", random_state=0), repeat=3)

@@ -144,10 +144,9 @@ def test_the_page_on_prism_runs_and_shows_the_benchmarks_figures(monkeypatch):
     assert all(own["proven"] for section in figures.values() for own in section["thresholds"].values())
 
 
-@pytest.mark.skipif(
-    not (ROOT / "benchmarks" / "results" / "reproduce_anatomy.json").exists(), reason="not measured yet"
-)
-def test_the_page_on_anatomy_shows_the_benchmarks_figures(monkeypatch):
+def test_the_page_on_anatomy_runs_and_shows_the_benchmarks_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/anatomy.md")
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import anatomy_tables
     import common
@@ -157,3 +156,11 @@ def test_the_page_on_anatomy_shows_the_benchmarks_figures(monkeypatch):
     for table in anatomy_tables.TABLES.values():
         assert table(figures) in page
     assert anatomy_tables.speed_table(common.figures_of("anatomy_speed")) in page
+    mean = {(cell["kind"], cell["level"], cell["model"]): cell["mean"] for cell in figures["adult"]["variants"]}
+    lost = [mean["pruned", level, "SVC"] - mean["original", None, "SVC"] for level in (2, 3, 4, 5)]
+    assert f"the pruned SVC is {min(lost):.4f} to {max(lost):.4f} worse" in " ".join(page.split())
+    assert max(lost) < 0.02
+    for model, better in (("SVC", (2, 3)), ("SVM", (2, 3, 4, 5))):
+        own = [k for k in (2, 3, 4, 5) if mean["pruned", k, model] < mean["k-anonymous, full-domain", k, model]]
+        assert tuple(own) == better
+        assert all(mean["pruned", k, model] > mean["k-anonymous, Mondrian", k, model] for k in (2, 3, 4, 5))
