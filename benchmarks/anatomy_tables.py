@@ -71,12 +71,18 @@ def releases_table(figures: dict[str, Any]) -> str:
                     f"{attack['naive']:.3f}",
                     f"{each['matched']:.3f}",
                     f"{attack['accuracy']:.3f} ({low:.3f} to {high:.3f})",
-                    *(f"{adversaries[f'deFinetti, {learner}']['value']:.3f}" for learner in ("naive Bayes", "network")),
-                    f"{bound['bound']:.3f}",
+                    *(_of_learner(adversaries, learner) for learner in ("naive Bayes", "network")),
+                    f"{attack['alike']} of {attack['values']}" if attack["alike"] else "",
+                    f"{bound['bound']:.3g}",
                 ]
             )
     head = ["data", "ℓ", "groups", "left out", "at random", "commonest value", "pruning", "deFinetti"]
-    return markdown([*head, "with naive Bayes", "with a network", "bound (4.6)"], rows)
+    return markdown([*head, "with naive Bayes", "with a network", "values not told apart", "bound (4.6)"], rows)
+
+
+def _of_learner(adversaries: dict[str, Any], learner: str) -> str:
+    found = adversaries.get(f"deFinetti, {learner}")
+    return "–" if found is None else f"{found['value']:.3f}"
 
 
 def exact_table(figures: dict[str, Any]) -> str:

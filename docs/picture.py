@@ -251,7 +251,7 @@ def anatomy(folder: Path) -> None:
     figures = json.loads((RESULTS / "reproduce_anatomy.json").read_text())["figures"]
     kinds = ["original", "identifying", "pruned", "k-anonymous, Mondrian", "k-anonymous, full-domain"]
     parts: list[Any] = []
-    for i, (kind, x) in enumerate(zip(kinds, (60, 165, 285, 380, 565), strict=True)):
+    for i, (kind, x) in enumerate(zip(kinds, (60, 165, 285, 380, 585), strict=True)):
         parts += [bar(x, 8, 16, colour(i), 16), text(x + 22, 21, kind)]
     for row, name in enumerate(("adult", "bank", "fars", "acs")):
         for column, model in enumerate(("SVC", "SVM")):
@@ -283,7 +283,7 @@ def _boxes(cells: list[dict], kinds: list[str], title: str, left: float, top: fl
         parts += [line(x, least, x, most, fill, 2), bar(x - 8, third, 16, fill, max(2.0, first - third))]
         parts.append(line(x - 8, middle, x + 8, middle, "#ffffff", 2))
         letter = "k" if cell["kind"].startswith("k-anonymous") else "ℓ"
-        under = {"original": "org.", "identifying": "id."}.get(cell["kind"], f"{letter} = {cell['level']}")
+        under = {"original": "org.", "identifying": "id."}.get(cell["kind"], f"{letter}={cell['level']}")
         parts.append(
             text(x, top + height + 18, under if cell["level"] in (None, 2) else str(cell["level"]), SOFT, "middle")
         )

@@ -164,3 +164,9 @@ def test_the_page_on_anatomy_runs_and_shows_the_benchmarks_figures(tmp_path, mon
         own = [k for k in (2, 3, 4, 5) if mean["pruned", k, model] < mean["k-anonymous, full-domain", k, model]]
         assert tuple(own) == better
         assert all(mean["pruned", k, model] > mean["k-anonymous, Mondrian", k, model] for k in (2, 3, 4, 5))
+    for name in ("adult", "acs", "bank"):
+        mean = {(cell["kind"], cell["level"], cell["model"]): cell["mean"] for cell in figures[name]["variants"]}
+        for model in ("SVC", "SVM"):
+            better = [l for l in (2, 3, 4, 5) if mean["pruned", l, model] < mean["identifying", None, model]]
+            assert better == ([2] if (name, model) == ("bank", "SVM") else [2, 3, 4, 5])
+            assert all(mean["pruned", l, model] < mean["pruned, by group", l, model] for l in (3, 4, 5))

@@ -29,7 +29,10 @@ def leaks(asked: Asked, values: Mapping[str, Codes]) -> Iterator[str]:
         found = determining(asked.frame, asked.schema, [*asked.identifying, *others], codes)
         told = [each for each in found if not set(each) & set(others)]
         if told:
-            yield f"The identifying table tells {name!r} by {_listed(told)}, whatever the groups hide; leave it out (--identifier)."
+            yield (
+                f"The identifying table tells {name!r} by {_listed(told)}, whatever the groups hide; leave it out "
+                "(--identifier)."
+            )
         if len(told) < len(found):
             yield (
                 f"The sensitive column {name!r} is told by another sensitive one, so that the groups "
