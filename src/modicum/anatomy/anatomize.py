@@ -125,7 +125,8 @@ class Anatomy(BaseEstimator):
     def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
         """The records that stay, so that groups exist for every sensitive attribute: the most that can stay.
 
-        With several attributes of very many combinations of values, each in turn loses the fewest instead.
+        With several attributes the search for the most ends early where it would take long, and where they have very
+        many combinations of values each in turn loses the fewest instead.
         """
         everyone = np.arange(len(next(iter(sensitive.values()))))
         tight = [name for name, codes in sensitive.items() if largest_l(np.bincount(codes)) < self.l]

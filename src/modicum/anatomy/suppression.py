@@ -122,6 +122,6 @@ def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | Non
         integrality=np.ones(many + 1),
         bounds=Bounds(0, np.append(counts, counts.sum())),
         constraints=LinearConstraint(matrix, np.append(np.full(width, -np.inf), 0), 0),
-        options={"node_limit": _NODES},
+        options={"node_limit": _NODES, "mip_rel_gap": 0},
     )
     return None if found.x is None else np.round(found.x[:many]).astype(np.int64)
