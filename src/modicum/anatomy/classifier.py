@@ -64,7 +64,8 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
     training : "pruned", "joined" or "identifying"
         What of the release to learn from: see `modicum.anatomy.training_data`. With "joined" each row counts 1 / |G|
         where the estimator takes weights, which a pipeline or a search does not. With "identifying" a prediction does
-        not need the sensitive attributes.
+        not need the sensitive attributes. The paper's pruning hardly ever keeps the most frequent value, which costs a
+        linear model much where the sensitive attribute is nominal and one value rules: "joined" then serves better.
     keep : "record" or "group"
         What pruning keeps a candidate for.
     space : "input" or "kernel"
