@@ -1,7 +1,7 @@
 """`modicum anatomize`: from a file to two tables, of which the one does not say whose the other's values are."""
 
 import json
-import os
+import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -23,7 +23,7 @@ from modicum.cli.options import (
     notes,
     out,
 )
-from modicum.cli.tables import facts, printable
+from modicum.cli.tables import facts, likely_identifiers, printable
 from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def anatomize(
     ] = None,
     grouping: Annotated[
         Literal["bucketize", "random"],
-        typer.Option(help="Groups by frequency of values (the most groups), or by chance alone."),
+        typer.Option(help="How groups are made: most frequent values first, or by chance alone."),
     ] = "bucketize",
     suppress: Annotated[
         bool, typer.Option("--suppress", help="Leave out the fewest records where a value is too frequent for l.")
@@ -132,14 +132,10 @@ def _unusable(output: Path) -> str | None:
         parent = output.absolute().parent
         if not parent.is_dir():
             return "the folder it should be in does not exist"
-        return None if os.access(parent, os.W_OK) and _real(parent) else "nothing can be written there"
+        with tempfile.TemporaryDirectory(prefix=".modicum-", dir=parent):
+            return None
     except OSError:
-        return "nothing can be read or written there"
-
-
-def _real(folder: Path) -> bool:
-    """Not one of the places that the system shows as files, where even its owner makes no folder."""
-    return folder.resolve().parts[1:2] not in (("proc",), ("sys",))
+        return "nothing can be written there"
 
 
 def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple[pd.DataFrame, int]:
@@ -157,9 +153,9 @@ def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple
 
 def _identifiers(schema: "Schema", sensitive: list[str]) -> list[str]:
     """What to say of columns that look like names or numbers of people and are about to be written."""
-    found = [each for each in schema.suggestions if each.topic == "identifier" and each.attribute not in sensitive]
-    seen = [each for each in found if each.attribute in schema and not schema[each.attribute].is_identifying]
-    columns = list(dict.fromkeys(each.attribute for each in seen if not schema[each.attribute].forbidden))
+    written = [each.name for each in schema if each.name not in sensitive]
+    kept = [name for name in written if not schema[name].is_identifying and not schema[name].forbidden]
+    columns = list(dict.fromkeys(each.attribute for each in likely_identifiers(schema, kept)))
     if not columns:
         return []
     verb = "looks" if len(columns) == 1 else "look"

@@ -20,7 +20,7 @@ from modicum.cli.options import (
     notes,
     out,
 )
-from modicum.cli.tables import facts, printable, show_identifiers
+from modicum.cli.tables import facts, likely_identifiers, printable, show_suggestions
 from modicum.errors import ParameterError
 from modicum.table.files import file_format
 
@@ -121,7 +121,7 @@ def anonymize(
     rows = anonymizer.sample_indices_ if suppress else None
     write_records(file, output, anonymizer.release_, found, rows)
     _show(anonymizer.release_, output, as_json, found, y)
-    show_identifiers(found, list(anonymizer.release_.frame.columns), notes)
+    show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
 
 
 def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:

@@ -59,7 +59,6 @@ def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> N
     console.print()
 
 
-def show_identifiers(schema: Schema, written: Sequence[str], console: Console) -> None:
-    """Say which columns were written that look like names or numbers of people."""
-    found = [each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written]
-    show_suggestions(tuple(found), console)
+def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggestion, ...]:
+    """What was noticed of columns that are written and look like names or numbers of people."""
+    return tuple(each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written)
