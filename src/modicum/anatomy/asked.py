@@ -12,8 +12,8 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
 from modicum.generalization.anatomy_files import check_holdable, own_storage
-from modicum.generalization.anatomy_release import GID, group_column, missing_values
-from modicum.table.frames import column, texts
+from modicum.generalization.anatomy_release import GID, group_column
+from modicum.table.frames import column, missing_values, texts
 from modicum.table.inference import infer_attribute
 from modicum.table.labels import label_values
 from modicum.table.schema import Schema

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError, ParameterError, SchemaError, quoted
-from modicum.table.frames import as_frame, column, texts
+from modicum.table.frames import as_frame, column, missing_values, texts
 from modicum.table.groups import group_rows
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
@@ -153,16 +153,17 @@ class AnatomyRelease:
     def to_dict(self) -> dict[str, Any]:
         """What was released as plain data, without any record."""
         found = {name: self.candidates(name) for name in self.sensitive_tables}
+        diversity = {name: _diversity(each) for name, each in found.items()}
         return {
             "rows": self.rows,
             "suppressed": self.suppressed,
             "grouping": self.grouping,
-            "l": self.l,
+            "l": min(diversity.values()),
             "label": self.label,
             "identifying": self.identifying_names,
             "sensitive": {
                 name: {
-                    "l": _diversity(each),
+                    "l": diversity[name],
                     "groups": len(each.sizes),
                     "smallest_group": int(each.sizes.min()),
                     "largest_group": int(each.sizes.max()),
@@ -203,20 +204,6 @@ def _diversity(found: Candidates) -> int:
     pairs = np.repeat(np.arange(len(sizes)), sizes) * len(found.values) + found.codes
     pair, count = np.unique(pairs, return_counts=True)
     return int((sizes[pair // len(found.values)] // count).min())
-
-
-def missing_values(series: nw.Series[Any]) -> int:
-    """How many values are missing; NaN is, in every library.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from modicum.generalization.anatomy_release import missing_values
-    >>> from modicum.table.frames import as_frame
-    >>> missing_values(as_frame(pl.DataFrame({"pay": [1.0, None, float("nan")]}))["pay"])
-    2
-    """
-    return int((series.is_null() | series.is_nan()).sum()) if series.dtype.is_float() else int(series.null_count())
 
 
 def _check(release: AnatomyRelease) -> None:

@@ -77,6 +77,19 @@ def column(frame: nw.DataFrame[Any], name: str) -> nw.Series[Any]:
     return frame[name]
 
 
+def missing_values(series: nw.Series[Any]) -> int:
+    """How many values are missing; NaN is, in every library.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from modicum.table.frames import as_frame, missing_values
+    >>> missing_values(as_frame(pl.DataFrame({"pay": [1.0, None, float("nan")]}))["pay"])
+    2
+    """
+    return int((series.is_null() | series.is_nan()).sum()) if series.dtype.is_float() else int(series.null_count())
+
+
 def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     """A column as codes into its distinct canonical texts (in order of first appearance); -1 is missing.
 
