@@ -170,3 +170,6 @@ def test_the_page_on_anatomy_runs_and_shows_the_benchmarks_figures(tmp_path, mon
             better = [l for l in (2, 3, 4, 5) if mean["pruned", l, model] < mean["identifying", None, model]]
             assert better == ([2] if (name, model) == ("bank", "SVM") else [2, 3, 4, 5])
             assert all(mean["pruned", l, model] < mean["pruned, by group", l, model] for l in (3, 4, 5))
+    own = figures["acs_nominal"]["variants"]
+    mean = {(cell["kind"], cell["level"]): cell["mean"] for cell in own if cell["model"] == "SVC"}
+    assert all(mean["joined", l] < mean["identifying", None] < mean["pruned", l] for l in (2, 3))
