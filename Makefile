@@ -78,5 +78,5 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev,neural,dp]'
+	$(PIP) --editable '.[dev,neural,dp,serve]'
 	@touch $@ .venv/core

@@ -126,7 +126,7 @@ class CellPartition:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many codes each attribute has; 0 for a number in full detail."""
-        return tuple(len(self._labels(name)) for name in self.names)
+        return tuple(len(self.labels(name)) for name in self.names)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CellPartition) and self._plain() == other._plain()
@@ -152,11 +152,16 @@ class CellPartition:
             return partition, [(code,) for code in range(len(partition.labels))]
         return self._detail[name], self._told[name][0]
 
-    def _labels(self, name: str) -> tuple[str, ...]:
+    def labels(self, name: str) -> tuple[str, ...]:
+        """What may be told of an attribute, in words, one for each code; nothing for a number in full detail."""
         if name in self._kept:
             return self._kept[name].labels
         partition, told = self.told(name)
         return unique([told_label(partition, codes) for codes in told])
+
+    def told_by_cell(self, name: str) -> Codes:
+        """Which of its codes each cell tells of an attribute that is not kept."""
+        return self._told[name][1]
 
     def cell_labels(self, cell: int) -> dict[str, str]:
         """What one cell's records tell, in words; attributes that may be anything are left out."""
@@ -226,7 +231,7 @@ class CellPartition:
     def _named(self, name: str, codes: Codes, frame: nw.DataFrame[Any]) -> Any:
         if isinstance(self._kept.get(name), FullDetail):
             return column(frame, name).to_native()
-        return pd.Categorical.from_codes(codes, categories=pd.Index(self._labels(name)), ordered=True)
+        return pd.Categorical.from_codes(codes, categories=pd.Index(self.labels(name)), ordered=True)
 
     # Looking at it
 

@@ -178,6 +178,56 @@ class Questionnaire:
         values = dict(zip(self.cells.names, one.values, strict=True)) | exact if prediction is None else None
         return QuestionnaireState((), True, prediction, values, told, cells)
 
+    def least(self, answers: Mapping[str, Any]) -> dict[str, Any]:
+        """The least of these answers that still decides: what is sent, and nothing finer.
+
+        An early answer may be finer than it need be once the later ones are known. From the last answer to the first,
+        each is widened to all the codes that lead to the same result given the others; one that could be anything is
+        left out. No answer can then be widened any further. Answers about kept attributes stay as they are.
+
+        Parameters
+        ----------
+        answers : attribute → answer, in the order in which they were given; together they must decide
+
+        Returns
+        -------
+        attribute → tuple of codes, in the artifact's order; for a kept attribute its answer
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> X = md.datasets.load_adult().X[["age", "capital-gain"]][:3000]
+        >>> rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40)
+        >>> form = md.Questionnaire(md.ModelGuided(rule, random_state=0).fit(X).cells_)
+        >>> old, much = (question.choices[-1] for question in form.state().questions)
+        >>> list(form.least({"age": old, "capital-gain": much}))
+        ['age']
+        """
+        if not self.state(answers).decided:
+            raise ParameterError("These answers do not decide yet; `state` says what is still asked.")
+        open_ = {self.cells.names[a]: set(range(self.cells.detail.sizes[a])) for a in self.cells.tree.asked}
+        for name, answer in answers.items():
+            if name not in self.cells.kept:
+                open_[name] = self._answer(name, answer)
+            elif name in open_:
+                open_[name] = self._kept(name, answer)[2]
+        for name in reversed([name for name in answers if name not in self.cells.kept]):
+            open_[name] = self._widened(name, open_)
+        return {
+            name: answers[name] if name in self.cells.kept else tuple(sorted(open_[name]))
+            for name in self.cells.needed
+            if name in self.cells.kept or len(open_[name]) < len(self._asked(name).labels)
+        }
+
+    def _widened(self, name: str, open_: Mapping[str, set[int]]) -> set[int]:
+        """All codes of an attribute that lead to the same as its open ones, given what is open of the others."""
+        boxes = {}
+        for a, box in self.equivalence.boxes.items():
+            other = self.cells.names[a]
+            boxes[a] = box if other == name else box & np.isin(np.arange(box.shape[1]), list(open_[other]))
+        first = self.equivalence.classes(boxes)[self.cells.names.index(name)][0]
+        return set(np.flatnonzero(first == first[min(open_[name])]).tolist())
+
     def _choices(self, name: str, classes: Codes, codes: Codes) -> tuple[Choice, ...]:
         found = [tuple(codes[classes[codes] == first].tolist()) for first in np.unique(classes[codes])]
         labels = unique([choice_label(self.cells.detail[name], each) for each in found])

@@ -46,6 +46,8 @@ class Attribute(BaseModel):
         Collect it as it is.
     forbidden : bool
         Never collect it.
+    question, help : str, optional
+        How a form asks for it, and what it says below the question; by default the name, and nothing.
 
     Examples
     --------
@@ -64,6 +66,8 @@ class Attribute(BaseModel):
     hierarchy: dict[str, tuple[str, ...]] | None = None
     locked: bool = False
     forbidden: bool = False
+    question: str | None = None
+    help: str | None = None
 
     @field_validator("domain", mode="before")
     @classmethod
