@@ -196,12 +196,13 @@ class Questionnaire:
         Examples
         --------
         >>> import modicum as md
-        >>> X = md.datasets.load_adult().X[["age", "capital-gain"]][:3000]
-        >>> rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40)
+        >>> X = md.datasets.load_adult().X[["age", "hours-per-week", "capital-gain"]][:3000]
+        >>> rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
         >>> form = md.Questionnaire(md.ModelGuided(rule, random_state=0).fit(X).cells_)
-        >>> old, much = (question.choices[-1] for question in form.state().questions)
-        >>> list(form.least({"age": old, "capital-gain": much}))
-        ['age']
+        >>> record = {"age": 50, "hours-per-week": 40, "capital-gain": 9000}
+        >>> answers = form.answers_of(record)
+        >>> list(answers), list(form.least(answers))
+        (['age', 'hours-per-week', 'capital-gain'], ['capital-gain'])
         """
         if not self.state(answers).decided:
             raise ParameterError("These answers do not decide yet; `state` says what is still asked.")

@@ -1,0 +1,164 @@
+"""Generalized records as they travel: nothing finer is admitted, and no complaint repeats what was sent."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import modicum as md
+from modicum.generalization.identity import identity
+from modicum.generalization.record_format import record_format
+
+
+@pytest.fixture(scope="module")
+def adult():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    return X[:4000], y[:4000]
+
+
+@pytest.fixture(scope="module")
+def pat(adult):
+    return md.PrivacyTree(max_leaves=8).fit(*adult).generalization_
+
+
+@pytest.fixture(scope="module")
+def numbers(adult):
+    return adult[0][["age", "hours-per-week", "capital-gain"]]
+
+
+def rule(X):
+    return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
+
+
+@pytest.fixture(scope="module")
+def cells(numbers):
+    return md.ModelGuided(rule, random_state=0).fit(numbers).cells_
+
+
+def plain(frame):
+    return frame.astype(object).to_dict("records")
+
+
+def test_what_transform_gives_is_admitted_and_comes_back_the_same(pat, adult):
+    format = record_format(pat)
+    Z = pat.transform(adult[0])
+    told = [format.check(record) for record in plain(Z)[:500]]
+    assert [format.record(each) for each in told] == plain(Z)[:500]
+    assert format.names == pat.needed
+
+
+@pytest.mark.parametrize("output", ["labels", "codes", "values"])
+def test_a_model_is_given_what_transform_would_give(pat, cells, numbers, adult, output):
+    for artifact, X in ((pat, adult[0][:300]), (cells, numbers[:300])):
+        format = record_format(artifact)
+        told = [format.check(record) for record in plain(artifact.transform(X))]
+        expected = artifact.transform(X, output=output)
+        found = format.inputs(told, output)
+        assert list(found.columns) == list(expected.columns)
+        for name in expected:
+            same = found[name].astype(object).isna() & expected[name].astype(object).isna()
+            assert ((found[name].astype(object) == expected[name].astype(object)) | same).all(), name
+
+
+def test_cells_admit_only_what_one_of_them_tells(cells, numbers):
+    format = record_format(cells)
+    Z = cells.transform(numbers)
+    told = [format.check(record) for record in plain(Z)[:300]]
+    assert [each[0] for each in told] == cells.cells(numbers)[:300].tolist()
+    combinations = {tuple(row) for row in Z.astype(object).itertuples(index=False)}
+    mixed = [(a, b, c) for a in Z.iloc[:, 0].unique() for b in Z.iloc[:, 1].unique() for c in Z.iloc[:, 2].unique()]
+    strange = next(row for row in mixed if row not in combinations)
+    with pytest.raises(md.errors.DataError, match="together"):
+        format.check(dict(zip(Z.columns, strange, strict=True)))
+
+
+def test_cells_that_keep_a_number_take_its_value_and_know_the_cell(adult):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = adult[0][["age", "hours-per-week", "capital-gain"]], adult[1]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    schema = md.Schema.infer(X).replace("age", locked=True)
+    cells = md.ModelGuided(model, random_state=0, schema=schema).fit(X).cells_
+    assert cells.kept == ["age"]
+    format = record_format(cells)
+    told = [format.check(record) for record in plain(cells.transform(X))[:200]]
+    assert (model.predict(format.inputs(told, "values")) == model.predict(cells.transform(X[:200], "values"))).all()
+    with pytest.raises(md.errors.DataError, match=r"about 'age' must be a number\.$"):
+        format.check(plain(cells.transform(X))[0] | {"age": "thirty"})
+
+
+def test_a_questionnaire_admits_its_least_answers_and_nothing_finer(cells, numbers):
+    form = md.Questionnaire(cells)
+    format = record_format(form)
+    detail = {name: cells.detail[name].labels for name in cells.names}
+    finer = 0
+    for i, order in enumerate([list(numbers.columns), list(numbers.columns)[::-1]] * 60):
+        record = numbers.iloc[i].to_dict()
+        answers = form.answers_of(record, order)
+        least = form.least(answers)
+        sent = {name: [detail[name][code] for code in codes] for name, codes in least.items()}
+        told = format.check(sent)
+        assert format.record(told) == sent
+        assert format.prediction(told) == form.state(answers).prediction
+        if any(tuple(answers[name]) != least.get(name) for name in answers):
+            finer += 1
+            with pytest.raises(md.errors.DataError, match="finer than it need be"):
+                format.check({name: [detail[name][code] for code in codes] for name, codes in answers.items()})
+    assert finer > 0
+    with pytest.raises(md.errors.DataError, match="still asked"):
+        format.check({})
+
+
+SECRET = "8423-very-private"
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (SECRET, "must be an object"),
+        ([SECRET], "must be an object"),
+        ({}, "says nothing about"),
+        ({SECRET: 1}, "says nothing about"),
+        ("age", "is not one of its buckets"),
+        ("list", "is not one of its buckets"),
+        ("dropped", "which is not collected"),
+        ("unknown", "does not know"),
+    ],
+)
+def test_no_complaint_repeats_what_was_sent(sent, message):
+    X = pd.DataFrame({"age": [18, 35, 70], "zip": ["a", "b", "c"]})
+    g = md.Uniform(buckets=2).fit(X).generalization_.drop("zip")
+    right = {"age": "≤ 50"}
+    cases = {
+        "age": {"age": SECRET},
+        "list": {"age": [SECRET]},
+        "dropped": right | {"zip": SECRET},
+        "unknown": right | {SECRET: SECRET},
+    }
+    with pytest.raises(md.errors.DataError, match=message) as caught:
+        record_format(g).check(cases[sent] if isinstance(sent, str) and sent in cases else sent)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("sent", [True, "12", float("nan"), float("inf"), 10**400, [1], {}])
+def test_full_detail_takes_finite_numbers_and_null_alone(sent):
+    schema = md.Schema.infer(pd.DataFrame({"dose": [0.5, 1.5]})).replace("dose", locked=True)
+    g = md.Uniform(buckets=2, schema=schema).fit(pd.DataFrame({"dose": [0.5, 1.5]})).generalization_
+    format = record_format(g)
+    assert format.record(format.check({"dose": 1.25})) == {"dose": 1.25}
+    assert format.record(format.check({"dose": None})) == {"dose": None}
+    assert np.isnan(format.inputs([(None,)], "labels")["dose"][0])
+    with pytest.raises(md.errors.DataError, match="must be a number"):
+        format.check({"dose": sent})
+
+
+def test_the_identity_follows_the_buckets_and_not_the_texts(pat):
+    name = pat.needed[0]
+    asked = md.Generalization.from_dict(
+        pat.to_dict() | {"schema": pat.schema.replace(name, question="How?", help="So.").to_dict()}
+    )
+    assert asked.schema[name].question == "How?"
+    assert identity(asked) == identity(pat)
+    coarser = pat.merge(name, pat.buckets[name][:2])
+    assert identity(coarser) != identity(pat)
