@@ -29,7 +29,12 @@ ALLOWED = {
     "reporting": _MODELS | _METHODS | {"attacks", "evaluation"},
     "service": _MODELS | {"export"},
 }
-EXCEPTIONS = {("evaluation/study_result.py", "reporting")}  # one-line deferred imports that reach upward
+EXCEPTIONS = {  # one-line deferred imports that reach upward
+    ("evaluation/study_result.py", "reporting"),
+    ("generalization/core.py", "export"),
+    ("generalization/cells.py", "export"),
+    ("generalization/questionnaire.py", "export"),
+}
 
 FILES = sorted(SOURCE.rglob("*.py"))
 

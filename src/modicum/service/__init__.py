@@ -1,0 +1,1 @@
+"""The collection service: it takes generalized records only, and keeps them."""
