@@ -8,11 +8,14 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+from sklearn.svm import LinearSVC
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
@@ -62,10 +65,15 @@ def dense(g):
 
 @pytest.mark.parametrize(
     "learner",
-    [RandomForestClassifier(5, random_state=0), HistGradientBoostingClassifier(max_iter=5, early_stopping=True)],
-    ids=["forest", "boosting"],
+    [
+        RandomForestClassifier(5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=5, early_stopping=True),
+        MLPClassifier(random_state=0, tol=0.1, n_iter_no_change=1),
+        CalibratedClassifierCV(LinearSVC(random_state=0)),
+    ],
+    ids=["forest", "boosting", "network", "calibrated"],
 )
-def test_trees_are_among_the_trusted_types(g, adult, tmp_path, learner):
+def test_the_usual_models_are_among_the_trusted_types(g, adult, tmp_path, learner):
     model = make_pipeline(dense(g), learner).fit(g.transform(adult[0]), adult[1])
     md.save_bundle(tmp_path / "b", g, model)
     X = adult[0][:100]

@@ -1,8 +1,8 @@
 """A model as bytes and back without pickle: scikit-learn's through skops, anything else as ONNX.
 
 skops builds only objects of types it is told to trust. It trusts scikit-learn's estimators, numpy's and scipy's arrays
-by itself; `TRUSTED` adds the compiled parts of scikit-learn's trees and this library's own encoder. A model with any
-other type is refused, when it is saved and when it is loaded.
+by itself; `TRUSTED` adds parts of scikit-learn's trees, networks and calibrated models, and of this library's own
+encoder. A model with any other type is refused, when it is saved and when it is loaded.
 """
 
 import re
@@ -21,18 +21,11 @@ TRUSTED = (
     "modicum.generalization.encoder._DateSeconds",
     "modicum.generalization.encoder._constant",
     "numpy.dtype",
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss._loss.CyHalfMultinomialLoss",
-    "sklearn._loss._loss.CyHalfSquaredError",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.link.MultinomialLogit",
-    "sklearn._loss.link.IdentityLink",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn._loss.loss.HalfMultinomialLoss",
-    "sklearn._loss.loss.HalfSquaredError",
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
 )
 
