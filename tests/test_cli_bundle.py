@@ -39,6 +39,7 @@ def test_a_model_is_trained_and_its_error_stands_beside_the_naive_one(places):
 def test_an_amount_is_predicted_as_one(people, places):
     md.Uniform(buckets=2).fit(people[0][["age", "job"]]).generalization_.save(places / "two.json")
     result = bundle(places / "two.json", places / "people.csv", "--label", "income", "-o", places / "b", "--json")
+    assert result.exit_code == 0, result.exception
     found = json.loads(result.output)
     assert found["measure"] == "Mean absolute error"
     assert found["interval"][0] < found["error"] < found["interval"][1]

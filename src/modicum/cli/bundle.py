@@ -92,7 +92,17 @@ def _read(
     if label in g.names:
         raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
     table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
-    return table.drop(columns=[label]), table[label]
+    return table.drop(columns=[label]), _numbers_if_all_are(table[label])
+
+
+def _numbers_if_all_are(y: "pd.Series") -> "pd.Series":
+    """A label that the schema does not know comes from a CSV as text."""
+    import pandas as pd
+
+    if not pd.api.types.is_string_dtype(y):
+        return y
+    numbers = pd.to_numeric(y, errors="coerce")
+    return y if numbers.isna().any() else numbers
 
 
 def _trained(g: Generalization, X: "pd.DataFrame", y: "pd.Series", seed: int) -> tuple[Any, dict[str, Any]]:
