@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -53,17 +54,16 @@ console.log(JSON.stringify({ results, kind, artifact, attributes, names: Object.
 """
 
 
-@pytest.fixture
-def node(tmp_path):
-    """Runs calls of an artifact's module in one process of Node."""
+def in_node(folder):
+    """A function that runs calls of an artifact's module in one process of Node."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not there")
-    driver = tmp_path / "driver.mjs"
+    driver = Path(folder) / "driver.mjs"
     driver.write_text(DRIVER)
 
     def run(artifact, calls, **options):
-        path = tmp_path / "module.mjs"
+        path = Path(folder) / "module.mjs"
         to_javascript(artifact, **options).save(path)
         request = json.dumps({"module": str(path), "calls": calls}, allow_nan=False)
         done = subprocess.run([program, str(driver)], input=request.encode(), capture_output=True, check=False)
@@ -71,6 +71,11 @@ def node(tmp_path):
         return json.loads(done.stdout, parse_int=float)  # JavaScript has but one kind of number
 
     return run
+
+
+@pytest.fixture
+def node(tmp_path):
+    return in_node(tmp_path)
 
 
 def sent(value):
@@ -105,10 +110,10 @@ def assert_same_buckets(node, g, values):
     """Each value of each attribute told alone, by Python and by JavaScript."""
     asked = [(name, value) for name in g.needed for value in values[name]]
     found = node(g, [["bucketOf", name, sent(value)] for name, value in asked])["results"]
+    messages = {each.pop("message") for each in found if "message" in each}
     for (name, value), each in zip(asked, found, strict=True):
-        message = each.pop("message", None)
         assert each == python_tells(g[name], value), (name, value)
-        assert message is None or json.dumps(name) in json.dumps(message) or name in message
+    assert len(messages) <= 4 * len(g.needed)  # so that they cannot hold a value
 
 
 # fmt: off
@@ -178,9 +183,9 @@ def test_numbers_are_read_as_python_reads_them(node, missing):
     g = a_generalization([ranges("ranges", edges, missing=missing), full])
     random = np.random.default_rng(0)
     written = [
-        f"{x:.{digits}e}" for x, digits in zip(random.normal(size=1500), random.integers(0, 25, 1500), strict=True)
+        f"{x:.{digits}e}" for x, digits in zip(random.normal(size=600), random.integers(0, 25, 600), strict=True)
     ]
-    values = NUMBERS + written + [10.0**x for x in random.uniform(-320, 308, 500)] + random.choice(edges, 50).tolist()
+    values = NUMBERS + written + [10.0**x for x in random.uniform(-320, 308, 300)] + random.choice(edges, 50).tolist()
     assert_same_buckets(node, g, {"ranges": values, "full": values})
 
 
@@ -196,7 +201,7 @@ def test_dates_are_read_as_python_reads_them(node, missing):
     ]
     full = FullDetail(attribute=md.Attribute(name="full", kind="date", storage="datetime"), missing=missing)
     g = a_generalization([ranges("ranges", edges, kind="date", storage="datetime", missing=missing), full])
-    values = DATES + random_dates(800)
+    values = DATES + random_dates(400)
     assert_same_buckets(node, g, {"ranges": values, "full": values})
 
 
@@ -322,17 +327,19 @@ def test_dates_of_javascript_are_taken_and_other_objects_are_refused(tmp_path, n
     code = f"""
     import {{ bucketOf, Refusal }} from {json.dumps(_saved(g, tmp_path).as_uri())};
     const refused = (name, value) => {{
-      try {{ bucketOf(name, value); return null }} catch (error) {{ if (!(error instanceof Refusal)) throw error; return error.message }}
+      try {{ bucketOf(name, value) }} catch (error) {{ return error instanceof Refusal ? error.message : null }}
     }};
     const day = new Date(Date.UTC(2020, 0, 2));
+    const wrong = [new Date(NaN), {{}}, [1], Symbol("a"), () => 1];
     console.log(JSON.stringify([bucketOf("d", day), bucketOf("c", day), bucketOf("n", 2n ** 70n),
-      ["d", "c", "n"].flatMap((name) => [new Date(NaN), {{}}, [1], Symbol("a"), () => 1].map((value) => refused(name, value))),
+      ["d", "c", "n"].flatMap((name) => wrong.map((value) => refused(name, value))), refused("d", 2020),
       refused("absent", 1)]));
     """
     done = subprocess.run([shutil.which("node"), "--input-type=module", "-e", code], capture_output=True, check=True)
-    *told, refused, absent = json.loads(done.stdout)
+    *told, refused, year, absent = json.loads(done.stdout)
     assert told == ["> 2020-01-01", "2020-01-02", "> 1"]
     assert all(refused)
+    assert year == 'The attribute "d" should be a date.'
     assert absent == "There is no attribute of this name."
 
 
@@ -382,10 +389,8 @@ def test_random_tables_are_told_alike(table, buckets):
         {n: v.isoformat() if isinstance(v, pd.Timestamp) else None if pd.isna(v) else v for n, v in row.items()}
         for row in X.astype(object).to_dict("records")
     ]
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
-        done = node.__wrapped__(Path(folder))(g, [["generalize", of_record(record)] for record in records])
+        done = in_node(folder)(g, [["generalize", of_record(record)] for record in records])
     expected = g.transform(X).astype(object)
     assert [each["given"] for each in done["results"]] == expected.to_dict("records")
 

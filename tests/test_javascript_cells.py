@@ -223,16 +223,24 @@ def assert_same_questionnaire(node, form, records, seed=0):  # noqa: F811
 def test_every_state_along_random_orders_is_the_same(node, detail, n_cells, seed):  # noqa: F811
     random = np.random.default_rng(seed)
     form = md.Questionnaire(random_cells(detail, n_cells, random, predictions=2 + seed))
-    assert_same_questionnaire(node, form, random_records(60, random), seed)
+    assert_same_questionnaire(node, form, random_records(20, random), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_every_state_of_many_records_is_the_same(node, detail, seed):  # noqa: F811
+    random = np.random.default_rng(seed)
+    form = md.Questionnaire(random_cells(detail, 20 * (seed - 9), random, predictions=2 + seed % 3))
+    assert_same_questionnaire(node, form, random_records(200, random), seed)
 
 
 def test_real_records_are_asked_the_same(node, guided):  # noqa: F811
     cells, X = guided
-    assert_same_questionnaire(node, md.Questionnaire(cells), X[:300].to_dict("records"))
+    assert_same_questionnaire(node, md.Questionnaire(cells), X[:80].to_dict("records"))
 
 
 def test_what_is_told_besides_is_asked_the_same(node, keeping):  # noqa: F811
-    assert_same_questionnaire(node, md.Questionnaire(keeping), random_records(60, np.random.default_rng(1)))
+    assert_same_questionnaire(node, md.Questionnaire(keeping), random_records(20, np.random.default_rng(1)))
 
 
 def test_what_is_kept_in_buckets_is_asked_in_those(node):  # noqa: F811
@@ -247,7 +255,7 @@ def test_any_sets_of_codes_are_taken_at_their_word(node, detail):  # noqa: F811
     form = md.Questionnaire(random_cells(detail, 50, random))
     sizes = dict(zip(detail.names, detail.sizes, strict=True))
     cases = []
-    for _ in range(600):
+    for _ in range(250):
         names = [name for name in form.cells.needed if random.random() < 0.6]
         cases.append(
             {n: tuple(random.permutation(sizes[n])[: random.integers(1, sizes[n] + 1)].tolist()) for n in names}
