@@ -233,6 +233,14 @@ class CellPartition:
             return column(frame, name).to_native()
         return pd.Categorical.from_codes(codes, categories=pd.Index(self.labels(name)), ordered=True)
 
+    # Where data is collected
+
+    def to_json_schema(self) -> dict[str, Any]:
+        """A JSON Schema (draft 2020-12) that admits what one of the cells tells, and nothing finer."""
+        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
+
+        return to_json_schema(self)
+
     # Looking at it
 
     def describe(self, X: Any = None) -> CellsDescription:
