@@ -283,6 +283,37 @@ class Generalization:
 
         return to_sql(self, table, dialect, output=output, keep=keep)
 
+    def to_dbt(
+        self, table: str | Sequence[str], name: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()
+    ) -> dict[str, str]:
+        """The generalization as a dbt model, with tests that admit only its buckets.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            Where the data comes from: a model ("people", which becomes `ref`) or a source and its table
+            ("staff.people", which becomes `source`).
+        name : str
+            What the model is called.
+        dialect, keep
+            As in `to_sql`.
+
+        Returns
+        -------
+        dict of file name → text: the model and its tests, below `models/`. `not_null` fails where a value is refused,
+        `accepted_values` where anything but a bucket is found.
+
+        Examples
+        --------
+        >>> import pandas as pd, modicum as md
+        >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+        >>> list(g.to_dbt("people", "people_minimized"))
+        ['models/people_minimized.sql', 'models/people_minimized.yml']
+        """
+        from modicum.export.dbt import to_dbt  # deferred: sqlglot takes a moment to import
+
+        return to_dbt(self, table, name, dialect, keep=keep)
+
     def to_json_schema(self) -> dict[str, Any]:
         """A JSON Schema (draft 2020-12) for an interface that takes generalized records and nothing finer.
 
