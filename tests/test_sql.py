@@ -3,12 +3,10 @@
 import duckdb
 import pandas as pd
 import pytest
-import sqlglot
 from sql_tables import HOSTILE, create_table, expected, quote, random_artifact, rows, same
 
 import modicum as md
-from modicum.errors import ArtifactError, ParameterError
-from modicum.generalization.bins import Dropped, Group, Groups
+from modicum.generalization.bins import Group, Groups
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 NAMES = ["age", "O'Brien", 'say "so"', "back\\slash", "; DROP TABLE people; --", "two\nlines", "😀 é"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import modicum
-from modicum.cli import anatomize, anonymize, apply, attack, demo, describe, judge, minimize, prism, study
+from modicum.cli import anatomize, anonymize, apply, attack, demo, describe, export, judge, minimize, prism, study
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -23,6 +23,7 @@ app.command("demo")(demo.demo)
 app.command("minimize")(minimize.minimize)
 app.command("apply")(apply.apply)
 app.command("describe")(describe.describe)
+app.command("export")(export.export)
 app.command("judge")(judge.judge)
 app.command("attack")(attack.attack)
 app.command("study")(study.study)

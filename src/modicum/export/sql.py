@@ -57,7 +57,7 @@ def select(
 
 
 def selected(
-    columns: Sequence[tuple[str, Node]], origin: exp.Table, dialect: Dialect, keep: Sequence[str]
+    columns: Sequence[tuple[str, Node]], origin: exp.Table | exp.Subquery, dialect: Dialect, keep: Sequence[str]
 ) -> exp.Select:
     """`keep` as they are and the columns under their names, from a table."""
     if not columns and not keep:

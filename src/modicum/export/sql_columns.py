@@ -55,6 +55,11 @@ def bucketed(partition: Dropped | Intervals | Groups, dialect: Dialect, found: S
     return _group_column(partition, dialect, found)
 
 
+def refuses(partition: AnyPartition) -> bool:
+    """Whether the artifact refuses some values of an attribute, which are NULL then."""
+    return -1 in (getattr(partition, "missing_code", 0), getattr(partition, "unseen_code", 0))
+
+
 def number(value: float) -> Node:
     """A number as a literal that every dialect reads as the same float64: whole, or with an exponent."""
     if math.isinf(value):
@@ -129,9 +134,9 @@ def _group_column(partition: Groups, dialect: Dialect, found: Sequence[Node]) ->
     spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
     same = {i for i, words in enumerate(spelled) if len(words) == 1 and words[0] == found[i] and found[i].is_string}
     if len(same) > _MANY:  # a kept value is its own label: one look-up instead of a branch for each
-        branches.append((_is_in(compared, [spelled[i][0] for i in sorted(same)]), compared))
+        branches.append((is_in(compared, [spelled[i][0] for i in sorted(same)]), compared))
     others = [i for i, words in enumerate(spelled) if words and not (i in same and len(same) > _MANY)]
-    branches += [(_is_in(compared, spelled[i]), found[i]) for i in others]
+    branches += [(is_in(compared, spelled[i]), found[i]) for i in others]
     return _case(branches, _at(found, partition.unseen_code))
 
 
@@ -170,7 +175,8 @@ def _moments(value: str, dialect: Dialect) -> list[Node]:
         return []
 
 
-def _is_in(compared: Node, choices: Sequence[Node]) -> Node:
+def is_in(compared: Node, choices: Sequence[Node]) -> Node:
+    """Whether a column holds one of these values."""
     if len(choices) == 1:
         return exp.EQ(this=compared.copy(), expression=choices[0].copy())
     return exp.In(this=compared.copy(), expressions=[choice.copy() for choice in choices])

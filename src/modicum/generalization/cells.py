@@ -235,6 +235,22 @@ class CellPartition:
 
     # Where data is collected
 
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        output: Output = "labels",
+        keep: Sequence[str] = (),
+    ) -> str:
+        """The cells as a `SELECT` that gives what `transform` does, where the data is.
+
+        As `Generalization.to_sql`; a record with a value that the artifact refuses has NULL in all that its cell tells.
+        """
+        from modicum.export.sql_cells import cells_to_sql  # deferred: sqlglot takes a moment to import
+
+        return cells_to_sql(self, table, dialect, output=output, keep=keep)
+
     def to_json_schema(self) -> dict[str, Any]:
         """A JSON Schema (draft 2020-12) that admits what one of the cells tells, and nothing finer."""
         from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
