@@ -100,3 +100,13 @@ def test_what_cannot_be_done_is_one_sentence_and_leaves_nothing_behind(files, ca
     assert "Traceback" not in result.stderr
     assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
     assert not (files / "p").exists()
+
+
+def test_a_module_is_printed_or_written_with_its_types(files, g):
+    printed = modicum("export", files / "g.json", "--to", "javascript")
+    assert (printed.returncode, printed.stdout) == (0, g.to_javascript().module + "\n")
+    assert modicum("export", files / "g.json", "--to", "javascript", "-o", files / "g.mjs").returncode == 0
+    assert (files / "g.mjs").read_text(encoding="utf-8") == g.to_javascript().module
+    assert (files / "g.d.mts").read_text(encoding="utf-8") == g.to_javascript().types
+    wrong = modicum("export", files / "g.json", "--to", "javascript", "-o", files / "g.py")
+    assert (wrong.returncode, (files / "g.py").exists()) == (2, False)
