@@ -17,6 +17,15 @@ from modicum.errors import ParameterError, quoted
 
 Node = exp.Expression
 
+_NOTHING = (r"(?!)", "")
+_NUL = (r"\x00", "a NUL character")
+_VARIABLE = (r"\x00|\$\{", "a NUL character or the start of a variable, ${")
+_NO_BIGQUERY_NAME = (
+    r"""[\x00-\x1f\x7f!"$()*,./;?@\[\\\]^`{}~]|^(?i:_table_|_file_|_partition|_row_timestamp|__root__|_colidentifier"""
+    r"|_change_)",
+    """a control character, one of !"$()*,./;?@[\\]^`{}~ or a beginning that is reserved""",
+)
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -28,7 +37,7 @@ class Dialect:
     double, text, moment : its types for float64, text, and a date with time but without zone
     normal : a text in Unicode normal form C; None where the dialect has no function for it
     is_nan : whether a float64 is NaN
-    folds_case : whether names that differ by case only are the same column
+    fold : what two names have in common that are the same column to it
     longest, measured_in : how long a name may be, in 'bytes' or 'characters'
     no_name, no_text : characters that a name or a text must not hold (regular expressions), and how to say so
     """
@@ -40,11 +49,11 @@ class Dialect:
     moment: str
     normal: Callable[[Node], Node] | None
     is_nan: Callable[["Dialect", Node], Node]
-    folds_case: bool
-    longest: int
+    fold: Callable[[str], str]
+    longest: int | None
     measured_in: str = "characters"
-    no_name: tuple[str, str] = ("\x00", "a NUL character")
-    no_text: tuple[str, str] = ("\x00", "a NUL character")
+    no_name: tuple[str, str] = _NUL
+    no_text: tuple[str, str] = _NOTHING
 
     def cast(self, node: Node, kind: str) -> Node:
         """`CAST(node AS kind)`; what sqlglot reads back in this dialect decides which of its casts that is."""
@@ -74,7 +83,7 @@ class Dialect:
         """Refuse names that this dialect would take for the same column."""
         seen: dict[str, str] = {}
         for name in names:
-            other = seen.setdefault(name.casefold() if self.folds_case else name, name)
+            other = seen.setdefault(self.fold(name), name)
             if other != name:
                 raise ParameterError(f"{self.title} cannot tell the columns {quoted([other, name])} apart; rename one.")
 
@@ -87,7 +96,7 @@ class Dialect:
             reason = "it holds half a Unicode character"
         elif re.search(self.no_name[0], name):
             reason = f"it holds {self.no_name[1]}"
-        elif size > self.longest:
+        elif self.longest is not None and size > self.longest:
             reason = f"it has {size} {self.measured_in}, more than {self.longest}"
         if reason is not None:
             raise ParameterError(f"{self.title} cannot have a {what} called {name[:70]!r}: {reason}.")
@@ -100,6 +109,11 @@ def _cast(dialect: str) -> Any:
 
 def _is_broken(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _plain_lower(name: str) -> str:
+    """Only the letters A to Z in lower case."""
+    return re.sub("[A-Z]", lambda letter: letter[0].lower(), name)
 
 
 def _isnan(dialect: Dialect, node: Node) -> Node:
@@ -119,12 +133,6 @@ def _nfc_normalize(node: Node) -> Node:
     return exp.Anonymous(this="NFC_NORMALIZE", expressions=[node])
 
 
-_VARIABLE = (r"\x00|\$\{", "a NUL character or the start of a variable, ${")
-_NO_BIGQUERY_NAME = (
-    r"""[\x00-\x1f\x7f!"$()*,./;?@\[\\\]^`{}~]""",
-    """a control character or one of !"$()*,./;?@[\\]^`{}~""",
-)
-
 _ALL = (
     Dialect(
         name="duckdb",
@@ -134,8 +142,9 @@ _ALL = (
         moment="TIMESTAMP",
         normal=_nfc_normalize,
         is_nan=_isnan,
-        folds_case=True,
-        longest=10_000,
+        fold=_plain_lower,
+        longest=None,
+        no_name=_NOTHING,
     ),
     Dialect(
         name="postgres",
@@ -145,9 +154,10 @@ _ALL = (
         moment="TIMESTAMP",
         normal=_normalize,
         is_nan=_equals_nan,
-        folds_case=False,
+        fold=str,
         longest=63,
         measured_in="bytes",
+        no_text=_NUL,
     ),
     Dialect(
         name="spark",
@@ -157,7 +167,7 @@ _ALL = (
         moment="TIMESTAMP_NTZ",
         normal=None,
         is_nan=_isnan,
-        folds_case=True,
+        fold=str.lower,
         longest=255,
         no_name=_VARIABLE,
         no_text=_VARIABLE,
@@ -170,7 +180,7 @@ _ALL = (
         moment="DATETIME",
         normal=_normalize,
         is_nan=_isnan,
-        folds_case=True,
+        fold=str.lower,
         longest=300,
         no_name=_NO_BIGQUERY_NAME,
     ),
@@ -182,7 +192,7 @@ _ALL = (
         moment="TIMESTAMPNTZ",
         normal=None,
         is_nan=_equals_nan,
-        folds_case=False,
+        fold=str,
         longest=255,
     ),
 )
