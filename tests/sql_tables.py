@@ -134,7 +134,7 @@ def _integers(name, random):
 
 
 def _floats(name, random):
-    drawn = random.normal(size=5) * 10.0 ** random.integers(-320, 300, 5)
+    drawn = [*(random.normal(size=5) * 10.0 ** random.integers(-320, 300, 5)), *(random.random(20) * 1000)]
     edges = sorted({float(e) for e in drawn if np.isfinite(e)} | {0.1, 27.5, 1e23, 5e-324})
     near = [float(np.nextafter(e, side)) for e in edges for side in (-np.inf, np.inf)]
     values = [*edges, *near, float("inf"), float("-inf"), float("nan"), -0.0]
@@ -154,7 +154,7 @@ def _days(name, random):
 
 def _moments(name, random):
     start = dt.datetime(1970, 1, 1)
-    micros = sorted({int(m) for m in random.integers(-(10**16), 10**16, 4)})
+    micros = sorted({int(m) for m in random.integers(-5 * 10**16, 10**17, 6)})
     found = [start + dt.timedelta(microseconds=m) for m in micros]
     near = [m + dt.timedelta(microseconds=shift) for m in found for shift in (-2, -1, 0, 1, 2)]
     edges = [m.isoformat() for m in found]
@@ -198,6 +198,12 @@ def _category(name, random, storage, values):
     return _groups(md.Attribute(name=name, kind="category", storage=storage), values, random), values
 
 
+def _float_codes(name, random):
+    values = [0.0, -0.0, 0.5, 1e22, 1.1, float("inf"), 3.0, -2.5e-7]
+    partition, drawn = _category(name, random, "float", values)
+    return partition, [*drawn, float("nan")]
+
+
 def _full_detail(name, random, kind, storage, values):
     attribute = md.Attribute(name=name, kind=kind, storage=storage)
     return FullDetail(attribute=attribute, missing=str(random.choice(["separate", "refuse"]))), values
@@ -212,7 +218,7 @@ _MADE = {
     "kept text": _kept_text,
     "text": _text,
     "integer codes": lambda n, r: _category(n, r, "integer", [0, 1, -7, 10, 2**53 + 1, 2**62, 99]),
-    "float codes": lambda n, r: _category(n, r, "float", [0.0, -0.0, 0.5, 1e22, 1.1, float("inf"), 3.0, -2.5e-7]),
+    "float codes": _float_codes,
     "truth codes": lambda n, r: _category(n, r, "boolean", [True, False]),
     "day codes": lambda n, r: _category(n, r, "date", [dt.date(2020, 2, 29), dt.date(1, 1, 1), dt.date(1999, 12, 31)]),
     "moment codes": lambda n, r: _category(
