@@ -15,7 +15,7 @@ NAMES = ["age", "O'Brien", 'say "so"', "back\\slash", "; DROP TABLE people; --",
 NAMES += ["{{ x }}", "100%", "select", " ", "\u202eabc", "</script>", "$1", "car\r\nriage"]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("output", ["labels", "codes"])
 def test_duckdb_gives_the_buckets_that_python_gives(seed, output):
     g, X = random_artifact(seed, NAMES)
