@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 
 import modicum
-from modicum.cli import anatomize, anonymize, apply, attack, bundle, demo, describe, judge, minimize, prism, study
+from modicum.cli import (
+    anatomize,
+    anonymize,
+    apply,
+    attack,
+    bundle,
+    demo,
+    describe,
+    export,
+    judge,
+    minimize,
+    prism,
+    study,
+)
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -30,6 +43,7 @@ app.command("anonymize")(anonymize.anonymize)
 app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
 app.command("report")(judge.report)
+app.command("export")(export.export)
 app.command("bundle")(bundle.bundle)
 
 
