@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
-from modicum.generalization.bins import Dropped, FullDetail
+from modicum.generalization.bins import Dropped, FullDetail, Intervals
 from modicum.generalization.build import groups, intervals
 
 AGE = md.Attribute(name="age", kind="number", storage="integer", roles=["personal"])
@@ -421,3 +421,17 @@ def test_coded_records_need_a_coder_with_the_same_edges(people):
     kept = md.Uniform(schema=md.Schema.infer(X).replace("age", locked=True)).fit(X).generalization_
     with pytest.raises(md.errors.ArtifactError, match="'age' is kept in full detail"):
         kept.transform_codes(codes, pat.coder_)
+
+
+def test_the_smallest_number_below_zero_is_none_that_is_missing():
+    import narwhals.stable.v2 as nw
+
+    dose = FullDetail(attribute=md.Attribute(name="dose", kind="number", storage="float"), missing="refuse")
+    values = pd.Series([-5e-324, 0.0, 1.5], name="dose")
+    assert dose.decode(dose.encode(nw.from_native(values, series_only=True))).tolist() == values.tolist()
+
+
+def test_a_range_of_huge_numbers_has_a_representative_inside():
+    pay = md.Attribute(name="pay", kind="number", storage="float")
+    ranges = Intervals(attribute=pay, buckets=[{"up_to": 2.0**60}, {}], value=0.0)
+    assert ranges.representatives[1] > 2.0**60

@@ -111,7 +111,7 @@ def test_a_representative_lies_in_its_bucket(table, method):
 
 
 @given(tables(), METHODS)
-def test_pandas_polars_numpy_and_duckdb_agree(table, method):
+def test_pandas_polars_numpy_duckdb_and_exported_sql_agree(table, method):
     X, y, schema = table
     g = method(schema).fit(X, y).generalization_
     everything = unlike(X, schema)
@@ -124,6 +124,10 @@ def test_pandas_polars_numpy_and_duckdb_agree(table, method):
         _same(g.transform(frame.lazy()).collect().select(buckets).to_dict(as_series=False), expected)
         relation = g.transform(duckdb.from_arrow(frame.to_arrow()))
         _same(dict(zip(relation.columns, zip(*relation.fetchall(), strict=True), strict=True)), expected)
+        with duckdb.connect() as connection:
+            connection.register("people", frame.to_arrow())
+            exported = connection.sql(g.to_sql("people"))
+            _same(dict(zip(exported.columns, zip(*exported.fetchall(), strict=True), strict=True)), expected)
 
 
 def _same(found: dict, expected: pd.DataFrame) -> None:

@@ -169,7 +169,8 @@ class FullDetail(Partition):
     def decode(self, codes: Codes) -> Floats:
         """The numbers that these codes stand for; NaN for missing."""
         bits = np.where(codes < 0, np.iinfo(np.int64).min - codes, codes)
-        return np.where(codes == self.missing_code, np.nan, bits.view(np.float64))
+        absent = (codes == self.missing_code) & (self.missing == "separate")  # where refused, -1 is a number's code too
+        return np.where(absent, np.nan, bits.view(np.float64))
 
 
 class Intervals(Partition):
@@ -321,7 +322,7 @@ class Groups(Partition):
 
 def shortest_above(low: float, high: float) -> float:
     """A plain number in low < x <= high, near low."""
-    if np.floor(low) + 1 <= high:
+    if low < np.floor(low) + 1 <= high:
         return float(np.floor(low) + 1)
     return high if np.isfinite(high) else float(np.nextafter(low, np.inf))
 
