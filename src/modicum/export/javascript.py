@@ -25,6 +25,11 @@ _PIECES = Path(__file__).parent / "javascript"
 _COMMON = ["kind", "artifact", "attributes", "Refusal"]
 _KINDS: dict[str, tuple[list[str], list[str]]] = {  # the pieces of each kind, and what it offers
     "generalization": (["values", "buckets", "generalization"], ["bucketOf", "generalize"]),
+    "cells": (["values", "buckets", "cells", "local"], ["cellOf", "generalize", "predictionOf", "labels"]),
+    "questionnaire": (
+        ["values", "buckets", "cells", "labels", "equivalence", "questionnaire"],
+        ["state", "answerOf", "answersOf", "least", "recordOf"],
+    ),
 }
 
 

@@ -319,7 +319,7 @@ class Generalization:
     # Using it elsewhere
 
     def to_javascript(self) -> Any:
-        """A JavaScript module, with types, that puts records into the same buckets (see `modicum.export.javascript`)."""
+        """A JavaScript module, with types, that puts records into the same buckets: see `modicum.export.javascript`."""
         from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
 
         return to_javascript(self)
