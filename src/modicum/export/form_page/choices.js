@@ -13,7 +13,7 @@ function choiceList(subject, id, choices, choose) {
   const view = { list, chosen: -1, box: null };
   const many = choices.length > MANY || categoriesOf(subject) > 2 * MANY;
   if (many) view.box = searchBox(subject, id, choices, view, draw, choose);
-  view.short = !many && choices.every(({ words }) => words.text.length < 24 && words.members.length === 0);
+  view.short = !many && choices.every((choice) => choice.missing || (choice.words.text.length < 25 && choice.words.members.length === 0));
   function draw(shown, query = "") {
     list.classList.toggle("short", view.short);
     fill(list, ...shown.map((index) => radio(subject, id, choices[index], index, view, query, choose)));
@@ -29,7 +29,7 @@ function choiceList(subject, id, choices, choose) {
 }
 
 function categoriesOf(subject) {
-  return subject.buckets.reduce((sum, bucket) => sum + ("values" in bucket ? bucket.values.length : 0), 0);
+  return (subject.buckets ?? []).reduce((sum, bucket) => sum + ("values" in bucket ? bucket.values.length : 0), 0);
 }
 
 function radio(subject, id, choice, index, view, query, choose) {
@@ -38,16 +38,16 @@ function radio(subject, id, choice, index, view, query, choose) {
   const members = membersText(subject, choice, query);
   const text = element("span", {}, foreign("span", choice.words.text, { class: categoriesOf(subject) ? "words" : "words phrase" }));
   if (members) text.append(foreign("small", members, { class: "members" }));
-  return element("label", { class: "choice" }, input, text);
+  const special = choice.missing || choice.codes.every((code) => code >= subject.buckets.length);
+  return element("label", { class: special ? "choice special" : "choice" }, input, text);
 }
 
 // The members of a group, those that were searched for first.
 function membersText(subject, choice, query) {
   const all = choice.words.members.map((value) => valueText(subject, value));
   if (all.length === 0) return "";
-  if (query === "") return moreOf(all, MEMBERS_SHOWN);
-  const found = all.filter((word) => searchable(word).includes(query));
-  return found.length > 0 ? moreOf(found, MEMBERS_SHOWN) : moreOf(all, MEMBERS_SHOWN);
+  const found = query === "" ? [] : all.filter((word) => searchable(word).includes(query));
+  return moreOf(found.length > 0 ? found : all, MEMBERS_LISTED);
 }
 
 // What can be found of each choice: its words and its categories.

@@ -24,10 +24,16 @@ function allChoices(subject) {
   const choices = subject.labels.map((label, code) => choiceOf(subject, [code]));
   const counted = subject.buckets.findIndex((bucket) => bucket.label === subject.missing);
   if (counted >= 0) {
-    const text = say("countedAs", { answer: say("missing"), bucket: choices[counted].words.text });
+    const text = say("countedAs", { answer: say("missing"), bucket: briefly(subject, counted) });
     choices.push({ codes: [counted], missing: true, words: { text, members: [] } });
   }
   return choices;
+}
+
+function briefly(subject, code) {
+  const words = wordsOf(subject, [code]);
+  const values = (subject.buckets[code].values ?? []).map((value) => valueText(subject, value));
+  return values.length > 3 && words.members.length === 0 ? moreOf(values, 3) : words.text;
 }
 
 const allAsked = {

@@ -28,8 +28,8 @@ function previewTable(record) {
   const rows = Object.entries(record).map(([name, value]) => {
     const subject = subjectOf.get(name);
     const { text, members } = toldWords(subject, value);
-    const more = members.length ? moreOf(members.map((each) => valueText(subject, each)), MEMBERS_SHOWN) : null;
-    const cell = element("td", {}, foreign("span", text), more && foreign("small", more, { class: "members" }));
+    const more = members.length ? moreOf(members.map((each) => valueText(subject, each)), MEMBERS_LISTED) : null;
+    const cell = element("td", {}, foreign("span", text, { class: categoriesOf(subject) ? "words" : "words phrase" }), more && foreign("small", more, { class: "members" }));
     return element("tr", {}, foreign("th", questionOf(subject), { scope: "row" }), cell);
   });
   if (rows.length === 0) return element("p", {}, say("previewNone"));

@@ -1,6 +1,7 @@
 // Buckets in plain words, from their edges and members.
 
-const MEMBERS_SHOWN = 12;
+const MEMBERS_SHOWN = 12; // of a group; its words list them up to here, then small print
+const MEMBERS_LISTED = 40;
 const DAY = 86400;
 const subjects = attributes.map((attribute, index) => ({
   ...attribute, index, wording: page.wording[index], labels: labelsOf(attribute),
@@ -80,8 +81,10 @@ function momentRange(low, high) {
   return say("dateAfterUpTo", { low: dateText(low), high: dateText(high) });
 }
 
+const alternatives = new Intl.ListFormat(strings.language, { type: "disjunction" });
+
 function either(words) {
-  return words.reduce((first, second) => say("or", { first, second }));
+  return alternatives.format(words);
 }
 
 // Codes in words: {text, members}; members are the categories they hold where the text does not say them all.
@@ -113,13 +116,10 @@ function ranges(subject, codes) {
 function groups(subject, codes) {
   const members = codes.flatMap((code) => subject.buckets[code].values);
   const shown = members.map((value) => valueText(subject, value));
-  if (codes.length === 0) return { texts: [], members: [] };
-  if (codes.length === 1) {
-    const name = subject.wording[codes[0]];
-    if (name === true) return { texts: [say("range", { low: shown[0], high: shown[shown.length - 1] })], members };
-    if (typeof name === "string") return { texts: [name], members: members.length > 1 ? members : [] };
-  }
-  if (members.length <= 3) return { texts: shown, members: [] };
+  const name = codes.length === 1 ? subject.wording[codes[0]] : null;
+  if (name === true) return { texts: [say("range", { low: shown[0], high: shown[shown.length - 1] })], members };
+  if (typeof name === "string") return { texts: [name], members: members.length > 1 ? members : [] };
+  if (members.length <= MEMBERS_SHOWN) return { texts: shown, members: [] };
   return { texts: [moreOf(shown, 3)], members };
 }
 
