@@ -1,7 +1,7 @@
 // Before anything is sent: exactly what, and what stays here.
 
 function listed(names) {
-  return names.map((name) => questionOf(subjectOf.get(name))).join(", ");
+  return names.map((name) => questionOf(subjectOf.get(name))).join(" · ");
 }
 
 // The buckets that a record leaves possible of an attribute; null where its exact value is told.

@@ -7,6 +7,7 @@ const bar = element("progress", { max: "1", "aria-labelledby": "progress" });
 const counted = element("span", { id: "progress" });
 const progress = element("div", { class: "progress" }, counted, bar);
 const summary = element("div", { class: "summary", hidden: true });
+let sent = false;
 const unasked = element("details", { class: "unasked" });
 
 function refresh() {
@@ -31,6 +32,7 @@ function showProgress() {
   });
   if (counted.textContent !== text && counted.textContent !== "") announce(text);
   counted.textContent = text;
+  progress.classList.toggle("done", open.length === 0);
   bar.value = open.length === 0 ? 1 : answers.size / Math.max(count, 1);
 }
 
@@ -163,6 +165,7 @@ function keeping(body, status) {
 
 // Everything that was typed or chosen goes with the elements that held it.
 function showThanks(id) {
+  sent = true;
   answers.clear();
   for (const card of cards) card.reset();
   cards.length = 0;
@@ -172,7 +175,11 @@ function showThanks(id) {
   focusOn(heading);
 }
 
-addEventListener("popstate", () => cards.length + subjects.length > subjects.length && showQuestions(true));
+addEventListener("popstate", ({ state: at }) => {
+  if (sent) return;
+  if (at?.step === "preview" && model.open().length === 0) showPreview();
+  else showQuestions(true);
+});
 fill(root, main, announcer);
 refresh();
 showQuestions(false);

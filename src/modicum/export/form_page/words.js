@@ -91,13 +91,14 @@ function either(words) {
 function wordsOf(subject, codes) {
   const count = subject.buckets.length;
   const own = codes.filter((code) => code < count).sort((a, b) => a - b);
-  const special = codes.filter((code) => code >= count).map((code) => specialText(subject, subject.labels[code]));
+  const special = codes.filter((code) => code >= count).map((code) => specialText(subject, code, codes.length > 1));
   const { texts, members } = "values" in subject.buckets[0] ? groups(subject, own) : ranges(subject, own);
   return { text: either([...texts, ...special]), members };
 }
 
-function specialText(subject, label) {
-  return say(label === subject.missing ? "missing" : "other");
+function specialText(subject, code, among) {
+  const missing = subject.labels[code] === subject.missing;
+  return say(among ? (missing ? "missingAmong" : "otherAmong") : missing ? "missing" : "other");
 }
 
 function ranges(subject, codes) {
