@@ -396,11 +396,12 @@ def test_one_of_ten_thousand_categories_is_found_by_its_name(opened, site):
     schema = md.Schema(attributes=(md.Attribute(name="place", kind="category", question="Where do you live?"),))
     g = md.Uniform(buckets=10_000, schema=schema).fit(pd.DataFrame({"place": places})).generalization_
     page = opened(g).page
-    assert page.locator("input[type=radio]").count() == 100
+    assert page.locator("input[type=radio]").count() == 100 + 2
+    assert page.locator(".special").all_text_contents() == ["Something else", "I would rather not say"]
     shot(page, "many-1")
     box = page.get_by_label("Find yours by name")
     box.type("place 77")
-    assert page.locator("input[type=radio]").count() <= 101
+    assert page.locator("input[type=radio]").count() <= 100 + 3
     shot(page, "many-2")
     box.fill("no such place")
     assert "Something else" in page.locator(".search p").text_content()
@@ -427,6 +428,7 @@ def test_a_member_of_a_large_group_is_found_by_its_name(opened, site):
     page.keyboard.press("Enter")
     check(page)
     assert answers_of(page)["record"] == {"code": "all b"}
+    assert "The exact values that you typed for: Code" in page.locator(".stays").text_content()
 
 
 def test_what_is_needed_exactly_says_so_and_is_sent(opened, site):
@@ -458,7 +460,9 @@ def accessible(page):
     """No violation that axe knows of."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
+    response = Axe().run(page).response
+    found = response["violations"]
+    assert len(response["passes"]) > 10
     assert [(each["id"], each["impact"], [node["html"] for node in each["nodes"]][:2]) for each in found] == []
 
 

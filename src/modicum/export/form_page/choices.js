@@ -7,25 +7,44 @@ function searchable(text) {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase(strings.language);
 }
 
-// One list per question. `choose(index)` is called when a person chooses.
+// "Something else" and "I would rather not say".
+function isSpecial(subject, choice) {
+  return choice.missing || choice.codes.every((code) => code >= subject.buckets.length);
+}
+
+// One list per question. `choose(index)` is called when a person chooses. Where there are many choices they scroll in a
+// box of their own, and the special ones stay in sight below it.
 function choiceList(subject, id, choices, choose) {
-  const list = element("div", { class: "choices" });
-  const view = { list, chosen: -1, box: null };
+  const [list, rest] = [element("div", { class: "choices" }), element("div", { class: "choices rest" })];
+  const view = { elements: [list, rest], chosen: -1, box: null };
   const many = choices.length > MANY || categoriesOf(subject) > 2 * MANY;
-  if (many) view.box = searchBox(subject, id, choices, view, draw, choose);
-  view.short = !many && choices.every((choice) => choice.missing || (choice.words.text.length < 25 && choice.words.members.length === 0));
+  const every = choices.map((_, index) => index);
+  const made = (index, query) => radio(subject, id, choices[index], index, view, query, choose);
   function draw(shown, query = "") {
-    list.classList.toggle("short", view.short);
-    fill(list, ...shown.map((index) => radio(subject, id, choices[index], index, view, query, choose)));
+    fill(list, ...shown.map((index) => made(index, query)));
   }
   view.mark = (index) => {
     view.chosen = index;
-    if (view.box && index >= 0 && !list.querySelector(`input[value="${index}"]`)) view.box.refresh();
-    for (const input of list.querySelectorAll("input")) input.checked = Number(input.value) === index;
+    const inputs = () => view.elements.flatMap((part) => [...part.querySelectorAll("input")]);
+    if (index >= 0 && !inputs().some((input) => Number(input.value) === index)) view.box?.refresh();
+    for (const input of inputs()) input.checked = Number(input.value) === index;
   };
-  if (view.box) view.box.refresh();
-  else draw(choices.map((_, index) => index));
+  if (many) {
+    const special = every.filter((index) => isSpecial(subject, choices[index]));
+    const found = every.filter((index) => !isSpecial(subject, choices[index]));
+    fill(rest, ...special.map((index) => made(index, "")));
+    list.classList.toggle("tall", found.length > 12);
+    view.box = searchBox(subject, id, choices, found, view, draw, choose);
+    view.box.refresh();
+  } else {
+    list.classList.toggle("short", choices.every((choice) => isSpecial(subject, choice) || isShort(choice)));
+    draw(every);
+  }
   return view;
+}
+
+function isShort({ words }) {
+  return words.text.length < 25 && words.members.length === 0;
 }
 
 function categoriesOf(subject) {
@@ -38,8 +57,7 @@ function radio(subject, id, choice, index, view, query, choose) {
   const members = membersText(subject, choice, query);
   const text = element("span", {}, foreign("span", choice.words.text, { class: categoriesOf(subject) ? "words" : "words phrase" }));
   if (members) text.append(foreign("small", members, { class: "members" }));
-  const special = choice.missing || choice.codes.every((code) => code >= subject.buckets.length);
-  return element("label", { class: special ? "choice special" : "choice" }, input, text);
+  return element("label", { class: isSpecial(subject, choice) ? "choice special" : "choice" }, input, text);
 }
 
 // The members of a group, those that were searched for first.
@@ -51,14 +69,15 @@ function membersText(subject, choice, query) {
 }
 
 // What can be found of each choice: its words and its categories.
-function indexed(subject, choices) {
-  return choices.map(({ codes, words }) => {
+function indexed(subject, choices, places) {
+  return places.map((place) => {
+    const { codes, words } = choices[place];
     const values = codes.flatMap((code) => subject.buckets[code]?.values ?? []);
-    return [words.text, ...values.map((value) => valueText(subject, value))].map(searchable);
+    return { place, texts: [words.text, ...values.map((value) => valueText(subject, value))].map(searchable) };
   });
 }
 
-function searchBox(subject, id, choices, view, draw, choose) {
+function searchBox(subject, id, choices, places, view, draw, choose) {
   const status = element("p", { class: "soft", id: `${id}-found`, role: "status" });
   const input = element("input", {
     type: "search", id: `${id}-search`, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
@@ -66,27 +85,28 @@ function searchBox(subject, id, choices, view, draw, choose) {
     on: { input: refresh, change: () => pick(false), keydown: (event) => event.key === "Enter" && enter(event) },
   });
   let index = null;
+  // The places of the choices that hold what is typed, exact names first, and whether the first is one.
   function matches() {
     const query = searchable(input.value.trim());
-    if (query === "") return { query, found: choices.map((_, i) => [2, i]) };
-    index ??= indexed(subject, choices);
+    if (query === "") return { query, found: places, exact: false };
+    index ??= indexed(subject, choices, places);
     const rank = (texts) => (texts.includes(query) ? 0 : texts.some((text) => text.startsWith(query)) ? 1 : 2);
-    const found = index.flatMap((texts, i) => (texts.some((text) => text.includes(query)) ? [[rank(texts), i]] : []));
-    return { query, found: found.sort((a, b) => a[0] - b[0] || a[1] - b[1]) };
+    const held = index.filter(({ texts }) => texts.some((text) => text.includes(query)));
+    const ranked = held.map(({ place, texts }) => [rank(texts), place]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    return { query, found: ranked.map(([, place]) => place), exact: ranked.length > 0 && ranked[0][0] === 0 };
   }
   function refresh() {
     const { query, found } = matches();
-    const shown = found.slice(0, SHOWN).map(([, i]) => i);
-    if (view.chosen >= 0 && !shown.includes(view.chosen)) shown.unshift(view.chosen);
+    const shown = found.slice(0, SHOWN);
+    if (places.includes(view.chosen) && !shown.includes(view.chosen)) shown.unshift(view.chosen);
     draw(shown, query);
-    status.textContent = searchStatus(subject, query, found.length, choices.length);
+    status.textContent = searchStatus(subject, query, found.length, places.length);
+    if (query !== "" && categoriesOf(subject) > subject.buckets.length) typed.add(subject.name);
+    else typed.delete(subject.name);
   }
   function pick(orOnly) {
-    const { query, found } = matches();
-    if (query === "" || found.length === 0) return false;
-    if (found[0][0] !== 0 && !(orOnly && found.length === 1)) return false;
-    choose(found[0][1]);
-    return true;
+    const { found, exact } = matches();
+    if (exact || (orOnly && found.length === 1)) choose(found[0]);
   }
   function enter(event) {
     event.preventDefault();

@@ -58,21 +58,24 @@ function choiceCard(subject, id, changed) {
   }
   function reset() {
     exact?.reset();
-    if (view?.box) view.box.input.value = "";
+    if (view?.box && view.box.input.value !== "") {
+      view.box.input.value = "";
+      view.box.refresh();
+    }
   }
   function draw(found) {
     const key = JSON.stringify(found.map((choice) => choice.codes));
-    const fewer = choices !== null && found.length < choices.length;
+    const change = choices === null ? 0 : found.length - choices.length;
     choices = found;
-    if (key === offered) return false;
+    if (key === offered) return 0;
     offered = key;
     view = choiceList(subject, id, choices, choose);
-    fill(place, view.box?.element, view.list);
-    return fewer;
+    fill(place, view.box?.element, ...view.elements);
+    return change;
   }
   function update(needless) {
     const found = model.choicesOf(subject);
-    const fewer = found !== choices && draw(found);
+    const change = found === choices ? 0 : draw(found);
     const answered = answers.has(subject.name);
     const chosen = chosenOf(subject, choices);
     view.mark(chosen);
@@ -80,8 +83,8 @@ function choiceCard(subject, id, changed) {
     if (answered && chosen >= 0) complain(false);
     if (needless) remark(say("noLongerNeeded"));
     else if (answered && chosen < 0) remark(say("finer"));
-    else if (fewer) remark(say("coarser"));
-    else if (answered) remark(null);
+    else if (change < 0 && !answered) remark(say("coarser"));
+    else if (change > 0 || answered) remark(null);
   }
   const focus = () => focusOn(view.box?.input ?? field.querySelector("input:checked") ?? field.querySelector("input"));
   return { subject, field, update, complain, focus, reset };
