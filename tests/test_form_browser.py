@@ -10,6 +10,7 @@ from browser import Watched, chromium, serving
 
 import modicum as md
 from modicum.export.form import content_security_policy, form_page
+from modicum.export.form_strings import page_strings
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 
@@ -119,7 +120,7 @@ def choose(page, name, index):
 def answer_all(page, index=0):
     """Answers what is open, from the first question on, until nothing is."""
     for _ in range(40):
-        open_ = page.locator("fieldset:visible:not(:has(input:checked))")
+        open_ = page.locator("fieldset:visible:has([type=radio]):not(:has(:checked))")
         if open_.count() == 0:
             return
         radios = open_.first.locator("input[type=radio]")
@@ -449,6 +450,52 @@ def test_what_is_needed_exactly_says_so_and_is_sent(opened, site):
     check(page)
     send(page)
     assert record_format(g).check(site.posted[-1]["record"]) == (None, None)
+
+
+@pytest.fixture(scope="module")
+def keeping(adult):
+    """Cells beside which age is told as it is, and a model that needs it."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = adult[0][["age", "hours-per-week", "capital-gain"]], adult[1]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    schema = md.Schema.infer(X).replace("age", locked=True)
+    return md.ModelGuided(model, random_state=0, schema=schema).fit(X).cells_
+
+
+def test_what_cells_keep_is_asked_exactly_and_sent_with_the_rest(opened, site, keeping, adult):
+    person = adult[0][keeping.names][11:12]
+    age = int(person["age"].iloc[0])
+    codes = dict(zip(keeping.names, keeping.detail.codes(person)[0], strict=True))
+    for artifact in (keeping, md.Questionnaire(keeping)):
+        page = opened(artifact).page
+        at = keeping.needed.index("age")
+        page.locator(f"#q{at}-value").type(str(age))
+        for j, name in enumerate(keeping.needed):
+            if j != at and artifact is keeping:
+                choose(page, f"q{j}", int(codes[name]))
+        answer_all(page)
+        check(page)
+        assert answers_of(page)["record"]["age"] == age
+        send(page)
+        record_format(artifact).check(site.posted[-1]["record"])
+        if artifact is keeping:
+            assert site.posted[-1]["record"] == keeping.transform(person).astype(object).to_dict("records")[0]
+
+
+def test_a_language_from_right_to_left_turns_the_page(opened, pat):
+    words = page_strings("en") | {"language": "ar", "direction": "rtl", "send": "أرسل"}
+    page = opened(pat, PHONE, strings=words).page
+    assert page.evaluate("getComputedStyle(document.querySelector('.choice')).direction") == "rtl"
+    fits(page)
+    accessible(page)
+    shot(page, "right-to-left")
+    card = page.locator(f"#q{pat.needed.index('age')}")
+    card.locator("summary").click()
+    card.locator("details input").fill("٩٩")
+    assert card.locator("input:checked").get_attribute("value") == str(len(pat["age"].buckets) - 1)
 
 
 def fits(page):

@@ -30,7 +30,7 @@ function frame(subject, id, unanswered, clear) {
 }
 
 function choiceCard(subject, id, changed) {
-  const { field, legend, again, complain, remark } = frame(subject, id, say("unanswered"), withdraw);
+  const { field, legend, again, complain, remark } = frame(subject, id, say(kind === "questionnaire" ? "unansweredAny" : "unanswered"), withdraw);
   const place = element("div");
   const exact = page.exact && !subject.buckets.some((bucket) => "values" in bucket)
     ? exactBox(subject, id, find, (index) => set(index), () => set(-1)) : null;

@@ -39,7 +39,12 @@ function valueText(subject, value) {
   if (subject.storage === "boolean" && (value === "true" || value === "false")) {
     return say(value === "true" ? "yes" : "no");
   }
-  return value === "" ? say("empty") : value;
+  return /[^\p{C}\p{Z}]/u.test(value) ? value : [say("empty"), ...[...value].map(codePoint)].join(" ");
+}
+
+// A character that cannot be seen, by its number: U+2028.
+function codePoint(letter) {
+  return `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 // The range low < x <= high; null for an open end. Whole numbers and days are named by their first and last.
