@@ -21,9 +21,7 @@ def form(
     ] = False,
     endpoint: Annotated[
         str | None,
-        typer.Option(
-            help="Where answers go: a path such as /records, or an https address; else a file is saved."
-        ),
+        typer.Option(help="Where answers go: a path such as /records, or an https address; else a file is saved."),
     ] = None,
     language: Annotated[str | None, typer.Option(help="The language of the page's own words: en or de.")] = None,
     strings: Annotated[

@@ -55,9 +55,14 @@ function radio(subject, id, choice, index, view, query, choose) {
   const input = element("input", { type: "radio", name: id, value: index, on: { change: () => choose(index) } });
   input.checked = view.chosen === index;
   const members = membersText(subject, choice, query);
-  const text = element("span", {}, foreign("span", choice.words.text, { class: categoriesOf(subject) ? "words" : "words phrase" }));
+  const text = element("span", {}, wordsElement(subject, choice.words.text));
   if (members) text.append(foreign("small", members, { class: "members" }));
   return element("label", { class: isSpecial(subject, choice) ? "choice special" : "choice" }, input, text);
+}
+
+// Words that the page made begin with a capital letter; a category stays as it is.
+function wordsElement(subject, text) {
+  return foreign("span", text, { class: categoriesOf(subject) ? "words" : "words phrase" });
 }
 
 // The members of a group, those that were searched for first.

@@ -25,13 +25,18 @@ function westernDigit(letter) {
   return String(letter.codePointAt(0) - zero);
 }
 
+// ISO text without a zone as seconds since 1970.
+function secondsOf(text) {
+  return Date.parse(`${text}${text.includes("T") ? "" : "T00:00"}Z`) / 1000;
+}
+
 // What an input holds: {empty}, {wrong: sentence} or {number, value}; dates as seconds and as ISO text.
 function readInput(subject, input) {
   const isDate = subject.kind === "date";
   if (input.value.trim() === "") {
     return input.validity.badInput ? { wrong: say(isDate ? "notDate" : "notNumber") } : { empty: true };
   }
-  const number = isDate ? Date.parse(`${input.value}${input.value.includes("T") ? "" : "T00:00"}Z`) / 1000 : readNumber(input.value);
+  const number = isDate ? secondsOf(input.value) : readNumber(input.value);
   if (!Number.isFinite(number)) return { wrong: say(isDate ? "notDate" : "notNumber") };
   return { number, value: isDate ? input.value : number };
 }
@@ -52,7 +57,8 @@ function exactBox(subject, id, find, choose, clear) {
   const note = element("p", { id: `${id}-note`, class: "soft" }, say("exactStays"));
   const found = element("p", { class: "found", role: "status", dir: "auto" });
   const input = valueInput(subject, `${id}-exact`, `${id}-note`, read);
-  const label = element("label", { for: `${id}-exact`, class: "small" }, say(subject.kind === "date" ? "exactDate" : "exactNumber"));
+  const asked = say(subject.kind === "date" ? "exactDate" : "exactNumber");
+  const label = element("label", { for: `${id}-exact`, class: "small" }, asked);
   const summary = element("summary", {}, say("exactOpen"));
   const details = element("details", { class: "exact" }, summary, label, input, note, found);
   function read() {

@@ -54,7 +54,8 @@ const allAsked = {
     return [];
   },
   record() {
-    return kind === "cells" ? cellRecord() : Object.fromEntries(this.all.map((subject) => [subject.name, told(subject)]));
+    if (kind === "cells") return cellRecord();
+    return Object.fromEntries(this.all.map((subject) => [subject.name, told(subject)]));
   },
 };
 

@@ -21,7 +21,7 @@ function toldWords(subject, value) {
 
 function fullText(subject, value) {
   if (value === null) return say("noAnswer");
-  return subject.kind === "date" ? dateText(Date.parse(`${value}${value.includes("T") ? "" : "T00:00"}Z`) / 1000) : numberText(value);
+  return subject.kind === "date" ? dateText(secondsOf(value)) : numberText(value);
 }
 
 function previewTable(record) {
@@ -29,11 +29,11 @@ function previewTable(record) {
     const subject = subjectOf.get(name);
     const { text, members } = toldWords(subject, value);
     const more = members.length ? moreOf(members.map((each) => valueText(subject, each)), MEMBERS_LISTED) : null;
-    const cell = element("td", {}, foreign("span", text, { class: categoriesOf(subject) ? "words" : "words phrase" }), more && foreign("small", more, { class: "members" }));
+    const cell = element("td", {}, wordsElement(subject, text), more && foreign("small", more, { class: "members" }));
     return element("tr", {}, foreign("th", questionOf(subject), { scope: "row" }), cell);
   });
   if (rows.length === 0) return element("p", {}, say("previewNone"));
-  const head = element("tr", {}, element("th", { scope: "col" }, say("question")), element("th", { scope: "col" }, say("sent")));
+  const head = element("tr", {}, ...["question", "sent"].map((key) => element("th", { scope: "col" }, say(key))));
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
@@ -41,10 +41,17 @@ function staying(record) {
   const sent = new Map(Object.entries(record));
   const exact = [...typed];
   const unsent = [...answers.keys()].filter((name) => !sent.has(name) || toldNothing(name, sent.get(name)));
-  const coarser = [...answers.keys()].filter((name) => !unsent.includes(name) && coarserThanSaid(name, sent.get(name)));
+  const left = [...answers.keys()].filter((name) => !unsent.includes(name));
+  const coarser = left.filter((name) => coarserThanSaid(name, sent.get(name)));
   const unasked = subjects.map(({ name }) => name).filter((name) => !answers.has(name) && !sent.has(name));
-  const lines = [["staysExact", exact], ["staysAnswers", unsent], ["staysCoarser", coarser], ["staysNotAsked", unasked]];
-  const items = lines.filter(([, names]) => names.length).map(([key, names]) => foreign("li", say(key, { names: listed(names) })));
+  const lines = [
+    ["staysExact", exact],
+    ["staysAnswers", unsent],
+    ["staysCoarser", coarser],
+    ["staysNotAsked", unasked],
+  ];
+  const said = lines.filter(([, names]) => names.length > 0);
+  const items = said.map(([key, names]) => foreign("li", say(key, { names: listed(names) })));
   return element("ul", {}, ...items, element("li", {}, say("staysAll")));
 }
 
@@ -60,5 +67,6 @@ function coarserThanSaid(name, value) {
 
 function jsonDetails(text) {
   const pre = element("pre", { tabindex: "0", role: "region", "aria-label": say("json") }, text);
-  return element("details", { class: "json" }, element("summary", {}, say("json")), element("p", { class: "soft" }, say("identity")), pre);
+  const note = element("p", { class: "soft" }, say("identity"));
+  return element("details", { class: "json" }, element("summary", {}, say("json")), note, pre);
 }

@@ -30,7 +30,8 @@ function frame(subject, id, unanswered, clear) {
 }
 
 function choiceCard(subject, id, changed) {
-  const { field, legend, again, complain, remark } = frame(subject, id, say(kind === "questionnaire" ? "unansweredAny" : "unanswered"), withdraw);
+  const unanswered = say(kind === "questionnaire" ? "unansweredAny" : "unanswered");
+  const { field, legend, again, complain, remark } = frame(subject, id, unanswered, withdraw);
   const place = element("div");
   const exact = page.exact && !subject.buckets.some((bucket) => "values" in bucket)
     ? exactBox(subject, id, find, (index) => set(index), () => set(-1)) : null;
@@ -44,7 +45,7 @@ function choiceCard(subject, id, changed) {
   }
   function set(index) {
     if (index < 0) answers.delete(subject.name);
-    else answers.set(subject.name, { codes: choices[index].codes, ...(choices[index].missing ? { missing: true } : {}) });
+    else answers.set(subject.name, { codes: choices[index].codes, missing: choices[index].missing });
     changed();
   }
   function choose(index) {
@@ -96,7 +97,8 @@ function fullCard(subject, id, changed) {
   const wrong = element("p", { class: "error", role: "status" });
   const note = element("p", { class: "full", id: `${id}-note` }, say("fullSent"));
   const input = valueInput(subject, `${id}-value`, `${id}-note`, read);
-  const label = element("label", { for: `${id}-value`, class: "small" }, say(subject.kind === "date" ? "fullDate" : "fullNumber"));
+  const asked = say(subject.kind === "date" ? "fullDate" : "fullNumber");
+  const label = element("label", { for: `${id}-value`, class: "small" }, asked);
   const none = subject.missingRefused ? null : element("input", { type: "checkbox", on: { change: refuse } });
   field.append(note, label, input, wrong);
   if (none) field.append(element("label", { class: "choice" }, none, element("span", {}, say("missing"))));

@@ -55,6 +55,7 @@ function showUnasked() {
 function showQuestions(focus) {
   const heading = foreign("h1", page.title);
   const intro = model.all.length === 0 ? "nothingAsked" : kind === "questionnaire" ? "introQuestionnaire" : "intro";
+  const more = intro === "introQuestionnaire" ? element("p", { class: "soft" }, say("intro")) : null;
   const form = element(
     "form",
     { autocomplete: "off", novalidate: true, on: { submit: (event) => event.preventDefault() } },
@@ -63,7 +64,7 @@ function showQuestions(focus) {
   const check = button(say("check"), goOn, { class: "primary" });
   fill(
     main,
-    element("header", {}, heading, element("p", {}, say(intro)), intro === "introQuestionnaire" ? element("p", { class: "soft" }, say("intro")) : null),
+    element("header", {}, heading, element("p", {}, say(intro)), more),
     model.all.length ? progress : null,
     summary,
     form,
@@ -84,7 +85,8 @@ function goOn() {
   for (const card of wanting) card.complain(true);
   const heading = element("h2", {}, say("summary", { count: numberText(wanting.length) }));
   const links = wanting.map((card) => element("li", {}, openLink(card)));
-  fill(summary, heading, element("p", {}, say(kind === "questionnaire" ? "summaryTextAny" : "summaryText")), element("ul", {}, ...links));
+  const text = say(kind === "questionnaire" ? "summaryTextAny" : "summaryText");
+  fill(summary, heading, element("p", {}, text), element("ul", {}, ...links));
   summary.hidden = false;
   focusOn(heading);
 }
@@ -142,7 +144,8 @@ async function post(body) {
     });
     const answer = await response.json().catch(() => null);
     if (response.ok) return { id: typeof answer?.id === "string" ? answer.id : null };
-    return { complaint: say("failed", { detail: typeof answer?.detail === "string" ? answer.detail : response.status }) };
+    const detail = typeof answer?.detail === "string" ? answer.detail : response.status;
+    return { complaint: say("failed", { detail }) };
   } catch {
     return { complaint: say("unreachable") };
   }
@@ -171,7 +174,8 @@ function showThanks(id) {
   cards.length = 0;
   typed.clear();
   const heading = element("h1", {}, say("thanks"));
-  fill(main, heading, element("p", {}, say("thanksText")), id === null ? null : foreign("p", say("receipt", { id }), { class: "receipt" }));
+  const receipt = id === null ? null : foreign("p", say("receipt", { id }), { class: "receipt" });
+  fill(main, heading, element("p", {}, say("thanksText")), receipt);
   focusOn(heading);
 }
 

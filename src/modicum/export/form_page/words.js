@@ -89,7 +89,14 @@ function momentRange(low, high) {
 const alternatives = new Intl.ListFormat(strings.language, { type: "disjunction" });
 
 function either(words) {
-  return alternatives.format(words);
+  return words.length === 1 ? words[0] : alternatives.format(apart(words));
+}
+
+// Words of different directions in one sentence are kept from turning each other round.
+function apart(words) {
+  const turning = /[\u0590-\u08ff\u202a-\u202e\ufb1d-\ufefc]/;
+  const mixed = strings.direction === "rtl" || words.some((word) => turning.test(word));
+  return mixed ? words.map((word) => `\u2068${word}\u2069`) : words;
 }
 
 // Codes in words: {text, members}; members are the categories they hold where the text does not say them all.
@@ -97,7 +104,8 @@ function wordsOf(subject, codes) {
   const count = subject.buckets.length;
   const own = codes.filter((code) => code < count).sort((a, b) => a - b);
   const special = codes.filter((code) => code >= count).map((code) => specialText(subject, code, codes.length > 1));
-  const { texts, members } = "values" in subject.buckets[0] ? groups(subject, own) : ranges(subject, own);
+  const worded = "values" in subject.buckets[0] ? groups : ranges;
+  const { texts, members } = worded(subject, own);
   return { text: either([...texts, ...special]), members };
 }
 
@@ -130,6 +138,7 @@ function groups(subject, codes) {
 }
 
 function moreOf(words, limit) {
-  if (words.length <= limit) return words.join(", ");
-  return `${words.slice(0, limit).join(", ")} ${say("moreMembers", { count: numberText(words.length - limit) })}`;
+  const shown = apart(words.slice(0, limit)).join(", ");
+  if (words.length <= limit) return shown;
+  return `${shown} ${say("moreMembers", { count: numberText(words.length - limit) })}`;
 }
