@@ -16,6 +16,7 @@ from modicum.cli import (
     demo,
     describe,
     export,
+    form,
     judge,
     minimize,
     prism,
@@ -44,6 +45,7 @@ app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
 app.command("report")(judge.report)
 app.command("export")(export.export)
+app.command("form")(form.form)
 app.command("bundle")(bundle.bundle)
 
 
