@@ -32,6 +32,9 @@ _HOME = {
     "AnatomyClassifier": "modicum.anatomy",
     "AnatomyRelease": "modicum.generalization",
     "Release": "modicum.generalization",
+    "Bundle": "modicum.export.bundle",
+    "load_bundle": "modicum.export.bundle",
+    "save_bundle": "modicum.export.bundle",
     "certify": "modicum.measures",
     "judge": "modicum.evaluation",
     "study": "modicum.evaluation",
@@ -47,6 +50,7 @@ __all__ = [
     "AnatomyClassifier",
     "AnatomyRelease",
     "Attribute",
+    "Bundle",
     "CellPartition",
     "FeatureSelection",
     "Generalization",
@@ -70,9 +74,11 @@ __all__ = [
     "evaluation",
     "judge",
     "load",
+    "load_bundle",
     "measures",
     "prism",
     "report",
+    "save_bundle",
     "study",
     "utility",
 ]
@@ -93,6 +99,9 @@ if TYPE_CHECKING:
     from modicum.evaluation import judge as judge
     from modicum.evaluation import study as study
     from modicum.evaluation import utility as utility
+    from modicum.export.bundle import Bundle as Bundle
+    from modicum.export.bundle import load_bundle as load_bundle
+    from modicum.export.bundle import save_bundle as save_bundle
     from modicum.generalization import AnatomyRelease as AnatomyRelease
     from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization

@@ -1,0 +1,310 @@
+"""An artifact and the model that belongs to it, in one folder with a manifest of hashes.
+
+A model trained on one generalization must never be given records of another: the buckets would mean something else.
+The manifest names the artifact by its identity and both files by their SHA-256, and everything is checked again when
+the folder is loaded.
+"""
+
+import hashlib
+import os
+import platform
+import secrets
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.export.binding import check_bound
+from modicum.export.stored_model import model_bytes, model_of
+from modicum.generalization import CellPartition, Generalization, Questionnaire, load, storage
+from modicum.generalization.identity import Collected, identity
+from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
+from modicum.table.values import canonical, plain
+
+_MANIFEST, _ARTIFACT = "manifest.json", "artifact.json"
+_KINDS: dict[str, type[Collected]] = {
+    "generalization": Generalization,
+    "cells": CellPartition,
+    "questionnaire": Questionnaire,
+}
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a service needs: what is collected, and what predicts from it.
+
+    Attributes
+    ----------
+    artifact : Generalization, CellPartition or Questionnaire
+    model : the model, or None where nothing is predicted or the artifact itself predicts
+    inputs : what the model is given, as `transform` has it: "labels", "codes" or "values"
+    label : the name of what is predicted, or None
+    classes : the values that it may have, or None for a number
+    identity : the hash that the artifact is known by
+    format : what its generalized records look like
+    manifest : the manifest as it was read, or empty
+    """
+
+    artifact: Collected
+    model: Any = None
+    inputs: Inputs = "labels"
+    label: str | None = None
+    classes: list[Any] | None = None
+    manifest: dict[str, Any] = field(default_factory=dict)
+    identity: str = field(init=False)
+    format: RecordFormat = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identity", identity(self.artifact))
+        object.__setattr__(self, "format", record_format(self.artifact))
+
+    @property
+    def kind(self) -> str:
+        """Of which kind the artifact is: "generalization", "cells" or "questionnaire"."""
+        return next(kind for kind, type_ in _KINDS.items() if isinstance(self.artifact, type_))
+
+    @property
+    def can_predict(self) -> bool:
+        """Whether there is a model, or an artifact whose cells say what the model would."""
+        return self.model is not None or _predicts_itself(self.artifact)
+
+    def predict(self, told: Sequence[Told]) -> list[dict[str, Any]]:
+        """The prediction for checked records (`format.check`), each with the probabilities of the classes if known.
+
+        Examples
+        --------
+        >>> import modicum as md
+        >>> from modicum.export.bundle import Bundle
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> X, y = md.datasets.load_adult(return_X_y=True)
+        >>> X, y = X[:2000], y[:2000]
+        >>> g = md.PrivacyTree(max_leaves=4).fit(X, y).generalization_
+        >>> model = make_pipeline(g.encoder(), LogisticRegression()).fit(g.transform(X), y)
+        >>> bundle = Bundle(g, model)
+        >>> told = bundle.format.check(g.transform(X[:1]).astype(object).to_dict("records")[0])
+        >>> bundle.predict([told])[0]["prediction"]
+        '<=50K'
+        """
+        if self.model is None:
+            if not self.can_predict:
+                raise ArtifactError("This bundle has no model, so that nothing is predicted.")
+            return [{"prediction": self.format.prediction(each), "probabilities": None} for each in told]
+        frame = self.format.inputs(told, self.inputs)
+        predicted = plain(self.model.predict(frame).tolist())
+        if self.classes is None or not hasattr(self.model, "predict_proba"):
+            return [{"prediction": each, "probabilities": None} for each in predicted]
+        names = [canonical(each) for each in self.classes]
+        chances = plain(self.model.predict_proba(frame).tolist())
+        return [
+            {"prediction": each, "probabilities": dict(zip(names, row, strict=True))}
+            for each, row in zip(predicted, chances, strict=True)
+        ]
+
+
+def _predicts_itself(artifact: Collected) -> bool:
+    if isinstance(artifact, Generalization):
+        return False
+    cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
+    return not cells.kept and all(cell.prediction is not None for cell in cells.tree.cells)
+
+
+def save_bundle(
+    folder: str | os.PathLike[str],
+    artifact: Collected,
+    model: Any = None,
+    *,
+    inputs: Inputs = "labels",
+    label: str | None = None,
+    classes: Sequence[Any] | None = None,
+) -> Bundle:
+    """Write an artifact and its model as a folder that `load_bundle` and `modicum serve` read.
+
+    Parameters
+    ----------
+    folder : path
+        A new folder; an existing bundle is replaced, any other folder that holds files is refused.
+    artifact : Generalization, CellPartition or Questionnaire
+    model : scikit-learn model or ONNX model, optional
+        A fitted scikit-learn model is written by skops (see `modicum.export.stored_model` for the types it may hold);
+        an ONNX model is given as a path that ends in .onnx, as bytes or as a ModelProto. It is tried on every bucket
+        before anything is written.
+    inputs : "labels", "codes" or "values"
+        What the model was trained on: the artifact's labels, its codes, or raw data, for which one value of each bucket
+        stands in.
+    label : str, optional
+        The name of what is predicted; by default the schema's label.
+    classes : sequence, optional
+        For an ONNX model the classes, in the order of its probabilities; others say it themselves.
+
+    Examples
+    --------
+    >>> import os, tempfile, modicum as md
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[:2000], y[:2000]
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X, y).generalization_
+    >>> model = make_pipeline(g.encoder(), LogisticRegression()).fit(g.transform(X), y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = md.save_bundle(os.path.join(folder, "income"), g, model, label="income")
+    ...     sorted(os.listdir(os.path.join(folder, "income")))
+    ['artifact.json', 'manifest.json', 'model.skops']
+    """
+    if not isinstance(artifact, Generalization | CellPartition | Questionnaire):
+        raise ParameterError(
+            f"A bundle holds a Generalization, CellPartition or Questionnaire. Got {type(artifact).__name__} instead."
+        )
+    if inputs not in get_args(Inputs):
+        raise ParameterError(f"The 'inputs' parameter must be 'labels', 'codes' or 'values'. Got {inputs!r} instead.")
+    schema = artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
+    known = classes if classes is not None else getattr(model, "classes_", None)
+    content, format = (None, None) if model is None else model_bytes(model)
+    asked = model if content is None or format == "skops" else model_of(content, "onnx", known)
+    bundle = Bundle(
+        artifact,
+        asked,
+        inputs=inputs,
+        label=label if label is not None else schema.label,
+        classes=None if known is None else plain(list(known)),
+    )
+    check_bound(bundle.artifact, bundle.format, bundle.model, inputs, predict=bundle.predict)
+    files = {_ARTIFACT: _document(artifact)}
+    if content is not None:
+        files[f"model.{format}"] = content
+    files[_MANIFEST] = storage.lines(_manifest(bundle, files, format)).encode() + b"\n"
+    _write_folder(Path(folder), files)
+    return bundle
+
+
+def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
+    """Read a bundle; a file that was changed, or a model that belongs to another artifact, is refused.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, modicum as md
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = md.save_bundle(os.path.join(folder, "b"), g)
+    ...     md.load_bundle(os.path.join(folder, "b")).artifact == g
+    True
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise ArtifactError(f"There is no bundle at {os.fspath(folder)!r}: it is no folder.")
+    manifest = storage.read_json(path / _MANIFEST)
+    if manifest["modicum"] != "bundle":
+        raise ArtifactError(f"The file {_MANIFEST!r} in {os.fspath(folder)!r} does not describe a bundle.")
+    described = _section(manifest, "artifact", ("sha256", "identity", "kind"))
+    _checked_bytes(path / _ARTIFACT, described["sha256"])
+    artifact = _artifact(path / _ARTIFACT, described["kind"])
+    if identity(artifact) != described["identity"]:
+        raise ArtifactError("The manifest names another artifact than the one in this bundle.")
+    classes, label = manifest.get("classes"), manifest.get("label")
+    if not (classes is None or isinstance(classes, list)) or not (label is None or isinstance(label, str)):
+        raise ArtifactError("The manifest's fields 'classes' and 'label' must be a list and a text.")
+    if manifest.get("model") is None:
+        return Bundle(artifact, label=label, classes=classes, manifest=manifest)
+    bound = _section(manifest, "model", ("sha256", "format", "inputs", "artifact"))
+    if bound["artifact"] != described["identity"]:
+        raise ArtifactError("The model in this bundle belongs to another generalization; it would misread the buckets.")
+    if bound["format"] not in ("skops", "onnx") or bound["inputs"] not in get_args(Inputs):
+        raise ArtifactError("The manifest speaks of a model format or inputs that this modicum does not know.")
+    content = _checked_bytes(path / f"model.{bound['format']}", bound["sha256"])
+    model = model_of(content, bound["format"], classes)
+    inputs = cast(Inputs, bound["inputs"])
+    bundle = Bundle(artifact, model, inputs, label, classes, manifest)
+    check_bound(artifact, bundle.format, model, bundle.inputs)
+    return bundle
+
+
+def _document(artifact: Collected) -> bytes:
+    content = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
+    return storage.lines(content).encode() + b"\n"
+
+
+def _artifact(path: Path, kind: str) -> Collected:
+    found = load(path)
+    artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
+    if not isinstance(artifact, _KINDS.get(kind, ())):
+        raise ArtifactError("The manifest names another kind of artifact than the one in this bundle.")
+    return artifact
+
+
+def _manifest(bundle: Bundle, files: dict[str, bytes], format: str | None) -> dict[str, Any]:
+    model = None
+    if format is not None:
+        model = {
+            "format": format,
+            "inputs": bundle.inputs,
+            "sha256": _hash(files[f"model.{format}"]),
+            "artifact": bundle.identity,
+        }
+    return {
+        "modicum": "bundle",
+        "version": storage.VERSION,
+        "made_with": _versions(format),
+        "artifact": {"kind": bundle.kind, "identity": bundle.identity, "sha256": _hash(files[_ARTIFACT])},
+        "model": model,
+        "label": bundle.label,
+        "classes": bundle.classes,
+    }
+
+
+def _versions(format: str | None) -> dict[str, str]:
+    packages = ["modicum", *(["scikit-learn", "skops", "numpy"] if format == "skops" else [])]
+    found = {"python": platform.python_version()}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _section(manifest: dict[str, Any], name: str, fields: Sequence[str]) -> dict[str, str]:
+    section = manifest.get(name)
+    if not isinstance(section, dict) or any(not isinstance(section.get(each), str) for each in fields):
+        raise ArtifactError(f"The manifest's field {name!r} must have the texts {', '.join(fields)}.")
+    return section
+
+
+def _checked_bytes(path: Path, expected: str) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
+    if _hash(content) != expected:
+        raise ArtifactError(f"The bundle's file {path.name!r} is not the one that its manifest names; save it again.")
+    return content
+
+
+def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
+    """Write all files beside, then put them in place together."""
+    target = Path(os.path.realpath(folder))
+    if target.exists() and not target.is_dir():
+        raise DataError(f"The bundle {os.fspath(folder)!r} cannot be written: there is a file of that name.")
+    if target.is_dir() and any(target.iterdir()) and not (target / _MANIFEST).is_file():
+        raise DataError(f"The folder {os.fspath(folder)!r} holds other files; name a new folder for the bundle.")
+    beside = target.parent / f".modicum-{secrets.token_hex(8)}"
+    old = beside.with_name(beside.name + "-old")
+    try:
+        beside.mkdir()
+        for name, content in files.items():
+            (beside / name).write_bytes(content)
+        if target.exists():
+            target.rename(old)
+        beside.rename(target)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise DataError(f"The bundle {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
