@@ -35,6 +35,9 @@ test-slow: .venv/dev
 test-services: .venv/dev
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
 		echo "Chromium is not here and could not be installed."
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+		{ [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y postgresql >/dev/null; } || \
+		echo "PostgreSQL is not here and could not be installed."
 	$(PYTEST) -m services
 
 bench: .venv/dev
