@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import modicum
-from modicum.cli import anatomize, anonymize, apply, attack, demo, describe, judge, minimize, prism, study
+from modicum.cli import anatomize, anonymize, apply, attack, demo, describe, judge, minimize, prism, serve, study
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -29,6 +29,7 @@ app.command("study")(study.study)
 app.command("anonymize")(anonymize.anonymize)
 app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
+app.command("serve")(serve.serve)
 app.command("report")(judge.report)
 
 

@@ -40,7 +40,9 @@ class PostgresStore:
     """
 
     def __init__(self, url: str) -> None:
-        psycopg = require("psycopg", extra="serve")
+        require("psycopg", extra="serve")
+        import psycopg
+
         self._url = url
         self.name = _shown(url)
         self._lock = threading.Lock()

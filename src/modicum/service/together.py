@@ -25,9 +25,10 @@ class Together(Generic[Item, Result]):
 
     Parameters
     ----------
-    work : from a list of items to as many results, in order; a result that is an exception is raised to its caller, and
-        an exception of `work` itself to all
+    work : from a list of items to as many results, in order; where it fails each item is tried alone, so that one fails
+        nobody but its own caller
     name : the thread's
+    common : failures that are nobody's own, after which nothing is tried again
     most : items in one batch
 
     Examples
@@ -42,8 +43,16 @@ class Together(Generic[Item, Result]):
     >>> doubled.close()
     """
 
-    def __init__(self, work: Callable[[list[Item]], Sequence[Result | Exception]], name: str, most: int = 500) -> None:
+    def __init__(
+        self,
+        work: Callable[[list[Item]], Sequence[Result]],
+        name: str,
+        *,
+        common: type[Exception] | tuple[()] = (),
+        most: int = 500,
+    ) -> None:
         self._work = work
+        self._common = common
         self._most = most
         self._queue: SimpleQueue[tuple[Item, asyncio.Future[Result]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -79,16 +88,20 @@ class Together(Generic[Item, Result]):
                 return
 
     def _do(self, batch: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:
-        results: Sequence[Result | Exception]
-        try:
-            results = self._work([item for item, _ in batch])
-        except Exception as error:
-            results = [error] * len(batch)
+        results = self._tried([item for item, _ in batch])
         pairs = [(future, result) for (_, future), result in zip(batch, results, strict=True)]
         for loop in {future.get_loop() for future, _ in pairs}:
             own = [pair for pair in pairs if pair[0].get_loop() is loop]
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_settle, own)
+
+    def _tried(self, items: list[Item]) -> Sequence[Result | Exception]:
+        try:
+            return self._work(items)
+        except Exception as error:
+            if len(items) == 1 or isinstance(error, self._common):
+                return [error] * len(items)
+            return [self._tried([item])[0] for item in items]
 
 
 def _settle(pairs: Sequence[tuple["asyncio.Future[Result]", Result | Exception]]) -> None:
