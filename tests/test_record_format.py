@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import modicum as md
+from modicum.generalization.bins import FullDetail
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 
@@ -71,10 +72,9 @@ def test_cells_admit_only_what_one_of_them_tells(cells, numbers):
         format.check(dict(zip(Z.columns, strange, strict=True)))
 
 
-def test_cells_that_keep_a_number_take_its_value_and_know_the_cell(numbers):
-    schema = md.Schema.infer(numbers).replace("age", locked=True)
-    cells = md.ModelGuided(rule, random_state=0, schema=schema).fit(numbers).cells_
-    assert cells.kept == ["age"]
+def test_cells_that_keep_a_number_take_its_value_and_know_the_cell(cells, numbers):
+    entries = [entry.model_copy(update={"prediction": None}) for entry in cells.tree.entries()]
+    cells = md.CellPartition(cells.detail, entries, kept=[FullDetail(attribute=cells.schema["age"])])
     format = record_format(cells)
     sent = plain(cells.transform(numbers[:200]))
     told = [format.check(record) for record in sent]

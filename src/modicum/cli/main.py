@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 
 import modicum
-from modicum.cli import anatomize, anonymize, apply, attack, demo, describe, judge, minimize, prism, serve, study
+from modicum.cli import (
+    anatomize,
+    anonymize,
+    apply,
+    attack,
+    bundle,
+    demo,
+    describe,
+    judge,
+    minimize,
+    prism,
+    serve,
+    study,
+)
 from modicum.cli.tables import printable
 from modicum.errors import ModicumError
 
@@ -29,8 +42,9 @@ app.command("study")(study.study)
 app.command("anonymize")(anonymize.anonymize)
 app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
-app.command("serve")(serve.serve)
 app.command("report")(judge.report)
+app.command("bundle")(bundle.bundle)
+app.command("serve")(serve.serve)
 
 
 def _version(wanted: bool) -> None:

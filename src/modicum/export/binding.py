@@ -37,8 +37,6 @@ def check_bound(
 
 def _feature_names(model: Any) -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = getattr(model, "named", None)  # an ONNX model's inputs
     return None if names is None else [str(name) for name in names]
 
 

@@ -1,10 +1,11 @@
 """A model as bytes and back without pickle: scikit-learn's through skops, anything else as ONNX.
 
 skops builds only objects of types it is told to trust. It trusts scikit-learn's estimators, numpy's and scipy's arrays
-by itself; `TRUSTED` adds the compiled parts of scikit-learn's trees and this library's own encoder. A model with any
-other type is refused, when it is saved and when it is loaded.
+by itself; `TRUSTED` adds parts of scikit-learn's trees, networks and calibrated models, and of this library's own
+encoder. A model with any other type is refused, when it is saved and when it is loaded.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -19,18 +20,12 @@ ModelFormat = Literal["skops", "onnx"]
 TRUSTED = (
     "modicum.generalization.encoder._DateSeconds",
     "modicum.generalization.encoder._constant",
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss._loss.CyHalfMultinomialLoss",
-    "sklearn._loss._loss.CyHalfSquaredError",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.link.MultinomialLogit",
-    "sklearn._loss.link.IdentityLink",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn._loss.loss.HalfMultinomialLoss",
-    "sklearn._loss.loss.HalfSquaredError",
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "numpy.dtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
 )
 
@@ -93,8 +88,9 @@ def _read(path: Path) -> bytes:
 class OnnxModel:
     """An ONNX model that is asked like scikit-learn's.
 
-    It has either one input per column, by the columns' names, or a single matrix of numbers. Its first output is the
-    prediction; a second one, where there is one, holds the probability of each class.
+    It has either one input per column, by the columns' names (`capital_gain` for `capital-gain`, as converters write
+    them), or a single matrix of numbers. Its first output is the prediction; a second one, where there is one, holds
+    the probability of each class.
     """
 
     def __init__(self, content: bytes, classes: Sequence[Any] | None = None) -> None:
@@ -107,7 +103,6 @@ class OnnxModel:
         except Exception as error:  # onnxruntime has an exception of its own for each reason
             raise ArtifactError(f"The model is not valid ONNX: {type(error).__name__}.") from None
         self._inputs = {each.name: each.type for each in self._session.get_inputs()}
-        self.named = list(self._inputs) if len(self._inputs) > 1 or "tensor(string)" in self._inputs.values() else None
         if classes is not None:
             self.classes_ = np.array(list(classes))
         if len(self._session.get_outputs()) > 1 and classes is not None:
@@ -125,17 +120,30 @@ class OnnxModel:
         return np.asarray(found)
 
     def _run(self, X: pd.DataFrame) -> Any:
-        if self.named is None and len(self._inputs) == 1 and list(self._inputs) != list(X.columns):
+        by_input = _columns_by_input(list(self._inputs), list(X.columns))
+        if by_input is None:
             ((name, kind),) = self._inputs.items()
             return self._session.run(None, {name: X.to_numpy().astype(_numpy_type(kind))})
-        absent = next((name for name in self._inputs if name not in X.columns), None)
-        if absent is not None:
-            raise ArtifactError(f"The model asks for {absent!r}, which the artifact does not give it.")
         fed = {
-            name: X[name].astype(object).to_numpy().astype(_numpy_type(kind))[:, None]
+            name: X[by_input[name]].astype(object).to_numpy().astype(_numpy_type(kind))[:, None]
             for name, kind in self._inputs.items()
         }
         return self._session.run(None, fed)
+
+
+def _columns_by_input(inputs: list[str], columns: list[str]) -> dict[str, str] | None:
+    """Which column each input is given; None where a single input takes them all as a matrix."""
+    written: dict[str, list[str]] = {}
+    for column in columns:
+        for spelling in {column, re.sub(r"\W", "_", column, flags=re.ASCII)}:
+            written.setdefault(spelling, []).append(column)
+    found = {name: name if name in columns else written.get(name, []) for name in inputs}
+    lacking = next((name for name, own in found.items() if not isinstance(own, str) and len(own) != 1), None)
+    if lacking is not None and len(inputs) == 1:
+        return None
+    if lacking is not None:
+        raise ArtifactError(f"The model asks for {lacking!r}, which the artifact does not give it.")
+    return {name: own if isinstance(own, str) else own[0] for name, own in found.items()}
 
 
 def _numpy_type(kind: str) -> Any:

@@ -32,7 +32,7 @@ def bucket_encoder(partitions: Sequence[AnyPartition]) -> Any:
     if plain:
         steps.append(("numbers", make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), plain))
     for partition in dates:
-        scaled = make_pipeline(_DateSeconds(partition.attribute), SimpleImputer(add_indicator=True), StandardScaler())
+        scaled = make_pipeline(_DateSeconds(partition.name), SimpleImputer(add_indicator=True), StandardScaler())
         steps.append((f"date {len(steps)}", scaled, [partition.name]))
     return ColumnTransformer(steps)
 
@@ -40,14 +40,14 @@ def bucket_encoder(partitions: Sequence[AnyPartition]) -> Any:
 class _DateSeconds(TransformerMixin, BaseEstimator):
     """A column of dates as seconds, NaN where missing."""
 
-    def __init__(self, attribute: Attribute) -> None:
-        self.attribute = attribute
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def fit(self, X: Any, y: Any = None) -> "_DateSeconds":
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        return numbers(column(as_frame(X), self.attribute.name), self.attribute)[:, None]
+        return numbers(column(as_frame(X), self.name), Attribute(name=self.name, kind="date"))[:, None]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -56,8 +56,9 @@ class DuckDBStore:
         if os.path.isdir(path) or not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             reason = "it is a folder" if os.path.isdir(path) else "its folder does not exist"
             raise DataError(f"The store {path!r} cannot be opened: {reason}.")
+        _check_kind(path)
         try:
-            return duckdb.connect(path, config=dict(_CONFIG))
+            return duckdb.connect(os.path.abspath(path), config=dict(_CONFIG))
         except (duckdb.Error, ValueError) as error:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
@@ -103,6 +104,19 @@ class DuckDBStore:
                 return self._connection.execute(query, list(parameters)).fetchall()
             except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
                 raise StoreUnavailable("The store cannot be read now.") from None
+
+
+def _check_kind(path: str) -> None:
+    """Refuse a file of another kind: DuckDB opens some, and then keeps in memory what is written."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(12)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataError(f"The store {path!r} cannot be opened: {error.strerror}.") from None
+    if start[8:] != b"DUCK":
+        raise DataError(f"The store {path!r} cannot be opened: it is not a DuckDB file.")
 
 
 def _reason(message: str) -> str:

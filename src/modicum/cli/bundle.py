@@ -1,0 +1,149 @@
+"""`modicum bundle`: an artifact and a model trained on generalized records, in one folder for `modicum serve`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from modicum.cli.judge import LabelOption
+from modicum.cli.options import JsonOption, MissingOption, SeedOption, labelled, notes, out
+from modicum.cli.tables import printable
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import CellPartition, Generalization, Questionnaire, load
+from modicum.table.files import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from modicum.generalization.identity import Collected
+
+_FEWEST = 10  # records to train and to test on
+_CLASSES = 20  # a number with more values than these is an amount
+
+QuestionnaireOption = Annotated[
+    bool, typer.Option("--questionnaire", help="Of cells: ask in any order, and no more than the answers so far need.")
+]
+
+
+def bundle(
+    artifact: Annotated[Path, typer.Argument(help="A saved generalization or cells (JSON).")],
+    file: Annotated[Path | None, typer.Argument(help="Full records to train a model on (CSV or Parquet).")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("bundle"),
+    label: LabelOption = None,
+    onnx: Annotated[Path | None, typer.Option(help="Or: a trained model, as ONNX, that takes the labels.")] = None,
+    questionnaire: QuestionnaireOption = False,
+    seed: SeedOption = 0,
+    missing: MissingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put an artifact and its model in one folder, tied together by hashes, for `modicum serve`.
+
+    With a FILE of full records a logistic (for an amount: linear) regression is trained on what the generalization
+    tells of them. Its error is measured on 30% that it has not seen, beside that of always saying the same; the model
+    written has learned from all. Without a FILE there is no model, unless --onnx brings one; cells say themselves what
+    their model predicts. Any other scikit-learn model goes into a bundle by `md.save_bundle` in Python.
+    """
+    from modicum.export.bundle import save_bundle
+
+    g = asked_for(artifact, questionnaire)
+    if file is not None and onnx is not None:
+        raise ParameterError("Give a file of records to train on, or --onnx with a trained model, not both.")
+    found: dict[str, Any] = {}
+    trained: Any = onnx
+    if file is not None:
+        if not isinstance(g, Generalization):
+            raise ParameterError("Cells say themselves what their model predicts; leave out the file of records.")
+        X, y = _read(file, g, label, missing)
+        label = str(y.name)
+        with notes.status("Training …"):
+            trained, found = _trained(g, X, y, seed)
+    made = save_bundle(output, g, trained, label=label)
+    content = {"identity": made.identity, "kind": made.kind, "label": made.label, **found}
+    if as_json:
+        typer.echo(json.dumps(content, allow_nan=False))
+        return
+    if found:
+        low, high = found["interval"]
+        out.print(
+            f"{found['measure']} on {found['tested_on']:,} records not learned from: {found['error']:.3f} "
+            f"({low:.3f} to {high:.3f}); always saying the same: {found['naive']:.3f}.",
+            markup=False,
+        )
+    out.print(f"Written to {printable(str(output))}: {made.kind} {made.identity[:12]}", markup=False)
+
+
+def asked_for(artifact: Path, questionnaire: bool) -> "Collected":
+    """The artifact of a file, as a questionnaire where that is asked for."""
+    found = load(artifact)
+    if not questionnaire:
+        return found
+    if not isinstance(found, CellPartition):
+        raise ParameterError("A questionnaire is made of cells; this file holds a generalization.")
+    return Questionnaire(found)
+
+
+def _read(
+    file: Path, g: Generalization, label: str | None, missing: list[str] | None
+) -> "tuple[pd.DataFrame, pd.Series]":
+    label = label or g.schema.label
+    if label is None:
+        raise DataError("The generalization does not say what it predicts; name the label with --label.")
+    if label in g.names:
+        raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
+    table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
+    return table.drop(columns=[label]), _numbers_if_all_are(table[label])
+
+
+def _numbers_if_all_are(y: "pd.Series") -> "pd.Series":
+    """A label that the schema does not know comes from a CSV as text."""
+    import pandas as pd
+
+    if not pd.api.types.is_string_dtype(y):
+        return y
+    numbers = pd.to_numeric(y, errors="coerce")
+    return y if numbers.isna().any() else numbers
+
+
+def _trained(g: Generalization, X: "pd.DataFrame", y: "pd.Series", seed: int) -> tuple[Any, dict[str, Any]]:
+    """A model on all records, and what one like it does on records it has not seen."""
+    import numpy as np
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import train_test_split
+
+    from modicum.measures import share_interval
+    from modicum.measures.intervals import mean_interval
+
+    if y.nunique() < 2 or len(y) < _FEWEST:
+        raise DataError(f"There are too few records, or too few values of the label {str(y.name)!r}, to learn from.")
+    Z, model = g.transform(X), _new_model(g, y)
+    learned, tested = train_test_split(np.arange(len(y)), test_size=0.3, random_state=seed)
+    if y.iloc[learned].nunique() < 2:
+        raise DataError(f"The label {str(y.name)!r} hardly varies; there is too little to learn from.")
+    predicted, truth = clone(model).fit(Z.iloc[learned], y.iloc[learned]).predict(Z.iloc[tested]), y.iloc[tested]
+    if is_classifier(model):
+        lost, naive = predicted != truth.to_numpy(), truth != y.iloc[learned].mode()[0]
+        interval, measure = share_interval(float(lost.sum()), len(lost)), "Error"
+    else:
+        lost, naive = np.abs(predicted - truth.to_numpy()), np.abs(truth - y.iloc[learned].median())
+        most = float(lost.max()) or 1.0  # the interval is one for values from 0 to 1
+        low, high = mean_interval(lost / most)
+        interval, measure = (most * low, most * high), "Mean absolute error"
+    found = {
+        "measure": measure,
+        "error": float(lost.mean()),
+        "interval": [float(end) for end in interval],
+        "naive": float(naive.mean()),
+        "tested_on": len(tested),
+    }
+    return model.fit(Z, y), found
+
+
+def _new_model(g: Generalization, y: "pd.Series") -> Any:
+    """A logistic regression on the buckets; a linear one where the label is an amount."""
+    import pandas as pd
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+
+    is_amount = pd.api.types.is_numeric_dtype(y) and not pd.api.types.is_bool_dtype(y) and y.nunique() > _CLASSES
+    return make_pipeline(g.encoder(), Ridge() if is_amount else LogisticRegression(max_iter=1000))

@@ -1,0 +1,283 @@
+"""Bundles: what is written is what is loaded, and nothing that does not belong together."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+from sklearn.svm import LinearSVC
+
+import modicum as md
+from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.export.stored_model import TRUSTED
+
+
+@pytest.fixture(scope="module")
+def adult():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    return X[:3000], y[:3000]
+
+
+@pytest.fixture(scope="module")
+def g(adult):
+    return md.PrivacyTree(max_leaves=8).fit(*adult).generalization_
+
+
+@pytest.fixture(scope="module")
+def model(g, adult):
+    return make_pipeline(g.encoder(), LogisticRegression()).fit(g.transform(adult[0]), adult[1])
+
+
+def told(bundle, X):
+    return [bundle.format.check(r) for r in bundle.artifact.transform(X).astype(object).to_dict("records")]
+
+
+def predictions(bundle, X):
+    return [each["prediction"] for each in bundle.predict(told(bundle, X))]
+
+
+def test_a_bundle_predicts_as_the_model_does(g, model, adult, tmp_path):
+    X = adult[0][:200]
+    md.save_bundle(tmp_path / "b", g, model, label="income")
+    bundle = md.load_bundle(tmp_path / "b")
+    assert bundle.artifact == g
+    assert (bundle.label, bundle.classes, bundle.kind) == ("income", ["<=50K", ">50K"], "generalization")
+    assert predictions(bundle, X) == model.predict(g.transform(X)).tolist()
+    chances = [each["probabilities"][">50K"] for each in bundle.predict(told(bundle, X))]
+    assert chances == pytest.approx(model.predict_proba(g.transform(X))[:, 1].tolist())
+    json.dumps(bundle.predict(told(bundle, X)), allow_nan=False)
+
+
+def dense(g):
+    names = g.needed
+    return make_column_transformer((OrdinalEncoder(categories=[list(g.buckets[n]) for n in names]), names))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        RandomForestClassifier(5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=5, early_stopping=True),
+        MLPClassifier(random_state=0, tol=0.1, n_iter_no_change=1),
+        CalibratedClassifierCV(LinearSVC(random_state=0)),
+    ],
+    ids=["forest", "boosting", "network", "calibrated"],
+)
+def test_the_usual_models_are_among_the_trusted_types(g, adult, tmp_path, learner):
+    model = make_pipeline(dense(g), learner).fit(g.transform(adult[0]), adult[1])
+    md.save_bundle(tmp_path / "b", g, model)
+    X = adult[0][:100]
+    assert predictions(md.load_bundle(tmp_path / "b"), X) == model.predict(g.transform(X)).tolist()
+
+
+def test_numbers_and_dates_in_full_detail_and_a_regression(tmp_path):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"dose": random.normal(size=300), "day": pd.to_datetime("2020-01-01")})
+    X["day"] += pd.to_timedelta(random.integers(0, 900, 300), unit="D")
+    X.loc[:9, "dose"] = np.nan
+    schema = md.Schema.infer(X).replace("dose", locked=True).replace("day", locked=True)
+    g = md.Uniform(buckets=2, schema=schema).fit(X).generalization_
+    model = make_pipeline(g.encoder(), LinearRegression()).fit(g.transform(X), random.normal(size=300))
+    md.save_bundle(tmp_path / "b", g, model)
+    bundle = md.load_bundle(tmp_path / "b")
+    assert bundle.classes is None
+    sent = [{"dose": None if d != d else d, "day": str(day.date())} for d, day in zip(X["dose"], X["day"], strict=True)]
+    found = [each["prediction"] for each in bundle.predict([bundle.format.check(record) for record in sent])]
+    assert found == pytest.approx(model.predict(g.transform(X)).tolist())
+
+
+def test_a_model_trained_on_raw_data_is_given_values(g, adult, tmp_path):
+    X, y = adult
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["workclass", "marital-status"])),
+        LogisticRegression(),
+    ).fit(X, y)
+    md.save_bundle(tmp_path / "b", g, model, inputs="values")
+    found = predictions(md.load_bundle(tmp_path / "b"), X[:200])
+    assert found == model.predict(g.transform(X[:200], output="values")).tolist()
+
+
+def rule(X):
+    return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
+
+
+def test_cells_and_questionnaires_predict_by_themselves(adult, tmp_path):
+    X = adult[0][["age", "hours-per-week", "capital-gain"]]
+    cells = md.ModelGuided(rule, random_state=0).fit(X).cells_
+    md.save_bundle(tmp_path / "cells", cells)
+    bundle = md.load_bundle(tmp_path / "cells")
+    assert bundle.can_predict
+    expected = [cells.tree.cells[cell].prediction for cell in cells.cells(X[:100])]
+    assert predictions(bundle, X[:100]) == expected
+    md.save_bundle(tmp_path / "form", md.Questionnaire(cells))
+    form = md.load_bundle(tmp_path / "form")
+    assert form.kind == "questionnaire"
+    assert form.identity != bundle.identity
+    answers = form.artifact.answers_of(X.iloc[0].to_dict())
+    sent = {name: [cells.detail[name].labels[c] for c in codes] for name, codes in form.artifact.least(answers).items()}
+    assert form.predict([form.format.check(sent)])[0]["prediction"] == expected[0]
+
+
+def test_a_bundle_without_a_model_says_so(g, tmp_path):
+    md.save_bundle(tmp_path / "b", g)
+    bundle = md.load_bundle(tmp_path / "b")
+    assert not bundle.can_predict
+    with pytest.raises(ArtifactError, match="no model"):
+        bundle.predict([])
+
+
+def test_an_onnx_model_predicts_the_same(g, model, adult, tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    from skl2onnx.common.data_types import StringTensorType
+
+    columns = [(name, StringTensorType([None, 1])) for name in g.needed]
+    for zipmap in (True, False):
+        converted = skl2onnx.convert_sklearn(
+            model, initial_types=columns, options={id(model.steps[-1][1]): {"zipmap": zipmap}}
+        )
+        md.save_bundle(tmp_path / "b", g, converted, classes=model.classes_)
+        bundle = md.load_bundle(tmp_path / "b")
+        assert sorted(path.name for path in (tmp_path / "b").iterdir())[-1] == "model.onnx"
+        X = adult[0][:100]
+        assert predictions(bundle, X) == model.predict(g.transform(X)).tolist()
+        chances = [each["probabilities"][">50K"] for each in bundle.predict(told(bundle, X))]
+        assert chances == pytest.approx(model.predict_proba(g.transform(X))[:, 1].tolist(), abs=1e-4)
+
+
+def test_an_onnx_model_of_numbers_is_given_codes(g, adult, tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    codes = g.transform(adult[0], output="codes").to_numpy().astype(np.float32)
+    model = LogisticRegression().fit(codes, (adult[1] == ">50K").astype(int))
+    (tmp_path / "m.onnx").write_bytes(skl2onnx.to_onnx(model, codes[:1]).SerializeToString())
+    md.save_bundle(tmp_path / "b", g, tmp_path / "m.onnx", inputs="codes", classes=[0, 1])
+    assert predictions(md.load_bundle(tmp_path / "b"), adult[0][:100]) == model.predict(codes[:100]).tolist()
+
+
+# What is refused
+
+
+def test_a_model_of_another_generalization_is_refused_when_saved(g, model, adult, tmp_path):
+    name = next(name for name in g.needed if len(g.buckets[name]) > 3)
+    with pytest.raises(ArtifactError, match="belongs to another generalization"):
+        md.save_bundle(tmp_path / "b", g.merge(name, g.buckets[name][:2]), model)
+    with pytest.raises(ArtifactError, match="other attributes"):
+        md.save_bundle(tmp_path / "b", g.drop(name), model)
+    finer = md.Uniform(buckets=7).fit(adult[0]).generalization_
+    with pytest.raises(ArtifactError, match="other attributes"):
+        md.save_bundle(tmp_path / "b", finer, model)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_artifact_that_was_exchanged_is_refused_however_it_is_done(g, model, tmp_path):
+    name = next(name for name in g.needed if len(g.buckets[name]) > 3)
+    folder = tmp_path / "b"
+    md.save_bundle(folder, g, model)
+    other = g.merge(name, g.buckets[name][:2])
+    other.save(folder / "artifact.json")
+    with pytest.raises(ArtifactError, match="not the one that its manifest names"):
+        md.load_bundle(folder)
+    md.save_bundle(tmp_path / "other", other)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["artifact"] = json.loads((tmp_path / "other" / "manifest.json").read_text())["artifact"]
+    (folder / "artifact.json").write_bytes((tmp_path / "other" / "artifact.json").read_bytes())
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ArtifactError, match="model in this bundle belongs to another generalization"):
+        md.load_bundle(folder)
+    manifest["model"]["artifact"] = manifest["artifact"]["identity"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ArtifactError, match="knows the bucket"):
+        md.load_bundle(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: (f / "model.skops").write_bytes(b"PK" + bytes(100)), "not the one that its manifest names"),
+        (lambda f: (f / "model.skops").unlink(), "'model.skops' cannot be read"),
+        (lambda f: (f / "artifact.json").unlink(), "'artifact.json' cannot be read"),
+        (lambda f: (f / "manifest.json").unlink(), "cannot be read"),
+        (lambda f: (f / "manifest.json").write_text("{"), "not valid JSON"),
+        (lambda f: edit(f, lambda m: m.pop("artifact")), "'artifact' must have"),
+        (lambda f: edit(f, lambda m: m["artifact"].update(kind="cells")), "another kind"),
+        (lambda f: edit(f, lambda m: m["artifact"].update(identity="0" * 64)), "names another artifact"),
+        (lambda f: edit(f, lambda m: m["model"].update(format="pickle")), "does not know"),
+        (lambda f: edit(f, lambda m: m.update(version=99)), "Install a newer one"),
+        (lambda f: edit(f, lambda m: m.update(modicum="cells")), "does not describe a bundle"),
+        (lambda f: edit(f, lambda m: m.update(classes="x")), "'classes' and 'label'"),
+    ],
+)
+def test_a_damaged_bundle_is_refused_in_one_sentence(g, model, tmp_path, change, message):
+    md.save_bundle(tmp_path / "b", g, model)
+    change(tmp_path / "b")
+    with pytest.raises(ArtifactError, match=message):
+        md.load_bundle(tmp_path / "b")
+
+
+def edit(folder, how):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    how(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path):
+    strange = make_pipeline(FunctionTransformer(subprocess.list2cmdline), LogisticRegression())
+    strange.steps[1][1].fit([[0], [1]], [0, 1])
+    with pytest.raises(ArtifactError, match=r"subprocess\.list2cmdline.*not on the list"):
+        md.save_bundle(tmp_path / "b", g, strange)
+    assert not any("subprocess" in each or "os." in each for each in TRUSTED)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"model": 3}, ArtifactError, "method predict"),
+        ({"model": "m.pkl"}, ArtifactError, r"end in \.onnx"),
+        ({"model": "absent.onnx"}, ArtifactError, "cannot be read"),
+        ({"model": b"nothing"}, ArtifactError, "not valid ONNX"),
+        ({"inputs": "raw"}, ParameterError, "'inputs' parameter"),
+        ({"artifact": {"a": 1}}, ParameterError, "A bundle holds"),
+    ],
+)
+def test_what_is_no_bundle_is_refused(g, tmp_path, arguments, error, message):
+    with pytest.raises(error, match=message):
+        md.save_bundle(tmp_path / "b", **({"artifact": g} | arguments))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_files_are_never_overwritten(g, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(DataError, match="holds other files"):
+        md.save_bundle(tmp_path / "mine", g)
+    with pytest.raises(DataError, match="a file of that name"):
+        md.save_bundle(tmp_path / "mine" / "thesis.txt", g)
+    with pytest.raises(DataError, match="cannot be written"):
+        md.save_bundle(tmp_path / "no" / "such", g)
+    md.save_bundle(tmp_path / "b", g)
+    md.save_bundle(tmp_path / "b", g.drop(g.needed[0]))
+    assert md.load_bundle(tmp_path / "b").artifact == g.drop(g.needed[0])
+    assert sorted(os.listdir(tmp_path)) == ["b", "mine"]
+
+
+def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):
+    md.save_bundle(tmp_path / "b", g, model)
+    code = (
+        "import pickle, sys, modicum as md\n"
+        "def refuse(*a, **k): raise SystemExit('pickle was read')\n"
+        "pickle.loads = pickle.load = refuse\n"
+        "print(md.load_bundle(sys.argv[1]).can_predict)"
+    )
+    found = subprocess.run([sys.executable, "-c", code, tmp_path / "b"], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
