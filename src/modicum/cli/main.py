@@ -15,6 +15,7 @@ from modicum.cli import (
     bundle,
     demo,
     describe,
+    form,
     judge,
     minimize,
     prism,
@@ -42,6 +43,7 @@ app.command("study")(study.study)
 app.command("anonymize")(anonymize.anonymize)
 app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
+app.command("form")(form.form)
 app.command("report")(judge.report)
 app.command("bundle")(bundle.bundle)
 app.command("serve")(serve.serve)

@@ -9,6 +9,8 @@ from modicum.cli.options import MissingOption, SeedOption, out
 from modicum.cli.tables import printable
 from modicum.errors import ParameterError, require
 
+_NO_TLS = "Others can reach this address, and there is no TLS: put a proxy with a certificate in front of it."
+
 
 def serve(
     bundle: Annotated[Path, typer.Argument(help="A folder that `md.save_bundle` has written.")],
@@ -57,18 +59,19 @@ def serve(
             from modicum.cli.several_versions import show_several
 
             show_several(loaded.artifact, others, sample, missing, seed, out)
-        app = create_app(loaded, kept, limits)
         with listening(host, port) as at:
+            app = create_app(loaded, kept, limits)
             what = f"{loaded.kind} {loaded.identity[:12]}"
             predicts = f", predicts {loaded.label or 'the outcome'}" if loaded.can_predict else ", without a model"
-            out.print(printable(f"Collects by {what}{predicts}; records go to {kept.name}."))
+            out.print(printable(f"Collects by {what}{predicts}; records go to {kept.name}."), soft_wrap=True)
             if not is_loopback(host):
-                out.print(
-                    "Others can reach this address, and there is no TLS: put a proxy with a certificate in front of it."
-                )
+                out.print(printable(_NO_TLS), soft_wrap=True)
             shown = f"[{host}]" if ":" in host else host
             out.print(printable(f"Listening at http://{shown}:{at.getsockname()[1]}; Ctrl-C stops it."), soft_wrap=True)
-            run(app, at)
+            try:
+                run(app, at)
+            finally:
+                app.state.service.close()
     finally:
         kept.close()
     out.print("Stopped; every record that was answered for is kept.")

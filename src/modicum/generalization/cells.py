@@ -239,6 +239,17 @@ class CellPartition:
         """The cells in words, one line each; with records, each cell's share, the largest first."""
         return describe_cells(self, X)
 
+    # Using it elsewhere
+
+    def to_javascript(self, *, representatives: bool = False) -> Any:
+        """A JavaScript module, with types, that tells of records what their cells do: see `modicum.export.javascript`.
+
+        With `representatives` the cells bring their made-up values along, for a model that runs in the same place.
+        """
+        from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
+
+        return to_javascript(self, representatives=representatives)
+
     # Keeping it
 
     def to_dict(self) -> dict[str, Any]:

@@ -316,6 +316,14 @@ class Generalization:
     def _with(self, changed: AnyPartition) -> "Generalization":
         return Generalization(self._schema, [changed if p.name == changed.name else p for p in self._partitions])
 
+    # Using it elsewhere
+
+    def to_javascript(self) -> Any:
+        """A JavaScript module, with types, that puts records into the same buckets: see `modicum.export.javascript`."""
+        from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
+
+        return to_javascript(self)
+
     # Keeping it
 
     def to_dict(self) -> dict[str, Any]:

@@ -234,6 +234,15 @@ class Questionnaire:
         labels = unique([choice_label(self.cells.detail[name], each) for each in found])
         return tuple(Choice(label, each) for label, each in zip(labels, found, strict=True))
 
+    def to_javascript(self, *, representatives: bool = False) -> Any:
+        """A JavaScript module, with types, that asks the same questions: see `modicum.export.javascript`.
+
+        With `representatives` a decided state brings the values for a model along, where the model must see some.
+        """
+        from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
+
+        return to_javascript(self, representatives=representatives)
+
     # Answers
 
     def answer_of(self, state: QuestionnaireState, name: str, record: Any) -> Any:

@@ -1,0 +1,52 @@
+export type Prediction = boolean | number | string | null;
+
+export declare const kind: "questionnaire";
+
+export interface Choice {
+  readonly label: string;
+  /** The codes of the buckets that it stands for. */
+  readonly codes: readonly number[];
+}
+
+export interface Question {
+  readonly name: string;
+  /** Null where the exact value is asked for. */
+  readonly choices: readonly Choice[] | null;
+}
+
+/** A choice or its codes; for an attribute that is asked for its exact value that value. */
+export type Answer = Choice | readonly number[] | Value;
+
+/** Answers by attribute. An object forgets the order of names that look like whole numbers; a Map or pairs do not. */
+export type Answers =
+  | ReadonlyMap<string, Answer>
+  | readonly (readonly [string, Answer])[]
+  | { readonly [name: string]: Answer };
+
+export interface State {
+  /** What may still be asked; nothing once it is decided. */
+  readonly questions: readonly Question[];
+  readonly decided: boolean;
+  readonly prediction: Prediction;
+  /** Where a model must see values and all is told: the record to give it, where the module has representatives. */
+  readonly values: { readonly [name: string]: string | number | null } | null;
+  /** What was answered, in words. */
+  readonly told: { readonly [name: string]: string };
+  /** The cells that are still possible. */
+  readonly cells: readonly number[];
+}
+
+/** Where the questionnaire stands after some answers, whatever their order. */
+export declare function state(answers?: Answers | null): State;
+
+/** What a record answers to one of a state's questions. */
+export declare function answerOf(state: State, name: string, record: FullRecord): Answer;
+
+/** All that a record answers when questions come in an order, the artifact's by default, until it is decided. */
+export declare function answersOf(record: FullRecord, order?: readonly string[]): Map<string, Answer>;
+
+/** The least of these answers, in the order in which they were given, that still decides. */
+export declare function least(answers: Answers): Map<string, Answer>;
+
+/** What is sent: the least of the answers, by the labels of the buckets that are left possible. */
+export declare function recordOf(answers: Answers): { [name: string]: string[] | string | number | null };
