@@ -15,6 +15,7 @@ from modicum.cli import (
     bundle,
     demo,
     describe,
+    export,
     form,
     judge,
     minimize,
@@ -37,6 +38,7 @@ app.command("demo")(demo.demo)
 app.command("minimize")(minimize.minimize)
 app.command("apply")(apply.apply)
 app.command("describe")(describe.describe)
+app.command("export")(export.export)
 app.command("judge")(judge.judge)
 app.command("attack")(attack.attack)
 app.command("study")(study.study)

@@ -5,9 +5,9 @@ plain ASCII and safe inside an HTML page's `<script type="module">`, whatever at
 names and categories are data, never code or property names that mean something. Records that it returns have no
 prototype, so that an attribute may be called `__proto__` or `constructor`.
 
-It reads values as Python's tables do, with three exceptions, all refused here: the dates `now` and `today`; infinity
-and years beyond 1 to 9999 in full detail, which no generalized record may hold; lists and objects. Whole numbers beyond
-2**53 are exact as text or BigInt only. An attribute that a record lacks is missing.
+It reads values as Python's tables do, with a few exceptions, all refused here: dates given as `now`, `today` or a
+number; infinity and years beyond 1 to 9999 in full detail, which no generalized record may hold; lists and objects.
+Whole numbers beyond 2**53 are exact as text or BigInt only. An attribute that a record lacks is missing.
 """
 
 import os

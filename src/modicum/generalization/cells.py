@@ -233,6 +233,30 @@ class CellPartition:
             return column(frame, name).to_native()
         return pd.Categorical.from_codes(codes, categories=pd.Index(self.labels(name)), ordered=True)
 
+    # Where data is collected
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "duckdb",
+        *,
+        output: Output = "labels",
+        keep: Sequence[str] = (),
+    ) -> str:
+        """The cells as a `SELECT` that gives what `transform` does, where the data is.
+
+        As `Generalization.to_sql`; a record with a value that the artifact refuses has NULL in all that its cell tells.
+        """
+        from modicum.export.sql_cells import cells_to_sql  # deferred: sqlglot takes a moment to import
+
+        return cells_to_sql(self, table, dialect, output=output, keep=keep)
+
+    def to_json_schema(self) -> dict[str, Any]:
+        """A JSON Schema (draft 2020-12) that admits what one of the cells tells, and nothing finer."""
+        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
+
+        return to_json_schema(self)
+
     # Looking at it
 
     def describe(self, X: Any = None) -> CellsDescription:

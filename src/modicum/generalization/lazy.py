@@ -4,8 +4,6 @@ Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames
 """
 
 import datetime as dt
-import math
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +12,8 @@ import narwhals.stable.v2 as nw
 from modicum.errors import DataError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.representatives import representatives
+from modicum.generalization.spelling import as_integers, as_numbers, as_spellings
 from modicum.table.files import normalised, quoted_name
-from modicum.table.values import canonical
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _FEW_GROUPS = 16
@@ -177,30 +175,10 @@ def _comparable(name: str, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
     if isinstance(dtype, nw.Date | nw.Datetime | nw.Time | nw.Decimal):
         raise DataError(f"The column {name!r} is a category here but a {dtype} in the engine; cast it to text first.")
     if dtype is not None and dtype.is_integer():
-        return column.cast(nw.Int64), column.is_null(), _as_integers
+        return column.cast(nw.Int64), column.is_null(), as_integers
     if dtype is not None and dtype.is_numeric():
         number = column.cast(nw.Float64)
-        return number, number.is_null() | number.is_nan(), _as_numbers
+        return number, number.is_null() | number.is_nan(), as_numbers
     if dtype == nw.Boolean:
         return column.cast(nw.String), column.is_null(), lambda value: [value]
-    return column.cast(nw.String), column.is_null(), _as_spellings
-
-
-def _as_integers(value: str) -> list[int]:
-    """Only what is written as an integer is: not `01`, not `1e3`."""
-    whole = value.removeprefix("-")
-    is_plain = whole.isascii() and whole.isdigit() and len(whole) < 20 and str(int(value)) == value
-    return [int(value)] if is_plain and -(2**63) <= int(value) < 2**63 else []
-
-
-def _as_numbers(value: str) -> list[float]:
-    try:
-        number = float(value)
-    except ValueError:
-        return []
-    return [number] if math.isfinite(number) and canonical(number) == value else []
-
-
-def _as_spellings(value: str) -> list[str]:
-    """For engines that cannot normalise text: both normal forms are recognised."""
-    return list(dict.fromkeys([value, unicodedata.normalize("NFD", value)]))
+    return column.cast(nw.String), column.is_null(), as_spellings

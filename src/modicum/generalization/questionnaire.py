@@ -234,6 +234,12 @@ class Questionnaire:
         labels = unique([choice_label(self.cells.detail[name], each) for each in found])
         return tuple(Choice(label, each) for label, each in zip(labels, found, strict=True))
 
+    def to_json_schema(self) -> dict[str, Any]:
+        """A JSON Schema (draft 2020-12) for answers; whether they are enough, and not too fine, the service checks."""
+        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
+
+        return to_json_schema(self)
+
     def to_javascript(self, *, representatives: bool = False) -> Any:
         """A JavaScript module, with types, that asks the same questions: see `modicum.export.javascript`.
 

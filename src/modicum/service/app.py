@@ -21,7 +21,7 @@ from modicum.service import contract
 from modicum.service.limits import Limited, Limits
 from modicum.service.predicting import Predictions
 from modicum.service.quiet import Quiet
-from modicum.service.reading import Outcomes, largest_body, read_fields, told_of
+from modicum.service.reading import Outcomes, Records, largest_body, read_fields
 from modicum.service.store import Store, content_of, kind_of, new_entry
 from modicum.service.writing import Writer
 
@@ -61,6 +61,7 @@ class _Service:
     def __init__(self, bundle: Bundle, store: Store) -> None:
         self.bundle = bundle
         self.outcomes = Outcomes(bundle)
+        self._records = Records(bundle)
         self.schema = to_json_schema(bundle.artifact)
         page = form_page(bundle.artifact, endpoint="/records")
         self._page = page.encode()
@@ -136,7 +137,7 @@ class _Service:
 
     async def records(self, request: Request) -> Response:
         fields = await read_fields(request, self._fields)
-        told = told_of(self.bundle, fields)
+        told = self._records.told(fields)
         label = self.outcomes.check(fields.get("label"))
         entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label)
         await self._writer.keep(entry)
@@ -146,7 +147,7 @@ class _Service:
         if self._predictions is None:
             raise HTTPException(404, NO_MODEL)
         fields = await read_fields(request, ("generalization", "record"))
-        return _json(await self._predictions(told_of(self.bundle, fields)))
+        return _json(await self._predictions(self._records.told(fields)))
 
     async def generalization(self, request: Request) -> Response:
         return _json(self._description)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+from collections import OrderedDict
 from collections.abc import Collection
 from typing import Any
 
@@ -16,6 +17,7 @@ from modicum.generalization.record_format import Told
 
 OTHER_VERSION = "This form belongs to another version; reload it."
 _PATIENCE = 30.0  # seconds for a request to arrive
+_REMEMBERED_BYTES = 4096
 _SLACK = 4096  # for the other fields, and spaces
 
 
@@ -68,16 +70,44 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError("not a number")
 
 
-def told_of(bundle: Bundle, fields: dict[str, Any]) -> Told:
-    """The record, if it belongs to the bundle's artifact and tells nothing finer."""
-    if not isinstance(fields["generalization"], str):
-        raise HTTPException(422, "The field 'generalization' must be a text.")
-    if fields["generalization"] != bundle.identity:
-        raise HTTPException(409, OTHER_VERSION)
-    try:
-        return bundle.format.check(fields["record"])
-    except DataError as error:
-        raise HTTPException(422, str(error)) from None
+class Records:
+    """The records that a bundle's artifact admits.
+
+    Whether a questionnaire's answers are enough and no finer than they need be takes milliseconds to tell, so that
+    some of those that were admitted are remembered.
+
+    Parameters
+    ----------
+    bundle : whose artifact's records are admitted
+    remembered : how many; those sent least recently are forgotten
+    """
+
+    def __init__(self, bundle: Bundle, remembered: int = 10_000) -> None:
+        self._identity, self._format = bundle.identity, bundle.format
+        self._most = remembered if isinstance(bundle.artifact, Questionnaire) else 0
+        self._known: OrderedDict[str, Told] = OrderedDict()
+
+    def told(self, fields: dict[str, Any]) -> Told:
+        """The record, if it belongs to the artifact and tells nothing finer."""
+        if not isinstance(fields["generalization"], str):
+            raise HTTPException(422, "The field 'generalization' must be a text.")
+        if fields["generalization"] != self._identity:
+            raise HTTPException(409, OTHER_VERSION)
+        try:
+            return self._checked(fields["record"]) if self._most else self._format.check(fields["record"])
+        except DataError as error:
+            raise HTTPException(422, str(error)) from None
+
+    def _checked(self, record: Any) -> Told:
+        text = json.dumps(record)
+        found = self._known.pop(text, None)
+        if found is None:
+            found = self._format.check(record)
+        if len(text) <= _REMEMBERED_BYTES:
+            self._known[text] = found
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return found
 
 
 class Outcomes:

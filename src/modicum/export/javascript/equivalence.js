@@ -24,28 +24,26 @@ const sizeOf = (column) => asked(data.attributes[column]).labels.length;
 // For each asked attribute which of its codes each cell leaves possible, a row for each cell.
 const boxes = new Map(axes.map((column) => [column, new Uint8Array(nCells * sizeOf(column)).fill(1)]));
 
-const narrow = (at, left, right) => {
-  // Both sides of a question are runs of cells, because the tree is in preorder.
-  const { column } = data.questions[at];
+const clear = (column, codes, first, end) => {
   const [box, size] = [boxes.get(column), sizeOf(column)];
-  for (let cell = left; cell < right[1]; cell++) {
-    for (let code = 0; code < size; code++) {
-      if (goesLeft[at].has(code) !== cell < right[0]) box[cell * size + code] = 0;
-    }
-  }
+  for (let cell = first; cell < end; cell++) for (const code of codes) box[cell * size + code] = 0;
 };
 
+// Both sides of a question are runs of cells, because the tree is in preorder; later questions come first here.
 const firstCells = [];
-const lastCells = [];
+const endCells = [];
 for (let at = data.questions.length - 1; at >= 0; at--) {
-  const [left, right] = data.questions[at].children;
-  firstCells[at] = left < 0 ? ~left : firstCells[left];
-  lastCells[at] = right < 0 ? ~right : lastCells[right];
-  narrow(at, firstCells[at], [right < 0 ? ~right : firstCells[right], lastCells[at] + 1]);
+  const { column, left, children } = data.questions[at];
+  const [first, middle] = children.map((child) => (child < 0 ? ~child : firstCells[child]));
+  const end = children[1] < 0 ? ~children[1] + 1 : endCells[children[1]];
+  [firstCells[at], endCells[at]] = [first, end];
+  const others = Array.from({ length: sizeOf(column) }, (_, code) => code).filter((code) => !goesLeft[at].has(code));
+  clear(column, others, first, middle);
+  clear(column, left, middle, end);
 }
 
 const marks = new Map(axes.map((column) => [column, draw(sizeOf(column))]));
-const resultMarks = draw(Math.max(...data.results) + 1);
+const resultMarks = draw(new Set(data.results).size);
 
 // For each cell the sum of an attribute's marks over its open codes.
 const weights = (column, open, which) => {

@@ -1,0 +1,132 @@
+"""`modicum export`: an artifact as what runs where data is collected or kept."""
+
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from modicum.cli.options import ArtifactArgument, check_places, out
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import CellPartition, Generalization, Questionnaire, load
+from modicum.table.replacing import replacing
+
+Format = Literal["sql", "dbt", "javascript", "json-schema"]
+Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+
+
+def export(
+    artifact: ArtifactArgument,
+    to: Annotated[
+        Format,
+        typer.Option(
+            help="sql: a SELECT that gives the buckets; dbt: a model with tests; javascript: a module for a page; "
+            "json-schema: a contract for an interface that takes generalized records only."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write it; a folder for dbt. Printed where none is given."),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="For sql and dbt: the table to read, such as staff.people.  [default: people]")
+    ] = None,
+    dialect: Annotated[
+        Dialect | None, typer.Option(help="For sql and dbt: the database's language.  [default: duckdb]")
+    ] = None,
+    keep_columns: Annotated[
+        list[str] | None, typer.Option(help="For sql and dbt: a column to pass through as it is, such as an id.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="For dbt: what the model is called.  [default: minimized]")] = None,
+    questionnaire: Annotated[
+        bool, typer.Option("--questionnaire", help="For cells, to javascript or json-schema: ask step by step.")
+    ] = False,
+) -> None:
+    """Turn an artifact into SQL, a dbt model, a JavaScript module or a JSON schema."""
+    given = {"table": table, "dialect": dialect, "keep-columns": keep_columns, "name": name}
+    _check_options(to, {option for option, value in given.items() if value is not None}, questionnaire)
+    if to == "dbt":
+        _check_folder(output)
+    else:
+        check_places([artifact], output)
+    collected: Any = load(artifact)
+    if questionnaire:
+        collected = _questionnaire(collected)
+    place = (table or "people", dialect or "duckdb", keep_columns or [])
+    if to == "dbt":
+        _write_folder(output or Path(), _dbt(collected, *place, name=name or "minimized"))
+    elif to == "javascript":
+        _javascript(collected, output)
+    else:
+        _write(output, _sql(collected, *place) if to == "sql" else _contract(collected))
+    if output is not None:
+        out.print(f"Written to {output}.", markup=False)
+
+
+def _check_options(to: Format, given: set[str], questionnaire: bool) -> None:
+    """Refuse options that the format has no use for."""
+    allowed = {"sql": {"table", "dialect", "keep-columns"}, "dbt": {"table", "dialect", "keep-columns", "name"}}
+    idle = sorted(given - allowed.get(to, set()))
+    if idle:
+        raise ParameterError(f"The option --{idle[0]} has no meaning for {to}.")
+    if questionnaire and to in ("sql", "dbt"):
+        raise ParameterError(f"A questionnaire asks a person; {to} has no such thing.")
+
+
+def _check_folder(output: Path | None) -> None:
+    if output is None:
+        raise ParameterError("A dbt model is several files; say with -o in which folder the project lies.")
+    if output.exists() and not output.is_dir():
+        raise DataError(f"The folder {str(output)!r} cannot be written: it is a file.")
+    if not output.exists() and not output.parent.is_dir():
+        raise DataError(f"The folder {str(output)!r} cannot be made: the folder above does not exist.")
+
+
+def _questionnaire(artifact: Generalization | CellPartition) -> Questionnaire:
+    if not isinstance(artifact, CellPartition):
+        raise ParameterError("A questionnaire is made of cells, and the file holds a generalization.")
+    return Questionnaire(artifact)
+
+
+def _sql(artifact: Generalization | CellPartition, table: str, dialect: str, keep: list[str]) -> str:
+    return artifact.to_sql(table, dialect, keep=keep)
+
+
+def _dbt(artifact: Any, table: str, dialect: str, keep: list[str], name: str) -> dict[str, str]:
+    if not isinstance(artifact, Generalization):
+        raise ParameterError("The file holds cells, which tell attributes together; dbt is given a generalization.")
+    return artifact.to_dbt(table, name, dialect, keep=keep)
+
+
+def _contract(artifact: Any) -> str:
+    return json.dumps(artifact.to_json_schema(), indent=2, ensure_ascii=False)
+
+
+def _javascript(artifact: Any, output: Path | None) -> None:
+    from modicum.export.javascript import to_javascript  # deferred: only this format needs it
+
+    found = to_javascript(artifact)
+    if output is None:
+        typer.echo(found.module)
+    else:
+        found.save(output)
+
+
+def _write(output: Path | None, text: str) -> None:
+    if output is None:
+        typer.echo(text)
+        return
+    with replacing(output) as temporary:
+        Path(temporary).write_text(f"{text}\n", encoding="utf-8", newline="")
+
+
+def _write_folder(folder: Path, files: dict[str, str]) -> None:
+    """Write all files or none; folders are made where they are not there."""
+    with ExitStack() as all_of_them:
+        for file, text in files.items():
+            target = folder / file
+            os.makedirs(target.parent, exist_ok=True)
+            temporary = all_of_them.enter_context(replacing(target))
+            Path(temporary).write_text(text, encoding="utf-8", newline="")

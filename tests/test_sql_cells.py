@@ -1,0 +1,126 @@
+"""Cells as SQL, run on DuckDB and PostgreSQL: each record's cell tells what Python says it tells."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import psycopg
+import pytest
+from postgres import postgres_url  # noqa: F401 (a fixture)
+from sql_tables import HOSTILE, create_table, quote, rows, same
+
+import modicum as md
+from modicum.errors import ArtifactError
+from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
+from modicum.generalization.cell_tree import Ask, Cell
+
+
+def made(missing: str = "separate") -> tuple[md.CellPartition, pd.DataFrame]:
+    """Five cells over hostile names: a number told besides, categories, a date; records that reach every cell."""
+    pay = md.Attribute(name="modicum_cell", kind="number", storage="float")
+    job = md.Attribute(name='O\'Brien "{{"', kind="category")
+    born = md.Attribute(name="born", kind="date", storage="date")
+    words = [Group(values=(word,)).values[0] for word in HOSTILE]
+    detail = md.Generalization(
+        md.Schema(attributes=(pay, job, born)),
+        [
+            Intervals(attribute=pay, buckets=(Interval(up_to=0.1), Interval(up_to=5.0), Interval()), missing=missing),
+            Groups(
+                attribute=job,
+                buckets=tuple(Group(values=tuple(dict.fromkeys(words[i::3]))) for i in range(3)),
+                missing=missing,
+            ),
+            Intervals(attribute=born, buckets=(Interval(up_to="2000-01-01"), Interval()), missing=missing),
+        ],
+    )
+    value = words[1]
+    entries = [
+        Ask(ask=pay.name, left=(0,)),
+        Cell(values=(0.0, value, "2020-01-01")),
+        Ask(ask=job.name, left=(0, 1)),
+        Ask(ask=born.name, left=(0,)),
+        Cell(values=(1.0, value, "1999-01-01")),
+        Cell(values=(1.0, value, "2020-01-01")),
+        Ask(ask=pay.name, left=(1,)),
+        Cell(values=(1.0, words[2], "2020-01-01")),
+        Cell(values=(9.0, words[2], "2020-01-01")),
+    ]
+    cells = md.CellPartition(detail, entries, kept=[FullDetail(attribute=pay, missing=missing)])
+    random = np.random.default_rng(0)
+    empty = [None] if missing == "separate" else []
+    X = pd.DataFrame(
+        {
+            pay.name: random.choice(np.array([0.1, 0.2, 5.0, 7.5, *empty], dtype=object), 300),
+            job.name: random.choice(np.array([*HOSTILE, "nowhere", *empty], dtype=object), 300),
+            "born": random.choice(pd.to_datetime(["2000-01-01", "2000-01-02", *empty]), 300),
+        }
+    )
+    X["born"] = X["born"].dt.date.astype(object).where(X["born"].notna(), None)
+    return cells, X.astype(object)
+
+
+@pytest.fixture(params=["duckdb", pytest.param("postgres", marks=pytest.mark.services)])
+def ask(request):
+    """Fills a table with records and runs a query on it."""
+    if request.param == "duckdb":
+        with duckdb.connect() as connection:
+            yield "duckdb", lambda cells, X, query: _asked(connection, connection.executemany, "?", cells, X, query)
+    else:
+        with psycopg.connect(request.getfixturevalue("postgres_url")) as connection:
+            cursor = connection.cursor()
+            yield "postgres", lambda cells, X, query: _asked(connection, cursor.executemany, "%s", cells, X, query)
+            connection.rollback()
+
+
+def _asked(connection, insert, mark, cells, X, query):
+    connection.execute(create_table("people", cells.detail, quote))
+    insert(f"INSERT INTO people VALUES ({', '.join([mark] * (1 + len(X.columns)))})", rows(X))
+    return connection.execute(query + ' ORDER BY "record no"').fetchall()
+
+
+@pytest.mark.parametrize("output", ["labels", "codes"])
+@pytest.mark.parametrize("missing", ["separate", "refuse"])
+def test_each_record_tells_what_its_cell_tells(ask, missing, output):
+    dialect, asked = ask
+    cells, X = made(missing)
+    if output == "codes":  # a number in full detail has none
+        cells = md.CellPartition(cells.detail, cells.tree.entries())
+    found = asked(cells, X, cells.to_sql("people", dialect, output=output, keep=["record no"]))
+    python = cells.transform(X, output=output).astype(object)
+    assert len({*cells.cells(X).tolist()}) == cells.n_cells
+    assert len(found[0]) == 1 + len(cells.needed)
+    for row, expected in zip(found, python.itertuples(index=False, name=None), strict=True):
+        assert all(same(a, b) for a, b in zip(row[1:], expected, strict=True))
+
+
+def test_a_refused_value_tells_nothing(ask):
+    dialect, asked = ask
+    cells, X = made("refuse")
+    X.loc[::2, "born"] = None
+    found = asked(cells, X, cells.to_sql("people", dialect, keep=["record no"]))
+    told = [name for name in cells.needed if name not in cells.kept]
+    places = [1 + cells.needed.index(name) for name in told]
+    assert all(row[place] is None for row in found[::2] for place in places)
+    python = cells.transform(X[1::2])
+    for name, place in zip(told, places, strict=True):
+        assert [row[place] for row in found[1::2]] == python[name].tolist()
+
+
+def test_representatives_are_the_cells():
+    X = md.datasets.load_adult().X[["age", "hours-per-week", "capital-gain"]][:2000]
+    rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)  # noqa: E731
+    cells = md.ModelGuided(rule, random_state=0).fit(X).cells_
+    found = duckdb.sql(cells.to_sql("X", output="values")).df()
+    assert (found.to_numpy() == cells.transform(X, output="values").to_numpy()).all()
+
+
+@pytest.mark.parametrize("dialect", ["spark", "snowflake"])
+def test_cells_are_written_and_read_back_in_other_dialects(dialect):
+    assert "modicum_cell_" in made()[0].to_sql("people", dialect)
+
+
+def test_a_persons_values_are_not_written():
+    cells, _ = made()
+    held = md.CellPartition(cells.detail, cells.tree.entries(), representatives="record")
+    with pytest.raises(ArtifactError, match="records of actual people"):
+        held.to_sql("people", output="values")
+    assert "CASE" in held.to_sql("people")
