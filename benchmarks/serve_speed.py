@@ -42,7 +42,7 @@ def served(folder: str, place: str) -> None:
     from modicum.export.bundle import load_bundle
     from modicum.service.app import create_app
     from modicum.service.limits import Limits
-    from modicum.service.running import listening, run
+    from modicum.service.running import listening, run, stoppable
     from modicum.service.store import open_store
 
     async def empty(request: Any) -> Response:
@@ -51,7 +51,7 @@ def served(folder: str, place: str) -> None:
     store = open_store(place)
     app = create_app(load_bundle(folder), store, Limits(rate=0))
     app.add_api_route("/empty", _asking(empty), methods=["POST"])
-    with listening("127.0.0.1", 0) as at:
+    with stoppable(), listening("127.0.0.1", 0) as at:
         print(at.getsockname()[1], flush=True)
         run(app, at)
     store.close()

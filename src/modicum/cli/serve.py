@@ -44,7 +44,7 @@ def serve(
     from modicum.service.app import create_app
     from modicum.service.guard import check_alone, other_versions
     from modicum.service.limits import Limits
-    from modicum.service.running import is_loopback, listening, run
+    from modicum.service.running import is_loopback, listening, run, stoppable
     from modicum.service.store import open_store
 
     if accept_multi_breach != (sample is not None):
@@ -59,7 +59,7 @@ def serve(
             from modicum.cli.several_versions import show_several
 
             show_several(loaded.artifact, others, sample, missing, seed, out)
-        with listening(host, port) as at:
+        with stoppable(), listening(host, port) as at:
             app = create_app(loaded, kept, limits)
             what = f"{loaded.kind} {loaded.identity[:12]}"
             predicts = f", predicts {loaded.label or 'the outcome'}" if loaded.can_predict else ", without a model"

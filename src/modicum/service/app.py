@@ -62,7 +62,8 @@ class _Service:
         self.bundle = bundle
         self.outcomes = Outcomes(bundle)
         self._records = Records(bundle)
-        self.schema = to_json_schema(bundle.artifact)
+        schema = to_json_schema(bundle.artifact)
+        self.schema = {key: value for key, value in schema.items() if key != "$schema"}  # as a part of a document
         page = form_page(bundle.artifact, endpoint="/records")
         self._page = page.encode()
         self._policy = content_security_policy(page, "/records")
@@ -71,7 +72,7 @@ class _Service:
                 "generalization": bundle.identity,
                 "kind": kind_of(bundle.artifact),
                 "artifact": content_of(bundle.artifact),
-                "record_schema": self.schema,
+                "record_schema": schema,
             }
         ).encode()
         store.register(bundle.identity, kind_of(bundle.artifact), json.dumps(content_of(bundle.artifact)))

@@ -97,6 +97,8 @@ class Records:
             return self._checked(fields["record"]) if self._most else self._format.check(fields["record"])
         except DataError as error:
             raise HTTPException(422, str(error)) from None
+        except RecursionError:
+            raise HTTPException(422, "The field 'record' is nested too deeply.") from None
 
     def _checked(self, record: Any) -> Told:
         text = json.dumps(record)

@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -60,9 +62,15 @@ def run(app: Any, at: socket.socket) -> None:
         ws="none",
     )
     logging.getLogger("uvicorn.error").addFilter(_without_trace)
-    before = signal.signal(signal.SIGTERM, _stop)  # the server passes it on once it has stopped
+    uvicorn.Server(config).run(sockets=[at])
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Ctrl-C and SIGTERM both end what is done inside, and only that; the server passes them on when it has stopped."""
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
-        uvicorn.Server(config).run(sockets=[at])
+        yield
     except KeyboardInterrupt:
         return
     finally:
