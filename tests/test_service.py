@@ -80,10 +80,9 @@ def test_nothing_that_is_refused_is_repeated_or_kept(serve, kind, path, caplog, 
     good = records_of(service.bundle)[0]
     answers = []
     for secret in (SECRET, SECRET_NUMBER, [SECRET], {SECRET: SECRET}):
-        for name in good:
-            if not (kind == "full detail" and name == "age" and secret == SECRET_NUMBER):
-                answers.append(service.send(path, good | {name: secret}))
+        told = [n for n in good if not (kind == "full detail" and n == "age" and secret == SECRET_NUMBER)]
         answers += [
+            *(service.send(path, good | {name: secret}) for name in told),
             service.send(path, secret),
             service.send(path, good | {SECRET: secret}),
             service.send(path, good, label=secret) if kind != "number" or secret != SECRET_NUMBER else None,
