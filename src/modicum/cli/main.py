@@ -20,6 +20,7 @@ from modicum.cli import (
     judge,
     minimize,
     prism,
+    serve,
     study,
 )
 from modicum.cli.tables import printable
@@ -47,6 +48,7 @@ app.command("report")(judge.report)
 app.command("export")(export.export)
 app.command("form")(form.form)
 app.command("bundle")(bundle.bundle)
+app.command("serve")(serve.serve)
 
 
 def _version(wanted: bool) -> None:

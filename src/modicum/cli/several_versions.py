@@ -1,0 +1,103 @@
+"""What two versions of a generalization give away together, shown before the second is collected (adversary A6)."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from modicum.attacks import MultiBreach, OverlapWarning
+from modicum.attacks.multi_breach import MultiBreachResult
+from modicum.cli.attacking import known_and_breached
+from modicum.cli.tables import printable
+from modicum.generalization import CellPartition, Generalization, Questionnaire
+from modicum.generalization.bins import Dropped
+from modicum.generalization.identity import Collected
+from modicum.service.store import StoredArtifact, artifact_of
+from modicum.table.schema import Schema
+
+
+def show_several(
+    new: Collected,
+    stored: Sequence[StoredArtifact],
+    sample: Path,
+    missing: Sequence[str] | None,
+    seed: int,
+    console: Console,
+) -> None:
+    """Attack the sample under all versions together and under each alone."""
+    versions = [artifact_of(each) for each in stored]
+    views = together([*versions, new])
+    personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
+    known, breached = known_and_breached(views[-1], sample, None, missing, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverlapWarning)  # rows of one file may be equal
+        found = MultiBreach(personal, random_state=seed).run(views, known, breached)
+    console.print(f"The store holds records of {len(stored)} other version{'s' if len(stored) > 1 else ''}.")
+    console.print(_table(found, [*(f"stored {each.id[:12]}" for each in stored), "the new one"]))
+    if not all(isinstance(each, Generalization) for each in [*versions, new]):
+        console.print(
+            "Cells and questionnaires were attacked as if they told the bucket of each attribute, which is more than "
+            "they do: the true errors are higher."
+        )
+    worst = found.worst
+    own = found.by_attribute[worst]
+    console.print(
+        printable(
+            f"The most is gained about {worst!r}: {own.error:.1%} wrong guesses instead of {own.naive:.1%}. An error "
+            "is the share of personal values guessed wrong: higher is safer."
+        )
+    )
+
+
+def together(versions: Sequence[Collected]) -> list[Generalization]:
+    """Generalizations of the same attributes: what a version does not speak of, it does not collect.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.cli.several_versions import together
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
+    >>> one, two = (md.Uniform(buckets=2).fit(X[names]).generalization_ for names in (["age"], ["age", "job"]))
+    >>> [g.needed for g in together([one, two])]
+    [['age'], ['age', 'job']]
+    """
+    views = [_by_attribute(each) for each in versions]
+    features = {a.name: a for g in views for a in g.schema if a.collectable}
+    beside = [a for a in views[-1].schema if a.name not in features]
+    schema = Schema(attributes=(*features.values(), *beside), missing=views[-1].schema.missing)
+    return [
+        Generalization(schema, [g[name] if name in g.names else Dropped(attribute=a) for name, a in features.items()])
+        for g in views
+    ]
+
+
+def _schema(artifact: Collected) -> Schema:
+    return artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
+
+
+def _by_attribute(artifact: Collected) -> Generalization:
+    """The buckets of each attribute: of cells and questionnaires more than any record tells."""
+    if isinstance(artifact, Generalization):
+        return artifact
+    cells: CellPartition = artifact.cells if isinstance(artifact, Questionnaire) else artifact
+    return Generalization(cells.schema, [cells.told(name)[0] for name in cells.names])
+
+
+def _table(found: MultiBreachResult, names: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("what an adversary sees", no_wrap=True)
+    for title in ("error", "95% interval", "naive", "raw"):
+        table.add_column(title, justify="right", no_wrap=True)
+    low, high = found.interval
+    for name, error in zip(names, found.alone, strict=True):
+        table.add_row(printable(name), f"{error:.1%}", "", f"{found.naive:.1%}", f"{found.raw:.1%}")
+    table.add_row(
+        "all of them (A6)",
+        f"{found.error:.1%}",
+        f"{low:.1%} to {high:.1%}",
+        f"{found.naive:.1%}",
+        f"{found.raw:.1%}",
+    )
+    return table

@@ -1,0 +1,100 @@
+"""What the service promises, for the OpenAPI document: only buckets are admitted."""
+
+from typing import Any
+
+from modicum.export.bundle import Bundle
+from modicum.service.reading import Outcomes
+
+ERROR: dict[str, Any] = {
+    "type": "object",
+    "properties": {"detail": {"type": "string"}},
+    "required": ["detail"],
+    "additionalProperties": False,
+}
+_WHY = {
+    400: "It is not valid JSON.",
+    404: "There is no model.",
+    405: "The address takes another method.",
+    408: "It took too long to arrive.",
+    409: "It belongs to another version of the generalization.",
+    413: "It is larger than any record need be.",
+    415: "It is not JSON by its content type.",
+    422: "It is not a generalized record: something is absent, not known, or finer than it may be.",
+    429: "There were too many requests.",
+    500: "Something failed.",
+    503: "The store cannot be reached.",
+}
+_REFUSALS = (400, 405, 408, 409, 413, 415, 422, 429, 500, 503)
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The refusals that an address may answer with."""
+    return {
+        status: {"description": _WHY[status], "content": {"application/json": {"schema": ERROR}}} for status in statuses
+    }
+
+
+def answer(status: int, what: str, schema: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """The answer where all is well."""
+    return {status: {"description": what, "content": {"application/json": {"schema": schema}}}}
+
+
+def sent_record(bundle: Bundle, record: dict[str, Any], outcomes: Outcomes | None = None) -> dict[str, Any]:
+    """The body of a request with a record, and with an outcome where one may be sent."""
+    properties: dict[str, Any] = {
+        "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
+        "record": record,
+    }
+    if outcomes is not None and outcomes.taken:
+        properties["label"] = outcome_schema(outcomes)
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": ["generalization", "record"],
+        "additionalProperties": False,
+    }
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def outcome_schema(outcomes: Outcomes) -> dict[str, Any]:
+    """What may be sent as an outcome."""
+    if outcomes.numbers:
+        return {"type": ["number", "null"], "description": "What came of it."}
+    return {"enum": [*(outcomes.classes or []), None], "description": "What came of it."}
+
+
+def kept_answer() -> dict[int | str, dict[str, Any]]:
+    """Answers of POST /records."""
+    schema = {
+        "type": "object",
+        "properties": {"id": {"type": "string", "format": "uuid"}},
+        "required": ["id"],
+        "additionalProperties": False,
+    }
+    return answer(201, "The record is kept, on disk, under this random name.", schema) | responses(*_REFUSALS)
+
+
+def prediction_answer(bundle: Bundle) -> dict[int | str, dict[str, Any]]:
+    """Answers of POST /predict."""
+    chances = {"type": ["object", "null"], "additionalProperties": {"type": "number"}}
+    properties = {"prediction": {"type": ["string", "number", "boolean", "null"]}, "probabilities": chances}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": ["prediction", "probabilities"],
+        "additionalProperties": False,
+    }
+    told = answer(200, "What the model says of such records.", schema) if bundle.can_predict else {}
+    return told | responses(404, *_REFUSALS)
+
+
+def artifact_answer() -> dict[int | str, dict[str, Any]]:
+    """Answers of GET /generalization."""
+    properties = {
+        "generalization": {"type": "string"},
+        "kind": {"enum": ["generalization", "cells", "questionnaire"]},
+        "artifact": {"type": "object"},
+        "record_schema": {"type": "object"},
+    }
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return answer(200, "What is collected.", schema) | responses(405, 429, 500)

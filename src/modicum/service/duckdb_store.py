@@ -1,0 +1,128 @@
+"""Records in a DuckDB file, which one program at a time may have open."""
+
+import os
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from modicum.errors import DataError
+from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable
+
+if TYPE_CHECKING:
+    import duckdb
+
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS {ARTIFACTS} (
+    id VARCHAR PRIMARY KEY, kind VARCHAR NOT NULL, content JSON NOT NULL, first_used DATE NOT NULL);
+CREATE TABLE IF NOT EXISTS {RECORDS} (
+    id UUID PRIMARY KEY, artifact VARCHAR NOT NULL, received DATE NOT NULL, label JSON, record JSON NOT NULL);
+"""
+_INSERT = f"""
+INSERT INTO {RECORDS} SELECT unnest(?::UUID[]), unnest(?::VARCHAR[]), unnest(?::DATE[]), unnest(?::JSON[]),
+    unnest(?::JSON[])
+"""
+_SHARED = f"SELECT {', '.join(COLUMNS)} FROM {RECORDS}"
+_USED = f"""
+SELECT a.id, a.kind, a.content, a.first_used, count(r.id) FROM {ARTIFACTS} a JOIN {RECORDS} r ON r.artifact = a.id
+GROUP BY ALL ORDER BY a.first_used, a.id
+"""
+_CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": "1"}
+
+
+class DuckDBStore:
+    """A DuckDB file as a store; a commit is on disk when it returns.
+
+    Parameters
+    ----------
+    path : of the file; it is made where there is none, its folder is not
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = os.path.basename(path)
+        self._lock = threading.Lock()
+        self._connection = self._opened(path)
+        try:
+            self._connection.execute(_TABLES)
+            self._connection.execute(f"{_SHARED} LIMIT 0")
+            self._connection.execute(f"{_USED} LIMIT 0")
+        except Exception:
+            self._connection.close()
+            raise DataError(f"The store {self.name!r} has tables of these names that modicum did not make.") from None
+
+    def _opened(self, path: str) -> "duckdb.DuckDBPyConnection":
+        import duckdb
+
+        if os.path.isdir(path) or not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            reason = "it is a folder" if os.path.isdir(path) else "its folder does not exist"
+            raise DataError(f"The store {path!r} cannot be opened: {reason}.")
+        _check_kind(path)
+        try:
+            return duckdb.connect(os.path.abspath(path), config=dict(_CONFIG))
+        except (duckdb.Error, ValueError) as error:
+            raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Keep all of them or none."""
+        import duckdb
+
+        if not entries:
+            self._all("SELECT 1")
+            return
+        columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
+        with self._lock:
+            try:
+                self._connection.execute(_INSERT, columns)  # a transaction of its own
+            except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
+                raise StoreUnavailable("The store cannot be written now.") from None
+
+    def register(self, id: str, kind: str, content: str) -> None:
+        """Keep an artifact, if it is new."""
+        statement = f"INSERT INTO {ARTIFACTS} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        with self._lock:
+            self._connection.execute(statement, [id, kind, content, datetime.now(UTC).date()])
+
+    def artifacts(self) -> list[StoredArtifact]:
+        """The artifacts that records were collected under."""
+        return [StoredArtifact(*row) for row in self._all(_USED)]
+
+    def entries(self, artifact: str) -> list[Entry]:
+        """The records collected under an artifact."""
+        rows = self._all(f"{_SHARED} WHERE artifact = ? ORDER BY received, id", [artifact])
+        return [Entry(str(row[0]), *row[1:]) for row in rows]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _all(self, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        import duckdb
+
+        with self._lock:
+            try:
+                return self._connection.execute(query, list(parameters)).fetchall()
+            except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
+                raise StoreUnavailable("The store cannot be read now.") from None
+
+
+def _check_kind(path: str) -> None:
+    """Refuse a file of another kind: DuckDB opens some, and then keeps in memory what is written."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(12)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataError(f"The store {path!r} cannot be opened: {error.strerror}.") from None
+    if start[8:] != b"DUCK":
+        raise DataError(f"The store {path!r} cannot be opened: it is not a DuckDB file.")
+
+
+def _reason(message: str) -> str:
+    """Why a file cannot be opened; DuckDB's own words hold paths and process numbers."""
+    if "lock" in message:
+        return "another program has it open"
+    if "not a valid DuckDB database" in message:
+        return "it is not a DuckDB file"
+    return "it cannot be read and written, or another version of DuckDB wrote it"

@@ -1,0 +1,33 @@
+"""One version at a time: who sees the same people under two generalizations sees what both leave possible."""
+
+from modicum.errors import DataError
+from modicum.service.store import Store, StoredArtifact
+
+
+def other_versions(store: Store, identity: str) -> list[StoredArtifact]:
+    """The other artifacts under which the store holds records."""
+    return [stored for stored in store.artifacts() if stored.id != identity]
+
+
+def check_alone(store: Store, identity: str) -> None:
+    """Refuse a store that holds records of another version (papers/0 §5, adversary A6).
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from modicum.service.guard import check_alone
+    >>> from modicum.service.store import new_entry, open_store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = open_store(os.path.join(folder, "data.duckdb"))
+    ...     check_alone(store, "0" * 64)
+    ...     store.close()
+    """
+    others = other_versions(store, identity)
+    if others:
+        count = sum(stored.records for stored in others)
+        raise DataError(
+            f"The store {store.name!r} holds {count:,} records of {len(others)} other version"
+            f"{'s' if len(others) > 1 else ''} of what is collected: whoever sees both can intersect them and learn "
+            "more of a person than either tells (adversary A6); name another store, or measure it on full records with "
+            "--accept-multi-breach --sample FILE."
+        )

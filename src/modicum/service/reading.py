@@ -1,0 +1,192 @@
+"""What is sent to the service, read strictly; no complaint repeats any of it."""
+
+import asyncio
+import json
+import math
+from collections import OrderedDict
+from collections.abc import Collection
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from modicum.errors import DataError
+from modicum.export.bundle import Bundle
+from modicum.generalization import CellPartition, Questionnaire
+from modicum.generalization.record_format import Told
+
+OTHER_VERSION = "This form belongs to another version; reload it."
+_PATIENCE = 30.0  # seconds for a request to arrive
+_REMEMBERED_BYTES = 4096
+_SLACK = 4096  # for the other fields, and spaces
+
+
+async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, Any]:
+    """The fields of a request's body; `generalization` and `record` must be there."""
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "The request must be JSON, and its content type application/json.")
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            body = await request.body()
+    except TimeoutError:
+        raise HTTPException(408, "The request took too long to arrive.") from None
+    fields = parsed(body)
+    if not isinstance(fields, dict):
+        raise HTTPException(422, "The request must be an object.")
+    if "generalization" not in fields or "record" not in fields:
+        raise HTTPException(422, "The request must have the fields 'generalization' and 'record'.")
+    if any(name not in allowed for name in fields):
+        raise HTTPException(422, "The request has a field that is not known here.")
+    return fields
+
+
+def parsed(body: bytes) -> Any:
+    """JSON in which nothing has two meanings: UTF-8, no name twice, no NaN.
+
+    Examples
+    --------
+    >>> from modicum.service.reading import parsed
+    >>> parsed(b'{"age": "20 to 30"}')
+    {'age': '20 to 30'}
+    >>> parsed(b'{"age": 1, "age": 2}')
+    Traceback (most recent call last):
+    ...
+    starlette.exceptions.HTTPException: 400: The request is not valid JSON, or names a field twice.
+    """
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "The request is not valid JSON, or names a field twice.") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError("not a number")
+
+
+class Records:
+    """The records that a bundle's artifact admits.
+
+    Whether a questionnaire's answers are enough and no finer than they need be takes milliseconds to tell, so that
+    some of those that were admitted are remembered.
+
+    Parameters
+    ----------
+    bundle : whose artifact's records are admitted
+    remembered : how many; those sent least recently are forgotten
+    """
+
+    def __init__(self, bundle: Bundle, remembered: int = 10_000) -> None:
+        self._identity, self._format = bundle.identity, bundle.format
+        self._most = remembered if isinstance(bundle.artifact, Questionnaire) else 0
+        self._known: OrderedDict[str, Told] = OrderedDict()
+
+    def told(self, fields: dict[str, Any]) -> Told:
+        """The record, if it belongs to the artifact and tells nothing finer."""
+        if not isinstance(fields["generalization"], str):
+            raise HTTPException(422, "The field 'generalization' must be a text.")
+        if fields["generalization"] != self._identity:
+            raise HTTPException(409, OTHER_VERSION)
+        try:
+            return self._checked(fields["record"]) if self._most else self._format.check(fields["record"])
+        except DataError as error:
+            raise HTTPException(422, str(error)) from None
+        except RecursionError:
+            raise HTTPException(422, "The field 'record' is nested too deeply.") from None
+
+    def _checked(self, record: Any) -> Told:
+        text = json.dumps(record)
+        found = self._known.pop(text, None)
+        if found is None:
+            found = self._format.check(record)
+        if len(text) <= _REMEMBERED_BYTES:
+            self._known[text] = found
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return found
+
+
+class Outcomes:
+    """What may be sent as an outcome: one of the classes, a finite number where one is predicted, or nothing at all.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.export.bundle import Bundle
+    >>> from modicum.service.reading import Outcomes
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> Outcomes(Bundle(g, label="bought", classes=["no", "yes"])).check("yes")
+    'yes'
+    """
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.classes = bundle.classes if bundle.classes is not None else _predicted(bundle)
+        self.numbers = self.classes is None and bundle.can_predict
+        self._known = {_key(each): each for each in self.classes or []}
+
+    @property
+    def taken(self) -> bool:
+        """Whether an outcome may be sent."""
+        return self.classes is not None or self.numbers
+
+    def check(self, sent: Any) -> Any:
+        """The outcome; None where none was sent."""
+        if sent is None:
+            return None
+        if self.numbers:
+            if isinstance(sent, bool) or not isinstance(sent, int | float) or not _is_finite(sent):
+                raise HTTPException(422, "The field 'label' must be a number.")
+            return float(sent)
+        found = self._known.get(_key(sent)) if isinstance(sent, str | int | float) else None
+        if found is None:
+            raise HTTPException(422, "The field 'label' is not one of the classes that are predicted.")
+        return found
+
+
+def _predicted(bundle: Bundle) -> list[Any] | None:
+    """The classes that the artifact's own cells name, if it predicts by itself; None for numbers."""
+    if bundle.model is not None or not bundle.can_predict:
+        return None
+    cells = bundle.artifact.cells if isinstance(bundle.artifact, Questionnaire) else bundle.artifact
+    assert isinstance(cells, CellPartition)
+    found = {_key(cell.prediction): cell.prediction for cell in cells.tree.cells}
+    return None if any(isinstance(each, float) for each in found.values()) else list(found.values())
+
+
+def _key(value: Any) -> tuple[str, Any]:
+    """Equal where JSON values are: a truth is no number."""
+    kind = "truth" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "text"
+    return kind, value
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def largest_body(bundle: Bundle) -> int:
+    """The bytes of the largest request that could be right, every letter escaped."""
+    artifact = bundle.artifact
+    if isinstance(artifact, Questionnaire):
+        labels = {name: [*artifact.cells.told(name)[0].labels] for name in bundle.format.names}
+        record: dict[str, Any] = labels
+    else:
+        every = {
+            n: artifact.labels(n) if isinstance(artifact, CellPartition) else artifact[n].labels
+            for n in bundle.format.names
+        }
+        record = {name: max(own, key=_bytes, default="") for name, own in every.items()}
+    classes = max(map(_bytes, bundle.classes or []), default=0)
+    return _SLACK + classes + _bytes(record) * 3 // 2 + 400 * len(record)
+
+
+def _bytes(value: Any) -> int:
+    return len(json.dumps(value))

@@ -1,0 +1,161 @@
+"""Where records are kept: two tables in DuckDB or PostgreSQL, and how to read them again.
+
+Attribute names and categories are hostile, so that none becomes a name in SQL: a record is one JSON text, ASCII with
+escapes, in which everything survives, NUL too. When a record came is kept as a day: a time of day would be a detail
+about a person that nobody needs.
+"""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Protocol
+
+import pandas as pd
+
+from modicum.errors import ArtifactError, ParameterError
+from modicum.generalization import CellPartition, Generalization, Questionnaire
+from modicum.generalization.identity import Collected, identity
+from modicum.generalization.record_format import record_format
+
+RECORDS, ARTIFACTS = "modicum_records", "modicum_artifacts"
+COLUMNS = ("id", "artifact", "received", "label", "record")
+
+
+class StoreUnavailable(Exception):
+    """The store cannot be reached now; nothing that waits was kept for certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record as it is kept: `label` and `record` are JSON."""
+
+    id: str
+    artifact: str
+    received: date
+    label: str | None
+    record: str
+
+
+@dataclass(frozen=True)
+class StoredArtifact:
+    """An artifact under which records were collected, and how many they are."""
+
+    id: str
+    kind: str
+    content: str
+    first_used: date
+    records: int
+
+
+class Store(Protocol):
+    """What the service needs of a database. Messages name the store, never what is in it."""
+
+    name: str
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Keep all of them or none: durable on return, else `StoreUnavailable`; nothing to write asks for a reply."""
+        ...
+
+    def register(self, id: str, kind: str, content: str) -> None:
+        """Keep an artifact, if it is new."""
+        ...
+
+    def artifacts(self) -> list[StoredArtifact]:
+        """The artifacts that records were collected under."""
+        ...
+
+    def entries(self, artifact: str) -> list[Entry]:
+        """The records collected under an artifact, by day, in an order that says nothing more."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+
+def open_store(place: str) -> Store:
+    """The store at a DuckDB file, which is made where there is none, or at a PostgreSQL URL.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from modicum.service.store import new_entry, open_store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = open_store(os.path.join(folder, "data.duckdb"))
+    ...     store.write([new_entry("0" * 64, {"age": "≥ 51"}, "yes")])
+    ...     kept = store.entries("0" * 64)
+    ...     store.close()
+    >>> kept[0].record, kept[0].label
+    ('{"age": "\\\\u2265 51"}', '"yes"')
+    """
+    if place.startswith(("postgresql://", "postgres://")):
+        from modicum.service.postgres_store import PostgresStore
+
+        return PostgresStore(place)
+    if "://" in place or not place:
+        raise ParameterError("The store must be a DuckDB file or a URL that begins with postgresql://.")
+    from modicum.service.duckdb_store import DuckDBStore
+
+    return DuckDBStore(place)
+
+
+def new_entry(artifact: str, record: dict[str, Any], label: Any = None) -> Entry:
+    """A record with a random name, received today."""
+    kept = None if label is None else json.dumps(label, allow_nan=False)
+    return Entry(str(uuid.uuid4()), artifact, datetime.now(UTC).date(), kept, json.dumps(record, allow_nan=False))
+
+
+def kind_of(artifact: Collected) -> str:
+    """What an artifact is called where its records are kept."""
+    if isinstance(artifact, Questionnaire):
+        return "questionnaire"
+    return "cells" if isinstance(artifact, CellPartition) else "generalization"
+
+
+def content_of(artifact: Collected) -> dict[str, Any]:
+    """An artifact as plain data; a questionnaire as its cells."""
+    return (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
+
+
+def artifact_of(stored: StoredArtifact) -> Collected:
+    """The artifact again."""
+    content = json.loads(stored.content)
+    if stored.kind == "generalization":
+        return Generalization.from_dict(content)
+    if stored.kind in ("cells", "questionnaire"):
+        cells = CellPartition.from_dict(content)
+        return cells if stored.kind == "cells" else Questionnaire(cells)
+    raise ArtifactError("The store holds records of a kind of artifact that this version does not know.")
+
+
+def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Series]:
+    """What was collected under an artifact, as a model is trained on it, and the outcomes (None where there is none).
+
+    Returns
+    -------
+    frame, series : as `artifact.transform` has it, of labels; of a questionnaire's records, which differ in what they
+        tell, the values that a model is given. Both are indexed by the records' names.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, modicum as md
+    >>> from modicum.generalization.identity import identity
+    >>> from modicum.service.store import new_entry, open_store, read_records
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = open_store(os.path.join(folder, "data.duckdb"))
+    ...     store.write([new_entry(identity(g), {"age": "≥ 45"}, "yes")])
+    ...     Z, y = read_records(store, g)
+    ...     store.close()
+    >>> Z["age"].tolist(), y.tolist()
+    (['≥ 45'], ['yes'])
+    """
+    kept = store.entries(identity(artifact))
+    format = record_format(artifact)
+    told = [format.check(json.loads(entry.record)) for entry in kept]
+    names = pd.Index([entry.id for entry in kept], name="id", dtype=object)
+    Z = format.inputs(told, "values" if isinstance(artifact, Questionnaire) else "labels").set_index(names)
+    labels = [None if entry.label is None else json.loads(entry.label) for entry in kept]
+    return Z, pd.Series(labels, index=names, name="label", dtype=None if labels else object)

@@ -1,0 +1,143 @@
+"""`modicum serve`: what it refuses to start with, and what it shows before a second version is collected."""
+
+import json
+import socket
+
+import pytest
+from serving import Process, bundle_of, people, records_of
+from typer.testing import CliRunner
+
+import modicum as md
+from modicum.cli.main import app
+from modicum.cli.several_versions import together
+from modicum.errors import MissingPackageError, ModicumError
+from modicum.export.bundle import save_bundle
+from modicum.generalization.identity import identity
+from modicum.service.store import content_of, kind_of, new_entry, open_store
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    save_bundle(tmp_path / "bundle", bundle_of("generalization").artifact)
+    return tmp_path / "bundle"
+
+
+def refused(*arguments):
+    """The one sentence that the command ends with."""
+    result = CliRunner().invoke(app, ["serve", *map(str, arguments)])
+    assert isinstance(result.exception, ModicumError), result.output
+    assert "Listening" not in result.output
+    return str(result.exception)
+
+
+def collected(place, artifact, count=1):
+    store = open_store(str(place))
+    store.register(identity(artifact), kind_of(artifact), json.dumps(content_of(artifact)))
+    store.write([new_entry(identity(artifact), {}) for _ in range(count)])
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--store", "mysql://x"], "DuckDB file or a URL"),
+        (["--store", "nowhere/data.duckdb"], "its folder does not exist"),
+        (["--store", "bundle"], "it is a folder"),
+        (["--store", "bundle/manifest.json"], "not a DuckDB file"),
+        (["--store", "postgresql://u:hidden@127.0.0.1:1/x"], "cannot be reached"),
+        (["--port", "70000"], "from 0 to 65535"),
+        (["--host", "not an address"], "no address"),
+        (["--rate", "-1"], "must be a number"),
+        (["--rate", "nan"], "must be a number"),
+        (["--accept-multi-breach"], "belong together"),
+        (["--sample", "people.csv"], "belong together"),
+    ],
+)
+def test_bad_input_is_one_sentence(bundle, options, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = refused(bundle, *options)
+    assert words in said
+    assert "hidden" not in said
+    assert said.count("\n") == 0
+
+
+def test_a_folder_that_is_no_bundle_is_refused(tmp_path):
+    assert "no bundle" in refused(tmp_path / "nothing")
+
+
+def test_a_port_that_is_taken_is_refused(bundle, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = refused(bundle, "--store", tmp_path / "x.duckdb", "--port", taken.getsockname()[1])
+    assert "already in use" in said
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(bundle, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = CliRunner().invoke(app, ["serve", str(bundle)])
+    assert isinstance(result.exception, MissingPackageError)
+    assert "modicum[serve]" in str(result.exception)
+
+
+def test_another_version_beside_an_old_one_is_refused(bundle, tmp_path):
+    collected(tmp_path / "data.duckdb", bundle_of("cells").artifact, 7)
+    said = refused(bundle, "--store", tmp_path / "data.duckdb")
+    assert "7 records of 1 other version" in said
+    assert "--accept-multi-breach" in said
+
+
+def test_a_sample_that_lacks_an_attribute_is_refused_before_anything_is_served(bundle, tmp_path):
+    collected(tmp_path / "data.duckdb", bundle_of("cells").artifact)
+    people()[0][["age"]].to_csv(tmp_path / "people.csv", index=False)
+    options = ["--accept-multi-breach", "--sample", tmp_path / "people.csv"]
+    assert "is not in 'people.csv'" in refused(bundle, "--store", tmp_path / "data.duckdb", *options)
+
+
+def test_versions_of_every_kind_are_seen_as_generalizations_of_the_same_attributes():
+    artifacts = [bundle_of(kind).artifact for kind in ("cells", "questionnaire", "full detail", "generalization")]
+    views = together(artifacts)
+    assert [view.names for view in views] == [["age", "hours", "job"]] * 4
+    assert views[0].needed == ["age", "hours"]
+    X = people()[0]
+    cells = artifacts[0]
+    finer, coarser = views[0].codes(X), cells.codes(X)
+    assert len({*map(tuple, finer)}) >= len({*map(tuple, coarser)})
+    one = {}
+    assert all(one.setdefault(tuple(a), tuple(b)) == tuple(b) for a, b in zip(finer, coarser, strict=True))
+
+
+def test_what_both_versions_give_away_is_measured_beside_each_alone(capsys, tmp_path):
+    from rich.console import Console
+
+    from modicum.cli.several_versions import show_several
+
+    X, _ = people(400)
+    old = md.Uniform(buckets=2).fit(X).generalization_
+    new = md.Uniform(buckets=3).fit(X).generalization_
+    collected(tmp_path / "data.duckdb", old)
+    store = open_store(str(tmp_path / "data.duckdb"))
+    X.to_csv(tmp_path / "people.csv", index=False)
+    show_several(new, store.artifacts(), tmp_path / "people.csv", None, 0, Console(width=200))
+    store.close()
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line.split("  ")[0]: line for line in lines}
+    alone = [row for name, row in rows.items() if name.startswith("stored ") or name == "the new one"]
+    errors = [float(row.split("%")[0].split()[-1]) for row in alone]
+    both = float(rows["all of them (A6)"].split("%")[0].split()[-1])
+    naive = float(rows["all of them (A6)"].split("%")[3].split()[-1])
+    assert len(errors) == 2
+    assert both <= max(errors)
+    assert both < naive
+
+
+@pytest.mark.services
+def test_the_measure_is_shown_first_and_then_it_serves(bundle, tmp_path):
+    collected(tmp_path / "data.duckdb", bundle_of("questionnaire").artifact)
+    people(400)[0].to_csv(tmp_path / "people.csv", index=False)
+    options = ["--accept-multi-breach", "--sample", str(tmp_path / "people.csv")]
+    service = Process(bundle, str(tmp_path / "data.duckdb"), *options)
+    said = service.stop()
+    assert said.index("all of them (A6)") < said.index("Listening at")
+    assert "as if they told the bucket of each attribute" in said
+    assert records_of(bundle_of("generalization"))

@@ -1,0 +1,79 @@
+"""The OpenAPI document is a promise: whatever is sent, right or wrong, it is answered as the document says."""
+
+from collections import Counter
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from serving import Service, bundle_of, records_of
+
+KINDS = ["generalization", "cells", "questionnaire", "number", "full detail"]
+CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
+
+
+def tried(kind, place, requests):
+    """Send so many wrong requests to each address that takes records, and right ones; how they were answered."""
+    service = Service(bundle_of(kind), place)
+    document = schemathesis.openapi.from_asgi("/openapi.json", service.app)
+    found = Counter()
+    for operation in (each.ok() for each in document.get_all_operations()):
+        modes = schemathesis.GenerationMode
+        strategies = [operation.as_strategy(generation_mode=mode) for mode in (modes.POSITIVE, modes.NEGATIVE)]
+        if operation.method.upper() == "GET":
+            strategies = strategies[:1]
+        for strategy, count in zip(strategies, (requests // 2, requests), strict=False):  # of the right ones are few
+            _send(strategy, count, found)
+    kept = len(service.store.entries(service.bundle.identity))
+    service.close()
+    return found, kept
+
+
+def _send(strategy, count, found):
+    @given(strategy)
+    @settings(
+        max_examples=count, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
+    def send(case):
+        answer = case.call()
+        case.validate_response(answer, checks=CHECKS)
+        found[case.method, case.path, answer.status_code] += 1
+
+    send()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_answer_is_one_that_the_document_names(kind, tmp_path):
+    found, kept = tried(kind, tmp_path / "data.duckdb", 24)
+    assert not [status for _, _, status in found if status >= 500]
+    assert kept == found["POST", "/records", 201]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_request_of_two_thousand_makes_the_service_fail(kind, tmp_path):
+    found, kept = tried(kind, tmp_path / "data.duckdb", 1100)
+    assert sum(found.values()) >= 2000
+    assert not [status for _, _, status in found if status >= 500]
+    assert kept == found["POST", "/records", 201]
+    if kind != "questionnaire":  # whose answers are rarely both enough and no finer than they need be
+        assert kept > 100
+
+
+def test_what_people_send_is_what_the_document_admits(tmp_path):
+    import jsonschema
+
+    for kind in KINDS:
+        service = Service(bundle_of(kind), tmp_path / f"{kind}.duckdb")
+        document = service.client.get("/openapi.json").json()
+        posted = document["paths"]["/records"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        for record in records_of(service.bundle, 10):
+            jsonschema.Draft202012Validator(posted).validate(
+                {"generalization": service.bundle.identity, "record": record}
+            )
+        service.close()

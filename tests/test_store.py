@@ -1,0 +1,270 @@
+"""What is kept is read again the same, in DuckDB and PostgreSQL, whatever the names are; trouble is one sentence."""
+
+import json
+import subprocess
+import sys
+from datetime import date
+
+import duckdb
+import pandas as pd
+import pytest
+from postgres import postgres_url  # noqa: F401
+from serving import Service, bundle_of, records_of
+
+import modicum as md
+from modicum.errors import DataError, ParameterError
+from modicum.export.bundle import Bundle
+from modicum.generalization.identity import identity
+from modicum.service.guard import check_alone, other_versions
+from modicum.service.store import (
+    Entry,
+    StoreUnavailable,
+    artifact_of,
+    content_of,
+    kind_of,
+    new_entry,
+    open_store,
+    read_records,
+)
+
+HOSTILE = [
+    "</script>",
+    "'; DROP TABLE modicum_records; --",
+    '"',
+    "\\",
+    "😀",
+    "שלום",
+    "\x00",
+    "__proto__",
+    "é\n",
+    "%s $1 ?",
+]
+
+
+@pytest.fixture(params=["duckdb", pytest.param("postgresql", marks=pytest.mark.services)])
+def place(request, tmp_path):
+    """A store that is empty: a new file, or a schema of its own."""
+    if request.param == "duckdb":
+        return str(tmp_path / "data.duckdb")
+    import psycopg
+
+    url = request.getfixturevalue("postgres_url")
+    name = f"of_{abs(hash(tmp_path))}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{url}&options=-csearch_path%3D{name}"
+
+
+@pytest.fixture
+def store(place):
+    opened = open_store(place)
+    yield opened
+    opened.close()
+
+
+def hostile_generalization():
+    values = [f"{word}{i}" for i, word in enumerate(HOSTILE)]
+    X = pd.DataFrame(dict.fromkeys(HOSTILE, values * 2))
+    schema = md.Schema(attributes=tuple(md.Attribute(name=name, kind="category") for name in HOSTILE))
+    return X, md.Uniform(buckets=10, schema=schema).fit(X).generalization_
+
+
+def test_hostile_names_and_categories_are_kept_and_read_the_same(place):
+    X, g = hostile_generalization()
+    service = Service(Bundle(g, label="</script>", classes=HOSTILE), place)
+    sent = g.transform(X[: len(HOSTILE)]).astype(object).to_dict("records")
+    answers = [service.send("/records", r, label=word) for r, word in zip(sent, HOSTILE, strict=True)]
+    assert {answer.status_code for answer in answers} == {201}
+    Z, y = read_records(service.store, g)
+    for answer, record, word in zip(answers, sent, HOSTILE, strict=True):
+        name = answer.json()["id"]
+        assert Z.loc[name].to_dict() == record
+        assert y[name] == word
+    assert artifact_of(service.store.artifacts()[0]) == g
+    service.close()
+
+
+def test_ten_thousand_categories_are_admitted_one_by_one(tmp_path):
+    X = pd.DataFrame({"city": [f"ünï-{i}" for i in range(10_000)]})
+    g = md.Generalization(md.Schema.infer(X), [_kept(X)])
+    service = Service(Bundle(g), tmp_path / "data.duckdb")
+    for city in ("ünï-0", "ünï-9999", "(other)"):
+        assert service.send("/records", {"city": city}).status_code == 201
+    assert service.send("/records", {"city": "ünï-10000"}).status_code == 422
+    assert sorted(read_records(service.store, g)[0]["city"]) == ["(other)", "ünï-0", "ünï-9999"]
+    service.close()
+
+
+def _kept(X):
+    from modicum.generalization.build import groups
+
+    return groups(md.Schema.infer(X)["city"], [[city] for city in X["city"]])
+
+
+def test_a_questionnaire_with_long_lists_of_buckets_fits_into_a_request():
+    from modicum.service.reading import largest_body
+
+    bundle = bundle_of("questionnaire")
+    longest = {name: list(bundle.artifact.cells.detail[name].labels) for name in bundle.format.names}
+    sent = json.dumps({"generalization": bundle.identity, "record": longest, "label": "yes"}, indent=2)
+    assert len(sent.encode()) <= largest_body(bundle)
+
+
+def test_names_that_differ_only_by_case_stay_apart(place):
+    frames = [pd.DataFrame({name: [18, 35, 70], "x": [1, 2, 3]}) for name in ("age", "AGE")]
+    for X in frames:
+        g = md.Uniform(buckets=2).fit(X).generalization_
+        service = Service(Bundle(g), place)
+        record = g.transform(X[:1]).astype(object).to_dict("records")[0]
+        assert service.send("/records", record).status_code == 201
+        service.close()
+    store = open_store(place)
+    assert len(store.artifacts()) == 2
+    for X in frames:
+        Z, y = read_records(store, md.Uniform(buckets=2).fit(X).generalization_)
+        assert (list(Z.columns), len(Z), y.tolist()) == (list(X.columns), 1, [None])
+    store.close()
+
+
+def test_two_attributes_of_one_artifact_may_differ_only_by_case(place):
+    X = pd.DataFrame({"age": [18, 35, 70], "Age": [1, 2, 3]})
+    g = md.Uniform(buckets=2).fit(X).generalization_
+    service = Service(Bundle(g), place)
+    record = g.transform(X[2:]).astype(object).to_dict("records")[0]
+    assert service.send("/records", record).status_code == 201
+    assert read_records(service.store, g)[0].iloc[0].to_dict() == record
+    service.close()
+
+
+@pytest.mark.parametrize("kind", ["generalization", "cells", "questionnaire", "full detail"])
+def test_records_of_every_kind_are_read_for_training(place, kind):
+    service = Service(bundle_of(kind), place)
+    sent = records_of(service.bundle, 20)
+    for record in sent:
+        assert service.send("/records", record).status_code == 201
+    Z, y = read_records(service.store, service.bundle.artifact)
+    told = [service.bundle.format.check(record) for record in sent]
+    expected = service.bundle.format.inputs(told, "values" if kind == "questionnaire" else "labels")
+    assert len(y) == 20
+    assert list(Z.columns) == list(expected.columns)
+    assert sorted(Z.astype(str).agg("|".join, axis=1)) == sorted(expected.astype(str).agg("|".join, axis=1))
+    service.close()
+
+
+def test_a_store_without_records_gives_an_empty_frame(store):
+    bundle = bundle_of("generalization")
+    Z, y = read_records(store, bundle.artifact)
+    assert (list(Z.columns), len(Z), len(y)) == (bundle.format.names, 0, 0)
+
+
+def test_a_batch_is_kept_whole_or_not_at_all(store):
+    good = new_entry("a" * 64, {"x": 1})
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        store.write([good, Entry("no uuid", "a" * 64, date(2026, 1, 1), None, "{}")])
+    assert store.entries("a" * 64) == []
+    store.write([good])
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        store.write([new_entry("a" * 64, {"x": 2}), good])
+    assert store.entries("a" * 64) == [good]
+
+
+def test_what_is_in_the_store_after_it_was_opened_again(place):
+    entries = [new_entry("b" * 64, {"x": i}, i) for i in range(50)]
+    first = open_store(place)
+    first.register("b" * 64, "generalization", "{}")
+    first.write(entries)
+    first.close()
+    again = open_store(place)
+    assert sorted(again.entries("b" * 64), key=lambda e: e.id) == sorted(entries, key=lambda e: e.id)
+    assert again.artifacts()[0].records == 50
+    again.register("b" * 64, "generalization", '{"other": 1}')
+    assert again.artifacts()[0].content == "{}"
+    again.close()
+
+
+def test_another_version_beside_an_old_one_is_refused_and_says_what_to_do(store):
+    old, new = bundle_of("generalization"), bundle_of("cells")
+    store.register(old.identity, kind_of(old.artifact), json.dumps(content_of(old.artifact)))
+    check_alone(store, new.identity)  # known, but nothing was collected under it
+    store.write([new_entry(old.identity, records_of(old)[0])])
+    check_alone(store, old.identity)
+    with pytest.raises(DataError, match=r"1 records of 1 other version .* intersect .* --accept-multi-breach"):
+        check_alone(store, new.identity)
+    assert [artifact_of(each) for each in other_versions(store, new.identity)] == [old.artifact]
+
+
+@pytest.mark.parametrize("kind", ["generalization", "cells", "questionnaire"])
+def test_an_artifact_in_the_store_keeps_its_identity(store, kind):
+    artifact = bundle_of(kind).artifact
+    store.register(identity(artifact), kind_of(artifact), json.dumps(content_of(artifact)))
+    store.write([new_entry(identity(artifact), {})])
+    assert identity(artifact_of(store.artifacts()[0])) == identity(artifact)
+
+
+def test_a_place_that_is_no_store_is_refused_in_one_sentence(tmp_path):
+    (tmp_path / "text.duckdb").write_text("some text " * 1000)
+    (tmp_path / "short.duckdb").write_text("x")
+    (tmp_path / "records.json").write_text('{"a": 1}')
+    with duckdb.connect(str(tmp_path / "other.duckdb")) as connection:
+        connection.execute("CREATE TABLE modicum_records (something INTEGER)")
+    reasons = {
+        "text.duckdb": "not a DuckDB file",
+        "short.duckdb": "not a DuckDB file",
+        "records.json": "not a DuckDB file",
+        "other.duckdb": "that modicum did not make",
+        "": "it is a folder",
+        "nowhere/data.duckdb": "its folder does not exist",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(DataError, match=reason):
+            open_store(str(tmp_path / name))
+    for wrong in ("mysql://host/x", ""):
+        with pytest.raises(ParameterError, match="DuckDB file or a URL"):
+            open_store(wrong)
+
+
+def test_a_file_that_another_program_has_open_is_refused(tmp_path):
+    path = str(tmp_path / "data.duckdb")
+    code = f"import duckdb; c = duckdb.connect({path!r}); print('open', flush=True); input()"
+    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "open\n"
+    with pytest.raises(DataError, match="another program has it open"):
+        open_store(path)
+    other.communicate("\n", timeout=30)
+    open_store(path).close()
+
+
+def test_a_name_that_duckdb_takes_for_something_else_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    open_store(":memory:").close()
+    assert (tmp_path / ":memory:").exists()
+
+
+def test_a_wrong_postgresql_url_is_refused_without_its_password():
+    for url in ("postgresql://u:hidden@127.0.0.1:1/x", "postgresql://u:hidden@host:port/x?nothing=1"):
+        with pytest.raises((DataError, ParameterError)) as caught:
+            open_store(url)
+        assert "hidden" not in str(caught.value)
+        assert str(caught.value).endswith(".")
+
+
+@pytest.mark.services
+def test_a_lost_connection_is_told_and_made_again(postgres_url):  # noqa: F811
+    import psycopg
+
+    store = open_store(postgres_url)
+    store.write([new_entry("c" * 64, {})])
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'modicum'")
+    with pytest.raises(StoreUnavailable):
+        store.write([new_entry("c" * 64, {})])
+    store.write([new_entry("c" * 64, {})])
+    assert len(store.entries("c" * 64)) == 2
+    store.close()
+
+
+@pytest.mark.services
+def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(postgres_url):  # noqa: F811
+    store = open_store(postgres_url)  # whose server has synchronous_commit off
+    assert store._all("SHOW synchronous_commit") == [("on",)]
+    store.close()
