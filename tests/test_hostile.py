@@ -45,9 +45,11 @@ def hostile():
     random = np.random.default_rng(0)
     n = 12_000
     columns = {name: random.choice(np.array(WORDS, dtype=object), n) for name in NAMES}
-    many = np.array([f"{WORDS[i % len(WORDS)]}{i}" for i in range(10_500)], dtype=object)
+    many = np.array([f"{WORDS[i % len(WORDS)]}{i}" for i in range(10_000)], dtype=object)
     X = pd.DataFrame(columns | {"many": np.concatenate([many, random.choice(many, n - len(many))])})
-    X = X.mask(random.random(X.shape) < 0.02, None)
+    absent = random.random(X.shape) < 0.02
+    absent[: len(many), -1] = False  # each of the 10,000 occurs
+    X = X.mask(absent, None)
     schema = md.Schema(attributes=tuple(md.Attribute(name=name, kind="category") for name in X.columns))
     g = md.Uniform(buckets=5, schema=schema).fit(X).generalization_
     kept = md.FeatureSelection(keep=len(X.columns), score="mutual_information", schema=schema)
