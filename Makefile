@@ -65,6 +65,7 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/prism_speed.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_anatomy.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anatomy_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serve_speed.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
