@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from common import write
+from common import write, write_table
 from targets import target
 
 import modicum as md
@@ -228,6 +228,24 @@ def measured(postgres: str | None) -> dict[str, Any]:
     return found
 
 
+def table(figures: dict[str, Any]) -> str:
+    """Both addresses, as a page shows them."""
+    lines = [
+        "| `/predict` by | a second | of the empty address's (at least 0.5) | p99 × its (at most 3) | server's work, ms |",
+        "|---|---|---|---|---|",
+    ]
+    for kind, own in figures["predict"].items():
+        rate = median(each["predict"]["per_second"] for each in own["rounds"])
+        work = f"{own['server_ms']['predict']:.2f} (empty: {own['server_ms']['empty']:.2f})"
+        shares = f"{own['share_of_empty']:.2f} | {own['times_p99_of_empty']:.2f}"
+        lines.append(f"| {kind} | {rate:,.0f} | {shares} | {work} |")
+    lines += ["", "| `/records` into | a second, 16 at once | a second, one by one |", "|---|---|---|"]
+    for name, own in figures["records"].items():
+        store = {"duckdb": "DuckDB", "postgresql": "PostgreSQL"}[name]
+        lines.append(f"| {store} | {own['per_second']:,.0f} | {own['one_by_one']['per_second']:,.0f} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     if "--server" in sys.argv:
         served(*sys.argv[2:4])
@@ -236,3 +254,4 @@ if __name__ == "__main__":
         figures = measured(where)
         if not TINY:
             write(NAME, figures)
+            write_table("collecting.md", "serve_speed.py", table(figures))

@@ -173,3 +173,19 @@ def test_the_page_on_anatomy_runs_and_shows_the_benchmarks_figures(tmp_path, mon
     own = figures["acs_nominal"]["variants"]
     mean = {(cell["kind"], cell["level"]): cell["mean"] for cell in own if cell["model"] == "SVC"}
     assert all(mean["joined", l] < mean["identifying", None] < mean["pruned", l] for l in (2, 3))
+
+
+def test_the_page_on_collecting_runs_and_shows_the_benchmark_s_figures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/collecting.md")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import common
+    import serve_speed
+
+    figures = common.figures_of("serve_speed")
+    page = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
+    assert serve_speed.table(figures) in page
+    for own in figures["predict"].values():
+        assert own["share_of_empty"] >= 0.5
+        assert own["times_p99_of_empty"] <= 3
+        assert f"medians of {len(own['rounds'])} rounds" in " ".join(page.split())
