@@ -206,4 +206,5 @@ def test_numbers_and_dates_in_full_detail_reach_a_model_as_they_are():
     assert found["n"].tolist() == [1e300, 2.0**63]
     assert [each.isoformat(timespec="microseconds") for each in found["d"]] == [record["d"] for record in sent]
     whole = format.inputs([format.check({"n": -(2**53), "d": None})], "values")
-    assert whole["n"].dtype == np.int64 and whole["d"].isna().all()
+    assert whole["n"].dtype == np.int64
+    assert whole["d"].isna().all()

@@ -54,9 +54,9 @@ def export(
     collected: Any = load(artifact)
     if questionnaire:
         collected = _questionnaire(collected)
-    place = (table or "people", dialect or "duckdb", keep_columns or [])
+    place = ("people" if table is None else table, dialect or "duckdb", keep_columns or [])
     if to == "dbt":
-        _write_folder(output or Path(), _dbt(collected, *place, name=name or "minimized"))
+        _write_folder(output or Path(), _dbt(collected, *place, name="minimized" if name is None else name))
     elif to == "javascript":
         _javascript(collected, output)
     else:

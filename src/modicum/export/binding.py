@@ -9,7 +9,7 @@ from modicum.errors import ArtifactError, quoted
 from modicum.generalization import CellPartition, Generalization, Questionnaire
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.generalization.identity import Collected
-from modicum.generalization.record_format import Inputs, RecordFormat, Told
+from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
 
 Predict = Callable[[Sequence[Told]], Any]
 
@@ -109,8 +109,6 @@ def _trial(partition: AnyPartition, i: int, value: Any) -> Any:
 
 
 def _questionnaire_trial(form: Questionnaire, record: dict[str, Any]) -> Told:
-    from modicum.generalization.record_format import record_format
-
     least = form.least(form.answers_of(record))
     labels = form.cells.detail
     sent: dict[str, Any] = {}
