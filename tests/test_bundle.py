@@ -22,7 +22,11 @@ from sklearn.svm import LinearSVC
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.export.binding import check_bound
+from modicum.export.bundle import Bundle
 from modicum.export.stored_model import TRUSTED
+from modicum.generalization.bins import Group, Groups, Interval, Intervals
+from modicum.generalization.cell_tree import Ask, Cell
 
 
 @pytest.fixture(scope="module")
@@ -338,3 +342,29 @@ def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):
     )
     found = subprocess.run([sys.executable, "-c", code, tmp_path / "b"], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "True"
+
+
+class _ChokesOn:
+    """Predicts, but not from one bucket."""
+
+    def __init__(self, name, bucket):
+        self.name, self.bucket = name, bucket
+
+    def predict(self, X):
+        if (X[self.name] == self.bucket).any():
+            raise ValueError("what is this")
+        return np.zeros(len(X))
+
+
+def test_every_bucket_that_is_told_besides_cells_is_tried():
+    job, age = md.Attribute(name="job", kind="category"), md.Attribute(name="age", kind="number", storage="integer")
+    jobs = Groups(attribute=job, buckets=tuple(Group(values=(value,)) for value in "abcd"))
+    ages = Intervals(attribute=age, buckets=(Interval(up_to=20), Interval()))
+    detail = md.Generalization(md.Schema(attributes=(job, age)), [jobs, ages])
+    entries = [Ask(ask="age", left=(0,)), Cell(values=("a", 10)), Cell(values=("a", 30))]
+    cells = md.CellPartition(detail, entries, kept=[jobs])
+    for artifact in (cells, md.Questionnaire(cells)):
+        for name, bucket in (("job", "d"), ("age", 30)):
+            bundle = Bundle(artifact, _ChokesOn(name, bucket), inputs="values")
+            with pytest.raises(ArtifactError, match="what is this"):
+                check_bound(artifact, bundle.format, bundle.model, "values", predict=bundle.predict)

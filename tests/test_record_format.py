@@ -163,6 +163,24 @@ def test_the_identity_follows_the_buckets_and_not_the_texts(pat):
     assert identity(coarser) != identity(pat)
 
 
+def test_the_identity_knows_an_order_but_no_bounds():
+    age = md.Attribute(name="age", kind="number", storage="integer")
+    known = [_identity_of(age.model_copy(update={"domain": bounds})) for bounds in (None, (0.0, 99.0))]
+    assert known[0] == known[1]
+    school = md.Attribute(name="school", kind="ordered", domain=("1", "2", "3", "4"))
+    shuffled = md.Attribute(name="school", kind="ordered", domain=("1", "3", "2", "4"))
+    names = [_identity_of(each) for each in (school, shuffled)]
+    assert names[0] != names[1]  # 1–3 is called otherwise where they are no neighbours
+
+
+def _identity_of(attribute):
+    if attribute.kind == "number":
+        partition = Intervals(attribute=attribute, buckets=(Interval(up_to=20), Interval()))
+    else:
+        partition = Groups(attribute=attribute, buckets=(Group(values=("1", "2", "3")), Group(values=("4",))))
+    return identity(md.Generalization(md.Schema(attributes=(attribute,)), [partition]))
+
+
 def _keeping_a_category(missing="separate", unseen="separate"):
     """Cells whose tree asks about a category that is told besides, and about an age."""
     job, age = md.Attribute(name="job", kind="category"), md.Attribute(name="age", kind="number", storage="integer")

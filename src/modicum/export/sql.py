@@ -1,6 +1,6 @@
 """An artifact as SQL: one SELECT that gives the buckets where the data is, in five dialects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import sqlglot
 from sqlglot import exp
@@ -73,7 +73,7 @@ def selected(
 
 def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
     """A table by its quoted name: a text is parted at its dots, a sequence is taken as it is."""
-    parts = table.split(".") if isinstance(table, str) else list(table)
+    parts = table.split(".") if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
         raise ParameterError(
             "The 'table' parameter must be a table's name, with a schema and a catalog before it at most: 'people', "
@@ -85,7 +85,9 @@ def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
 
 def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
     """The columns to pass through; one of the attributes would be told in full detail."""
-    names = [keep] if isinstance(keep, str) else list(keep)
+    names = [keep] if isinstance(keep, str) else list(keep) if isinstance(keep, Iterable) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise ParameterError("The 'keep' parameter must be a list of columns' names.")
     told = next((name for name in names if name in attributes), None)
     if told is not None:
         raise ParameterError(
