@@ -1,6 +1,7 @@
 """An artifact as SQL: one SELECT that gives the buckets where the data is, in five dialects."""
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 import sqlglot
 from sqlglot import exp
@@ -10,8 +11,6 @@ from modicum.export.sql_columns import column
 from modicum.export.sql_dialects import Dialect, Node, dialect_of
 from modicum.generalization.bins import Dropped
 from modicum.generalization.core import Generalization, Output
-
-_OUTPUTS = ("labels", "codes", "values")
 
 
 def to_sql(
@@ -48,8 +47,7 @@ def select(
     g: Generalization, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
 ) -> exp.Select:
     """The SELECT as a sqlglot tree."""
-    if output not in _OUTPUTS:
-        raise ParameterError(f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
+    check_output(output)
     kept = check_keep(keep, g.names)
     chosen = [p for p in g.partitions if output == "values" or not isinstance(p, Dropped)]
     columns = [(p.name, column(p, dialect, output)) for p in chosen]
@@ -81,6 +79,12 @@ def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
         )
     named = [dialect.identifier(part, "table") for part in parts]
     return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(named), strict=False)))
+
+
+def check_output(output: str) -> None:
+    """Refuse what `transform` does not know either."""
+    if output not in get_args(Output):
+        raise ParameterError(f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
 
 
 def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
