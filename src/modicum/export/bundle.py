@@ -201,8 +201,8 @@ def _is_class(value: Any) -> bool:
 def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     """Read a bundle; a file that was changed, or a model that belongs to another artifact, is refused.
 
-    Hashes find damage and mix-ups, not malice: whoever can write the folder can write its manifest too. No code in it is
-    run, but a tree whose nodes were forged can make the process crash, so load bundles only from where you trust.
+    Hashes find damage and mix-ups, not malice: whoever can write the folder can write its manifest too. None of its
+    code is run, but a tree whose nodes were forged can crash the process, so load bundles only from where you trust.
 
     Examples
     --------
