@@ -1,9 +1,12 @@
 """Bundles: what is written is what is loaded, and nothing that does not belong together."""
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,7 +22,11 @@ from sklearn.svm import LinearSVC
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.export.binding import check_bound
+from modicum.export.bundle import Bundle
 from modicum.export.stored_model import TRUSTED
+from modicum.generalization.bins import Group, Groups, Interval, Intervals
+from modicum.generalization.cell_tree import Ask, Cell
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +255,10 @@ def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path
         ({"model": b"nothing"}, ArtifactError, "not valid ONNX"),
         ({"inputs": "raw"}, ParameterError, "'inputs' parameter"),
         ({"artifact": {"a": 1}}, ParameterError, "A bundle holds"),
+        ({"label": 5}, ParameterError, "'label' parameter"),
+        ({"classes": 5}, ParameterError, "'classes' parameter"),
+        ({"classes": [object()]}, ParameterError, "'classes' parameter"),
+        ({"classes": "ab"}, ParameterError, "'classes' parameter"),
     ],
 )
 def test_what_is_no_bundle_is_refused(g, tmp_path, arguments, error, message):
@@ -271,6 +282,56 @@ def test_other_files_are_never_overwritten(g, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["b", "mine"]
 
 
+def test_a_folder_that_holds_more_than_a_bundle_is_never_replaced(g, tmp_path):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text('{"name": "a page that can be installed"}')
+    md.save_bundle(tmp_path / "b", g)
+    (tmp_path / "b" / "store.duckdb").write_text("records of people")
+    for folder in ("app", "b"):
+        before = sorted(os.listdir(tmp_path / folder))
+        with pytest.raises(DataError, match="holds other files"):
+            md.save_bundle(tmp_path / folder, g)
+        assert sorted(os.listdir(tmp_path / folder)) == before
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "artifact.json"])
+def test_a_file_that_never_ends_is_not_read(g, tmp_path, name):
+    md.save_bundle(tmp_path / "b", g)
+    (tmp_path / "b" / name).unlink()
+    (tmp_path / "b" / name).symlink_to(os.devnull)  # a device; one that ends, so that the test does too
+    with pytest.raises(ArtifactError, match="no plain file"):
+        md.load_bundle(tmp_path / "b")
+
+
+def test_what_was_checked_is_what_is_loaded_though_the_file_is_replaced_meanwhile(g, tmp_path, monkeypatch):
+    md.save_bundle(tmp_path / "b", g)
+    read, asked_again = Path.read_bytes, []
+
+    def replaced(path):
+        content = read(path)
+        if path.name == "artifact.json":
+            asked_again.append(path)
+            path.write_text("{}")
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", replaced)
+    assert md.load_bundle(tmp_path / "b").artifact == g
+    assert len(asked_again) == 1
+
+
+def test_a_compressed_model_is_refused_before_it_grows(g, model, tmp_path):
+    md.save_bundle(tmp_path / "b", g, model)
+    with zipfile.ZipFile(tmp_path / "b" / "model.skops") as parts:
+        content = {name: parts.read(name) for name in parts.namelist()}
+    with zipfile.ZipFile(tmp_path / "b" / "model.skops", "w", zipfile.ZIP_DEFLATED) as parts:
+        for name, part in content.items():
+            parts.writestr(name, part + b" " * 10**6 * (name == "schema.json"))
+    hashed = hashlib.sha256((tmp_path / "b" / "model.skops").read_bytes()).hexdigest()
+    edit(tmp_path / "b", lambda m: m["model"].update(sha256=hashed))
+    with pytest.raises(ArtifactError, match="compressed"):
+        md.load_bundle(tmp_path / "b")
+
+
 def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):
     md.save_bundle(tmp_path / "b", g, model)
     code = (
@@ -281,3 +342,29 @@ def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):
     )
     found = subprocess.run([sys.executable, "-c", code, tmp_path / "b"], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "True"
+
+
+class _ChokesOn:
+    """Predicts, but not from one bucket."""
+
+    def __init__(self, name, bucket):
+        self.name, self.bucket = name, bucket
+
+    def predict(self, X):
+        if (X[self.name] == self.bucket).any():
+            raise ValueError("what is this")
+        return np.zeros(len(X))
+
+
+def test_every_bucket_that_is_told_besides_cells_is_tried():
+    job, age = md.Attribute(name="job", kind="category"), md.Attribute(name="age", kind="number", storage="integer")
+    jobs = Groups(attribute=job, buckets=tuple(Group(values=(value,)) for value in "abcd"))
+    ages = Intervals(attribute=age, buckets=(Interval(up_to=20), Interval()))
+    detail = md.Generalization(md.Schema(attributes=(job, age)), [jobs, ages])
+    entries = [Ask(ask="age", left=(0,)), Cell(values=("a", 10)), Cell(values=("a", 30))]
+    cells = md.CellPartition(detail, entries, kept=[jobs])
+    for artifact in (cells, md.Questionnaire(cells)):
+        for name, bucket in (("job", "d"), ("age", 30)):
+            bundle = Bundle(artifact, _ChokesOn(name, bucket), inputs="values")
+            with pytest.raises(ArtifactError, match="what is this"):
+                check_bound(artifact, bundle.format, bundle.model, "values", predict=bundle.predict)

@@ -81,6 +81,7 @@ BAD = {
     "a file over its artifact": (["g.json", "--to", "sql", "-o", "g.json"], "over an input"),
     "a file in no folder": (["g.json", "--to", "sql", "-o", "no/g.sql"], "its folder does not exist"),
     "too many parts of a table": (["g.json", "--to", "sql", "--table", "a.b.c.d"], "'table'"),
+    "an empty table": (["g.json", "--to", "sql", "--table", ""], "it is empty"),
     "an empty part of a table": (["g.json", "--to", "sql", "--table", "a..b"], "it is empty"),
     "an attribute passed through": (["g.json", "--to", "sql", "--keep-columns", "age"], "in full detail"),
     "a name that PostgreSQL would cut": (

@@ -300,3 +300,15 @@ def test_a_module_of_cells_is_plain_ascii_without_markup(detail):
         assert "</script" not in module.lower()
         assert "<!--" not in module
     assert any(name in detail.names for name in HOSTILE)
+
+
+def test_a_choice_that_the_tree_refuses_is_refused(node):  # noqa: F811
+    job = md.Attribute(name="job", kind="category")
+    groups = (Group(values=("a",)), Group(values=("b",)))
+    asked = Groups(attribute=job, buckets=groups, unseen="refuse", missing="refuse")
+    detail = md.Generalization(md.Schema(attributes=(job,)), [asked])
+    entries = [Ask(ask="job", left=(0,)), Cell(values=("a",)), Cell(values=("b",))]
+    cells = md.CellPartition(detail, entries, kept=[Groups(attribute=job, buckets=groups)])
+    found = node(md.Questionnaire(cells), [["state", {"map": [["job", [code]]]}] for code in range(4)])["results"]
+    assert ["given" in each for each in found] == [True, True, False, False]
+    assert {each["refused"] for each in found[2:]} == {"job"}

@@ -1,11 +1,14 @@
 """Generalized records as they travel: nothing finer is admitted, and no complaint repeats what was sent."""
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.generalization.bins import FullDetail
+from modicum.errors import DataError
+from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
+from modicum.generalization.cell_tree import Ask, Cell
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 
@@ -158,3 +161,68 @@ def test_the_identity_follows_the_buckets_and_not_the_texts(pat):
     assert identity(asked) == identity(pat)
     coarser = pat.merge(name, pat.buckets[name][:2])
     assert identity(coarser) != identity(pat)
+
+
+def test_the_identity_knows_an_order_but_no_bounds():
+    age = md.Attribute(name="age", kind="number", storage="integer")
+    known = [_identity_of(age.model_copy(update={"domain": bounds})) for bounds in (None, (0.0, 99.0))]
+    assert known[0] == known[1]
+    school = md.Attribute(name="school", kind="ordered", domain=("1", "2", "3", "4"))
+    shuffled = md.Attribute(name="school", kind="ordered", domain=("1", "3", "2", "4"))
+    names = [_identity_of(each) for each in (school, shuffled)]
+    assert names[0] != names[1]  # 1–3 is called otherwise where they are no neighbours
+
+
+def _identity_of(attribute):
+    if attribute.kind == "number":
+        partition = Intervals(attribute=attribute, buckets=(Interval(up_to=20), Interval()))
+    else:
+        partition = Groups(attribute=attribute, buckets=(Group(values=("1", "2", "3")), Group(values=("4",))))
+    return identity(md.Generalization(md.Schema(attributes=(attribute,)), [partition]))
+
+
+def _keeping_a_category(missing="separate", unseen="separate"):
+    """Cells whose tree asks about a category that is told besides, and about an age."""
+    job, age = md.Attribute(name="job", kind="category"), md.Attribute(name="age", kind="number", storage="integer")
+    groups = tuple(Group(values=(value,)) for value in "abc")
+    asked = Groups(attribute=job, buckets=groups, value="a", missing=missing, unseen=unseen)
+    ages = Intervals(attribute=age, buckets=(Interval(up_to=20), Interval()))
+    detail = md.Generalization(md.Schema(attributes=(job, age)), [asked, ages])
+    left = (1, 3) if unseen == "separate" else (1,)  # b, and what was not seen
+    tree = [Ask(ask="job", left=left), Ask(ask="age", left=(0,))]
+    leaves = [Cell(values=("b", 10)), Cell(values=("b", 30)), Cell(values=("a", 30))]
+    return md.CellPartition(detail, [*tree, *leaves], kept=[Groups(attribute=job, buckets=groups, value="a")])
+
+
+def test_an_unseen_category_that_is_told_besides_lies_in_its_own_cell():
+    cells = _keeping_a_category()
+    X = pd.DataFrame({"job": ["a", "b", "c", "never seen", None], "age": [10, 10, 30, 10, 10]})
+    format = record_format(cells)
+    told = [format.check(record) for record in plain(cells.transform(X))]
+    assert [each[0] for each in told] == cells.cells(X).tolist()
+    contract = jsonschema.Draft202012Validator(cells.to_json_schema())
+    assert all(contract.is_valid(record) for record in plain(cells.transform(X)))
+
+
+@pytest.mark.parametrize("word", ["(other)", "(missing)"])
+def test_what_the_tree_refuses_is_refused_though_it_could_be_told_besides(word):
+    cells = _keeping_a_category(missing="refuse", unseen="refuse")
+    for record in ({"job": word, "age": "(any)"}, {"job": word, "age": "≤ 20"}):
+        with pytest.raises(DataError, match="not what one of the cells tells"):
+            record_format(cells).check(record)
+        assert not jsonschema.Draft202012Validator(cells.to_json_schema()).is_valid(record)
+    with pytest.raises(DataError, match="'job' is one that this artifact refuses"):
+        record_format(md.Questionnaire(cells)).check({"job": word})
+
+
+def test_numbers_and_dates_in_full_detail_reach_a_model_as_they_are():
+    n, d = md.Attribute(name="n", kind="number", storage="integer"), md.Attribute(name="d", kind="date")
+    g = md.Generalization(md.Schema(attributes=(n, d)), [FullDetail(attribute=n), FullDetail(attribute=d)])
+    format = record_format(g)
+    sent = [{"n": 1e300, "d": "1600-02-03T04:05:06.500000"}, {"n": 2**63, "d": "2020-01-01T00:00:00.123456"}]
+    found = format.inputs([format.check(record) for record in sent], "values")
+    assert found["n"].tolist() == [1e300, 2.0**63]
+    assert [each.isoformat(timespec="microseconds") for each in found["d"]] == [record["d"] for record in sent]
+    whole = format.inputs([format.check({"n": -(2**53), "d": None})], "values")
+    assert whole["n"].dtype == np.int64
+    assert whole["d"].isna().all()

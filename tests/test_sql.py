@@ -140,10 +140,18 @@ def test_a_hostile_table_is_one_quoted_name():
     assert g.to_sql(["c", "s", "t"], "bigquery").endswith("FROM `c`.`s`.`t`")
 
 
-@pytest.mark.parametrize("table", ["", "a..b", "a.b.c.d", [], [1], ["a", "b", "c", "d"]])
+@pytest.mark.parametrize("table", ["", "a..b", "a.b.c.d", [], [1], ["a", "b", "c", "d"], None, 5, b"a"])
 def test_what_is_no_table_is_refused(table):
     with pytest.raises(ParameterError, match="table"):
         _hostile_artifact(["a"]).to_sql(table)
+    with pytest.raises(ParameterError, match="table"):
+        _hostile_artifact(["a"]).to_dbt(table, "model")
+
+
+@pytest.mark.parametrize("keep", [None, 5, [5], b"id"])
+def test_what_names_no_columns_to_keep_is_refused(keep):
+    with pytest.raises(ParameterError, match="'keep' parameter must be"):
+        _hostile_artifact(["a"]).to_sql("t", keep=keep)
 
 
 def test_columns_beside_are_passed_through_unless_they_are_attributes():

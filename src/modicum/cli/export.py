@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from modicum.cli.bundle import asked_for
 from modicum.cli.options import ArtifactArgument, check_places, out
 from modicum.errors import DataError, ParameterError
-from modicum.generalization import CellPartition, Generalization, Questionnaire, load
+from modicum.generalization import CellPartition, Generalization
 from modicum.table.replacing import replacing
 
 Format = Literal["sql", "dbt", "javascript", "json-schema"]
@@ -51,12 +52,10 @@ def export(
         _check_folder(output)
     else:
         check_places([artifact], output)
-    collected: Any = load(artifact)
-    if questionnaire:
-        collected = _questionnaire(collected)
-    place = (table or "people", dialect or "duckdb", keep_columns or [])
+    collected: Any = asked_for(artifact, questionnaire)
+    place = ("people" if table is None else table, dialect or "duckdb", keep_columns or [])
     if to == "dbt":
-        _write_folder(output or Path(), _dbt(collected, *place, name=name or "minimized"))
+        _write_folder(output or Path(), _dbt(collected, *place, name="minimized" if name is None else name))
     elif to == "javascript":
         _javascript(collected, output)
     else:
@@ -82,12 +81,6 @@ def _check_folder(output: Path | None) -> None:
         raise DataError(f"The folder {str(output)!r} cannot be written: it is a file.")
     if not output.exists() and not output.parent.is_dir():
         raise DataError(f"The folder {str(output)!r} cannot be made: the folder above does not exist.")
-
-
-def _questionnaire(artifact: Generalization | CellPartition) -> Questionnaire:
-    if not isinstance(artifact, CellPartition):
-        raise ParameterError("A questionnaire is made of cells, and the file holds a generalization.")
-    return Questionnaire(artifact)
 
 
 def _sql(artifact: Generalization | CellPartition, table: str, dialect: str, keep: list[str]) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from modicum.errors import ArtifactError, quoted
 from modicum.generalization import CellPartition, Generalization, Questionnaire
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
+from modicum.generalization.cell_tree import code_of
 from modicum.generalization.identity import Collected
 from modicum.generalization.record_format import Inputs, RecordFormat, Told
 
@@ -87,15 +86,10 @@ def _try(artifact: Collected, predict: Predict) -> None:
 def _trials(artifact: Collected) -> Iterator[Told]:
     """Records in which every bucket (or cell) occurs at least once."""
     if isinstance(artifact, Questionnaire):
-        rows = [cell.values for cell in artifact.cells.tree.cells]
-        for values in rows:
-            record = dict(zip(artifact.cells.names, values, strict=True))
-            yield _questionnaire_trial(artifact, record)
+        yield from _answered(artifact.cells)
     elif isinstance(artifact, CellPartition):
-        for cell, leaf in enumerate(artifact.tree.cells):
-            kept = [artifact.told(name)[0] for name in artifact.kept]
-            own = [leaf.values[artifact.names.index(partition.name)] for partition in kept]
-            yield (cell, *(_trial(p, 0, value) for p, value in zip(kept, own, strict=True)))
+        for cell, kept in _kept_trials(artifact):
+            yield (cell, *kept.values())
     else:
         partitions = [p for p in artifact.partitions if not isinstance(p, Dropped)]
         for i in range(max([1, *(len(p.labels) for p in partitions)])):
@@ -108,17 +102,19 @@ def _trial(partition: AnyPartition, i: int, value: Any) -> Any:
     return 0.0 if value is None else float(partition.as_number(value))
 
 
-def _questionnaire_trial(form: Questionnaire, record: dict[str, Any]) -> Told:
-    from modicum.generalization.record_format import record_format
+def _kept_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every cell, and beside it what is told the same way in every cell, each of its buckets in turn."""
+    kept = {name: cells.told(name)[0] for name in cells.kept}
+    for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
+        cell = i % cells.n_cells
+        values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
+        yield cell, {name: _trial(partition, i, values[name]) for name, partition in kept.items()}
 
-    least = form.least(form.answers_of(record))
-    labels = form.cells.detail
-    sent: dict[str, Any] = {}
-    for name, answer in least.items():
-        if name not in form.cells.kept:
-            sent[name] = [labels[name].labels[code] for code in answer]
-        elif isinstance(form.cells.told(name)[0], FullDetail):
-            sent[name] = answer
-        else:
-            sent[name] = form.cells.told(name)[0].labels[int(np.ravel(answer)[0])]
-    return record_format(form).check(sent)
+
+def _answered(cells: CellPartition) -> Iterator[Told]:
+    """Answers to a questionnaire that lead to each cell: more than is asked, which decides as well."""
+    for cell, kept in _kept_trials(cells):
+        values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
+        asked = [name for name in cells.needed if name not in kept]
+        codes = {name: (max(0, code_of(cells.detail[name], values[name])),) for name in asked}
+        yield tuple((name, kept[name] if name in kept else codes[name]) for name in cells.needed)

@@ -17,15 +17,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
 
+import numpy as np
+
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.export.binding import check_bound
 from modicum.export.stored_model import model_bytes, model_of
-from modicum.generalization import CellPartition, Generalization, Questionnaire, load, storage
+from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
 from modicum.generalization.identity import Collected, identity
+from modicum.generalization.loading import parsed
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
 from modicum.table.values import canonical, plain
 
 _MANIFEST, _ARTIFACT = "manifest.json", "artifact.json"
+_FILES = {_MANIFEST, _ARTIFACT, "model.skops", "model.onnx"}
 _KINDS: dict[str, type[Collected]] = {
     "generalization": Generalization,
     "cells": CellPartition,
@@ -127,7 +131,7 @@ def save_bundle(
     Parameters
     ----------
     folder : path
-        A new folder; an existing bundle is replaced, any other folder that holds files is refused.
+        A new folder; an existing bundle is replaced, a folder that holds any other file is refused.
     artifact : Generalization, CellPartition or Questionnaire
     model : scikit-learn model or ONNX model, optional
         A fitted scikit-learn model is written by skops (see `modicum.export.stored_model` for the types it may hold);
@@ -161,6 +165,7 @@ def save_bundle(
         )
     if inputs not in get_args(Inputs):
         raise ParameterError(f"The 'inputs' parameter must be 'labels', 'codes' or 'values'. Got {inputs!r} instead.")
+    _check_named(label, classes)
     schema = artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
     known = classes if classes is not None else getattr(model, "classes_", None)
     content, format = (None, None) if model is None else model_bytes(model)
@@ -181,8 +186,23 @@ def save_bundle(
     return bundle
 
 
+def _check_named(label: Any, classes: Any) -> None:
+    if not (label is None or isinstance(label, str)):
+        raise ParameterError(f"The 'label' parameter must be a text. Got {type(label).__name__} instead.")
+    given = classes.tolist() if isinstance(classes, np.ndarray) else classes
+    if given is not None and not (isinstance(given, list | tuple) and all(_is_class(each) for each in given)):
+        raise ParameterError("The 'classes' parameter must be a list of texts, numbers or truth values.")
+
+
+def _is_class(value: Any) -> bool:
+    return isinstance(value, str | bool | int | float | np.generic)
+
+
 def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     """Read a bundle; a file that was changed, or a model that belongs to another artifact, is refused.
+
+    Hashes find damage and mix-ups, not malice: whoever can write the folder can write its manifest too. None of its
+    code is run, but a tree whose nodes were forged can crash the process, so load bundles only from where you trust.
 
     Examples
     --------
@@ -196,12 +216,11 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     path = Path(folder)
     if not path.is_dir():
         raise ArtifactError(f"There is no bundle at {os.fspath(folder)!r}: it is no folder.")
-    manifest = storage.read_json(path / _MANIFEST)
+    manifest = storage.parse_json(_bytes(path / _MANIFEST), repr(os.fspath(path / _MANIFEST)))
     if manifest["modicum"] != "bundle":
         raise ArtifactError(f"The file {_MANIFEST!r} in {os.fspath(folder)!r} does not describe a bundle.")
     described = _section(manifest, "artifact", ("sha256", "identity", "kind"))
-    _checked_bytes(path / _ARTIFACT, described["sha256"])
-    artifact = _artifact(path / _ARTIFACT, described["kind"])
+    artifact = _artifact(_checked_bytes(path / _ARTIFACT, described["sha256"]), described["kind"])
     if identity(artifact) != described["identity"]:
         raise ArtifactError("The manifest names another artifact than the one in this bundle.")
     classes, label = manifest.get("classes"), manifest.get("label")
@@ -227,8 +246,9 @@ def _document(artifact: Collected) -> bytes:
     return storage.lines(content).encode() + b"\n"
 
 
-def _artifact(path: Path, kind: str) -> Collected:
-    found = load(path)
+def _artifact(content: bytes, kind: str) -> Collected:
+    """The artifact of the bytes that were checked: the file may be another one by now."""
+    found = parsed(storage.parse_json(content, repr(_ARTIFACT)), repr(_ARTIFACT))
     artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
     if not isinstance(artifact, _KINDS.get(kind, ())):
         raise ArtifactError("The manifest names another kind of artifact than the one in this bundle.")
@@ -276,13 +296,30 @@ def _section(manifest: dict[str, Any], name: str, fields: Sequence[str]) -> dict
 
 
 def _checked_bytes(path: Path, expected: str) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
+    content = _bytes(path)
     if _hash(content) != expected:
         raise ArtifactError(f"The bundle's file {path.name!r} is not the one that its manifest names; save it again.")
     return content
+
+
+def _bytes(path: Path) -> bytes:
+    """A file's content; a device or a pipe, which may never end, is not read."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: it is no plain file.")
+        return path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
+
+
+def _is_bundle(folder: Path) -> bool:
+    """Whether a folder holds a bundle and nothing else: a store beside the model would be lost with the old bundle."""
+    if not {each.name for each in folder.iterdir()} <= _FILES:
+        return False
+    try:
+        return bool(storage.parse_json(_bytes(folder / _MANIFEST), repr(_MANIFEST))["modicum"] == "bundle")
+    except ArtifactError:
+        return False
 
 
 def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
@@ -290,7 +327,7 @@ def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
     target = Path(os.path.realpath(folder))
     if target.exists() and not target.is_dir():
         raise DataError(f"The bundle {os.fspath(folder)!r} cannot be written: there is a file of that name.")
-    if target.is_dir() and any(target.iterdir()) and not (target / _MANIFEST).is_file():
+    if target.is_dir() and any(target.iterdir()) and not _is_bundle(target):
         raise DataError(f"The folder {os.fspath(folder)!r} holds other files; name a new folder for the bundle.")
     beside = target.parent / f".modicum-{secrets.token_hex(8)}"
     old = beside.with_name(beside.name + "-old")

@@ -5,7 +5,7 @@ as an expression that renders to itself.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import yaml
@@ -72,7 +72,7 @@ def _jinja_literal(text: str) -> str:
 
 
 def _origin(table: str | Sequence[str]) -> str:
-    parts = table.split(".") if isinstance(table, str) else list(table)
+    parts = table.split(".") if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
     if not 1 <= len(parts) <= 2 or not all(isinstance(part, str) and part for part in parts):
         raise ParameterError(
             "The 'table' parameter must be a dbt model, such as 'people', or a source and its table, such as "

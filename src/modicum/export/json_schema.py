@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from modicum.generalization.bins import AnyPartition, FullDetail, Intervals
-from modicum.generalization.cell_tree import code_of
+from modicum.generalization.cell_tree import same_bucket
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.identity import Collected, identity
@@ -135,11 +135,11 @@ def _cell(cells: CellPartition, cell: int, local: Sequence[str], kept: dict[str,
 def _within(kept: AnyPartition, detail: AnyPartition, mask: Mask) -> dict[str, Any]:
     """What a cell whose side is `mask` admits of an attribute that is told besides."""
     if isinstance(kept, FullDetail) and isinstance(detail, Intervals):
-        absent = [{"type": "null"}] if mask[detail.missing_code] else []
+        absent = [{"type": "null"}] if detail.missing_code >= 0 and mask[detail.missing_code] else []
         own = np.flatnonzero(mask[: detail.n_buckets]).tolist()
         return {"anyOf": [*(_range(detail, code) for code in own), *absent]}
-    codes = [code_of(detail, value) for value in kept.representatives]
-    return _labels([label for label, code in zip(kept.labels, codes, strict=True) if mask[code]])
+    codes = [same_bucket(kept, code, detail) for code in range(len(kept.labels))]
+    return _labels([label for label, code in zip(kept.labels, codes, strict=True) if code >= 0 and mask[code]])
 
 
 def _range(partition: Intervals, code: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """An artifact as SQL: one SELECT that gives the buckets where the data is, in five dialects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import get_args
 
 import sqlglot
 from sqlglot import exp
@@ -10,8 +11,6 @@ from modicum.export.sql_columns import column
 from modicum.export.sql_dialects import Dialect, Node, dialect_of
 from modicum.generalization.bins import Dropped
 from modicum.generalization.core import Generalization, Output
-
-_OUTPUTS = ("labels", "codes", "values")
 
 
 def to_sql(
@@ -48,8 +47,7 @@ def select(
     g: Generalization, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
 ) -> exp.Select:
     """The SELECT as a sqlglot tree."""
-    if output not in _OUTPUTS:
-        raise ParameterError(f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
+    check_output(output)
     kept = check_keep(keep, g.names)
     chosen = [p for p in g.partitions if output == "values" or not isinstance(p, Dropped)]
     columns = [(p.name, column(p, dialect, output)) for p in chosen]
@@ -73,7 +71,7 @@ def selected(
 
 def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
     """A table by its quoted name: a text is parted at its dots, a sequence is taken as it is."""
-    parts = table.split(".") if isinstance(table, str) else list(table)
+    parts = table.split(".") if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
         raise ParameterError(
             "The 'table' parameter must be a table's name, with a schema and a catalog before it at most: 'people', "
@@ -83,9 +81,17 @@ def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
     return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(named), strict=False)))
 
 
+def check_output(output: str) -> None:
+    """Refuse what `transform` does not know either."""
+    if output not in get_args(Output):
+        raise ParameterError(f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
+
+
 def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
     """The columns to pass through; one of the attributes would be told in full detail."""
-    names = [keep] if isinstance(keep, str) else list(keep)
+    names = [keep] if isinstance(keep, str) else list(keep) if isinstance(keep, Iterable) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise ParameterError("The 'keep' parameter must be a list of columns' names.")
     told = next((name for name in names if name in attributes), None)
     if told is not None:
         raise ParameterError(

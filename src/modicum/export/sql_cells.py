@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from modicum.errors import ParameterError
-from modicum.export.sql import check_keep, selected, source, written
+from modicum.export.sql import check_keep, check_output, selected, source, written
 from modicum.export.sql_columns import column, is_in, number, refuses, values
 from modicum.export.sql_dialects import Dialect, Node, dialect_of
 from modicum.generalization.cells import CellPartition
@@ -32,8 +31,7 @@ def cells_to_sql(
     >>> duckdb.sql(cells_to_sql(cells, "X")).fetchall() == list(cells.transform(X).itertuples(index=False, name=None))
     True
     """
-    if output not in ("labels", "codes", "values"):
-        raise ParameterError(f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
+    check_output(output)
     if output == "values":
         cells.to_dict()  # refuses where a cell's values are an actual person's
     known, passed = dialect_of(dialect), check_keep(keep, cells.names)

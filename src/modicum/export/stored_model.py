@@ -5,7 +5,9 @@ by itself; `TRUSTED` adds parts of scikit-learn's trees, networks and calibrated
 encoder. A model with any other type is refused, when it is saved and when it is loaded.
 """
 
+import io
 import re
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -68,6 +70,9 @@ def model_of(content: bytes, format: str, classes: Sequence[Any] | None = None) 
 def _refuse_strangers(content: bytes) -> None:
     import skops.io
 
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
+            raise ArtifactError("The model is compressed, so that it could be far larger than it looks; save it again.")
     strange = sorted(set(skops.io.get_untrusted_types(data=content)) - set(TRUSTED))
     if strange:
         raise ArtifactError(

@@ -175,3 +175,15 @@ def code_of(partition: AnyPartition, value: Scalar) -> int:
     if value is not None and not partition.attribute.is_category:
         partition.as_number(value)
     return 0
+
+
+def same_bucket(kept: AnyPartition, code: int, detail: AnyPartition) -> int:
+    """The bucket in `detail` of a bucket of an attribute that is told besides; -1 where `detail` refuses it.
+
+    Not by its representative: that of `(other)` is a usual value, which is not unseen.
+    """
+    if not isinstance(kept, Groups) or not isinstance(detail, Groups):
+        return 0
+    if code < kept.n_buckets:
+        return detail.code_of.get(kept.buckets[code].values[0], detail.unseen_code)
+    return detail.unseen_code if code == kept.unseen_code else detail.missing_code

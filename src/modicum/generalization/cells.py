@@ -154,6 +154,13 @@ class CellPartition:
 
     def labels(self, name: str) -> tuple[str, ...]:
         """What may be told of an attribute, in words, one for each code; nothing for a number in full detail."""
+        return self._words[name]
+
+    @cached_property
+    def _words(self) -> dict[str, tuple[str, ...]]:
+        return {name: self._words_of(name) for name in self.names}
+
+    def _words_of(self, name: str) -> tuple[str, ...]:
         if name in self._kept:
             return self._kept[name].labels
         partition, told = self.told(name)

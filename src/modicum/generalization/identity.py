@@ -1,4 +1,4 @@
-"""What an artifact is known by: a hash of everything that decides a record's buckets, and of nothing else."""
+"""What an artifact is known by: a hash of everything that decides a record's buckets and what stands in for them."""
 
 import hashlib
 from typing import Any
@@ -10,13 +10,20 @@ from modicum.generalization.questionnaire import Questionnaire
 
 Collected = Generalization | CellPartition | Questionnaire
 
-_DECIDING = ("name", "kind", "storage", "domain", "hierarchy")  # of an attribute; labels follow from these
+_DECIDING = (
+    "name",
+    "kind",
+    "storage",
+    "domain",
+    "hierarchy",
+)  # of an attribute; labels follow from these
 
 
 def identity(artifact: Collected) -> str:
     """The SHA-256 of an artifact's buckets: equal where every record tells the same, in the same words.
 
-    Roles, question texts and help texts do not change what is collected, so they may be edited without a new identity.
+    The values that stand in for buckets, which a model may be given, count too. Roles, question texts and help texts do
+    not change what is collected, nor does the domain of a number or date, so they may be edited without a new identity.
 
     Examples
     --------
@@ -33,4 +40,5 @@ def identity(artifact: Collected) -> str:
 
 
 def _deciding(attribute: dict[str, Any]) -> dict[str, Any]:
-    return {field: attribute[field] for field in _DECIDING if field in attribute}
+    fields = [field for field in _DECIDING if field != "domain" or attribute["kind"] == "ordered"]
+    return {field: attribute[field] for field in fields if field in attribute}

@@ -1,6 +1,7 @@
 """Artifacts from files, whatever kind they are."""
 
 import os
+from typing import Any
 
 from modicum.errors import ArtifactError
 from modicum.generalization import storage
@@ -20,9 +21,13 @@ def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
     ...     md.load(os.path.join(folder, "g.json")) == g
     True
     """
-    content = storage.read_json(path)
+    return parsed(storage.read_json(path), repr(os.fspath(path)))
+
+
+def parsed(content: dict[str, Any], where: str) -> Generalization | CellPartition:
+    """The artifact of a document, whatever kind it is; `where` it is from is said where that kind is unknown."""
     if content["modicum"] == "generalization":
         return Generalization.from_dict(content)
     if content["modicum"] == "cells":
         return CellPartition.from_dict(content)
-    raise ArtifactError(f"The file {os.fspath(path)!r} holds an unknown kind of artifact: {content['modicum']!r}.")
+    raise ArtifactError(f"The file {where} holds an unknown kind of artifact: {content['modicum']!r}.")

@@ -14,8 +14,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.errors import ParameterError
-from modicum.generalization.bins import MISSING, AnyPartition, FullDetail, Groups, Scalar
+from modicum.errors import DataError, ParameterError
+from modicum.generalization.bins import MISSING, AnyPartition, FullDetail, Scalar
+from modicum.generalization.cell_tree import same_bucket
 from modicum.generalization.cells import CellPartition, told_label
 from modicum.generalization.equivalence import Equivalence
 from modicum.generalization.labels import unique
@@ -348,30 +349,24 @@ class Questionnaire:
             if len(codes) > 1:
                 raise ParameterError(f"The answer about {name!r} must be one of its choices alone.")
             own = codes.pop()
-            return partition.representatives[own], partition.labels[own], {_same(partition, own, detail)}
+            code = same_bucket(partition, own, detail)
+            if code < 0:
+                raise DataError(f"The answer about {name!r} is one that this artifact refuses.")
+            return partition.representatives[own], partition.labels[own], {code}
         if isinstance(value, Choice) or not pd.api.types.is_scalar(value) or partition.action == "coarsened":
             raise ParameterError(
                 f"The answer about {name!r} must be {'a choice' if choices else 'its value, one alone'}."
             )
         series = _series(name, value)
         own = int(partition.encode(series)[0])  # refuses what it must
-        code = {int(detail.encode(series)[0])}
+        code = int(detail.encode(series)[0])
         if choices:
-            return partition.representatives[own], partition.labels[own], code
+            return partition.representatives[own], partition.labels[own], {code}
         number = float(numbers(series, partition.attribute)[0])
         if math.isnan(number):
-            return None, MISSING, code
+            return None, MISSING, {code}
         plain = iso(number) if partition.attribute.kind == "date" else int(number) if number.is_integer() else number
-        return plain, str(plain), code
-
-
-def _same(partition: AnyPartition, code: int, detail: AnyPartition) -> int:
-    """The bucket in `detail` of a bucket of a kept attribute, which no question splits."""
-    if not isinstance(partition, Groups) or not isinstance(detail, Groups):
-        return 0
-    if code < partition.n_buckets:
-        return detail.code_of.get(partition.buckets[code].values[0], detail.unseen_code)
-    return detail.unseen_code if code == partition.unseen_code else detail.missing_code
+        return plain, str(plain), {code}
 
 
 def choice_label(partition: AnyPartition, codes: Sequence[int]) -> str:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
-from modicum.generalization.cell_tree import code_of
+from modicum.generalization.cell_tree import code_of, same_bucket
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.identity import Collected
@@ -136,7 +136,10 @@ class _CellRecords:
         """Whether a cell's box leaves a kept attribute's value possible."""
         j = self.cells.names.index(asked.name)
         mask = self.cells.tree.boxes[cell].get(j)
-        return mask is None or bool(mask[code_of(self.cells.detail.partitions[j], asked.value(own))])
+        if mask is None:
+            return True
+        code = asked.code_in(self.cells.detail.partitions[j], own)
+        return code >= 0 and bool(mask[code])
 
     def record(self, told: Told) -> dict[str, Any]:
         kept = {asked.name: asked.word(own) for asked, own in zip(self._kept, told[1:], strict=True)}
@@ -255,9 +258,11 @@ class _Asked:
         """The same as plain data."""
         return self._plain(own) if isinstance(self.partition, FullDetail) else self.partition.labels[own]
 
-    def value(self, own: Any) -> Scalar:
-        """A value of the original domain."""
-        return self._plain(own) if isinstance(self.partition, FullDetail) else self.partition.representatives[own]
+    def code_in(self, detail: AnyPartition, own: Any) -> int:
+        """The bucket of the same attribute in the tree of some cells; -1 where it is refused there."""
+        if isinstance(self.partition, FullDetail):
+            return code_of(detail, self._plain(own))
+        return same_bucket(self.partition, own, detail)
 
     def answer(self, own: Any) -> Any:
         """The same as an answer to a questionnaire."""
@@ -321,6 +326,6 @@ def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Input
     if kind == "codes":
         raise ArtifactError(f"The attribute {partition.name!r} is told in full detail, which has no bucket codes.")
     if partition.attribute.kind == "date":
-        return pd.to_datetime(pd.Series(numbers), unit="s")
+        return pd.Series(np.round(numbers * 1e6).astype("datetime64[us]"))  # NaN becomes NaT
     whole = partition.attribute.storage == "integer" and bool(np.all(numbers == np.floor(numbers)))
-    return numbers.astype(np.int64) if whole else numbers
+    return numbers.astype(np.int64) if whole and bool(np.all(np.abs(numbers) < 2**63)) else numbers

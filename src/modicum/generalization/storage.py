@@ -28,9 +28,16 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         if os.path.getsize(path) > _LARGEST:
             raise ArtifactError(f"The file {where} is too large to be an artifact.")
-        content = json.loads(Path(path).read_bytes().decode("utf-8"), parse_constant=_refuse_constant)
+        content = Path(path).read_bytes()
     except OSError as error:
         raise ArtifactError(f"The file {where} cannot be read: {error.strerror}.") from error
+    return parse_json(content, where)
+
+
+def parse_json(written: bytes, where: str) -> dict[str, Any]:
+    """A document of ours from a file's bytes; `where` they are from is said where it is none."""
+    try:
+        content = json.loads(written.decode("utf-8"), parse_constant=_refuse_constant)
     except ArtifactError:
         raise
     except (ValueError, RecursionError) as error:

@@ -45,7 +45,9 @@ const keptAnswer = (attribute, answer) => {
     const codes = codesOf(attribute, answer);
     if (codes.length > 1) refuse(name, "must be answered by one of its choices alone");
     const own = codes[0];
-    return { value: valueOf(attribute, own), word: told.labels[own], code: sameBucket(attribute, own), sent: told.labels[own] };
+    const code = sameBucket(attribute, own);
+    if (code < 0) refuse(name, "is answered by a choice that is refused");
+    return { value: valueOf(attribute, own), word: told.labels[own], code, sent: told.labels[own] };
   }
   if (isList(answer) || attribute.action === "coarsened") refuse(name, `must be answered by ${told.labels ? "a choice" : "its value"}`);
   const code = codeOf(attribute, detail, answer);
