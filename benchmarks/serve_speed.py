@@ -231,7 +231,7 @@ def measured(postgres: str | None) -> dict[str, Any]:
 def table(figures: dict[str, Any]) -> str:
     """Both addresses, as a page shows them."""
     lines = [
-        "| `/predict` by | a second | of the empty address (at least 0.5) | p99 × its (at most 3) | server's work, ms |",
+        "| `/predict` by | a second | of the empty one (at least 0.5) | p99 × its (at most 3) | server's work, ms |",
         "|---|---|---|---|---|",
     ]
     for kind, own in figures["predict"].items():
