@@ -91,6 +91,7 @@ def test_nothing_that_is_refused_is_repeated_or_kept(serve, kind, path, caplog, 
             service.client.post(path, content=json.dumps(secret)),
             service.client.post(path, content=f'{{"record": {secret}', headers={"content-type": "application/json"}),
             service.client.post(f"{path}/{SECRET}?{SECRET}={SECRET_NUMBER}", json=good),
+            service.client.post(f"{path}/?{SECRET}={SECRET_NUMBER}", json=good, headers={"host": SECRET}),
             service.client.put(path, json=good | {"age": secret}),
         ]
     answers = [answer for answer in answers if answer is not None]

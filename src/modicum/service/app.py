@@ -45,6 +45,7 @@ def create_app(bundle: Bundle, store: Store, limits: Limits | None = None) -> Fa
         version=modicum.__version__,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirection would repeat the query that was sent
         lifespan=service.lifespan,
     )
     app.state.service = service
