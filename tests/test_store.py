@@ -248,6 +248,42 @@ def test_a_wrong_postgresql_url_is_refused_without_its_password():
         assert str(caught.value).endswith(".")
 
 
+@pytest.mark.parametrize("threshold", ["16MB", "1KB"], ids=["the log cannot grow", "the log cannot be moved"])
+def test_a_full_disk_is_told_loses_nothing_and_is_got_over_once_there_is_space(tmp_path, threshold):
+    resource, signal = pytest.importorskip("resource"), __import__("signal")
+    store, name = open_store(str(tmp_path / "data.duckdb")), "d" * 64
+    store._connection.execute(f"SET checkpoint_threshold = '{threshold}'")
+    kept = [new_entry(name, {"x": "a"})]
+    store.write(kept)
+    (soft, hard), before = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+        with pytest.raises(StoreUnavailable):
+            store.write([new_entry(name, {"x": "b" * 20_000})])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    later = new_entry(name, {"x": "c"})
+    store.write([later])
+    assert sorted(each.id for each in store.entries(name)) == sorted([kept[0].id, later.id])
+    store.close()
+    again = open_store(str(tmp_path / "data.duckdb"))
+    assert len(again.entries(name)) == 2
+    again.close()
+
+
+@pytest.mark.services
+def test_a_database_that_may_only_be_read_is_told_and_asked_again(postgres_url):  # noqa: F811
+    store = open_store(postgres_url)
+    store._connection.execute("SET default_transaction_read_only = on")
+    store._connection.commit()
+    with pytest.raises(StoreUnavailable):
+        store.write([new_entry("e" * 64, {})])
+    store.write([new_entry("e" * 64, {})])  # through a new connection, perhaps to another server
+    assert len(store.entries("e" * 64)) == 1
+    store.close()
+
+
 @pytest.mark.services
 def test_a_lost_connection_is_told_and_made_again(postgres_url):  # noqa: F811
     import psycopg

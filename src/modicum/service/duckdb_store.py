@@ -40,14 +40,16 @@ class DuckDBStore:
 
     def __init__(self, path: str) -> None:
         self.name = os.path.basename(path)
+        self._path = os.path.abspath(path)
         self._lock = threading.Lock()
-        self._connection = self._opened(path)
+        connection = self._opened(path)
+        self._connection: duckdb.DuckDBPyConnection | None = connection
         try:
-            self._connection.execute(_TABLES)
-            self._connection.execute(f"{_SHARED} LIMIT 0")
-            self._connection.execute(f"{_USED} LIMIT 0")
+            connection.execute(_TABLES)
+            connection.execute(f"{_SHARED} LIMIT 0")
+            connection.execute(f"{_USED} LIMIT 0")
         except Exception:
-            self._connection.close()
+            connection.close()
             raise DataError(f"The store {self.name!r} has tables of these names that modicum did not make.") from None
 
     def _opened(self, path: str) -> "duckdb.DuckDBPyConnection":
@@ -64,23 +66,16 @@ class DuckDBStore:
 
     def write(self, entries: Sequence[Entry]) -> None:
         """Keep all of them or none."""
-        import duckdb
-
         if not entries:
             self._all("SELECT 1")
             return
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
-        with self._lock:
-            try:
-                self._connection.execute(_INSERT, columns)  # a transaction of its own
-            except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
-                raise StoreUnavailable("The store cannot be written now.") from None
+        self._all(_INSERT, columns)  # a transaction of its own
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
         statement = f"INSERT INTO {ARTIFACTS} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        with self._lock:
-            self._connection.execute(statement, [id, kind, content, datetime.now(UTC).date()])
+        self._all(statement, [id, kind, content, datetime.now(UTC).date()])
 
     def artifacts(self) -> list[StoredArtifact]:
         """The artifacts that records were collected under."""
@@ -94,16 +89,27 @@ class DuckDBStore:
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
     def _all(self, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """The rows; after an error that DuckDB does not recover from, the file is opened again next time."""
         import duckdb
 
         with self._lock:
             try:
+                self._connection = self._connection or self._opened(self._path)
                 return self._connection.execute(query, list(parameters)).fetchall()
-            except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
-                raise StoreUnavailable("The store cannot be read now.") from None
+            except duckdb.FatalException:  # say a full disk while it moved its log into the file
+                self._drop()
+                raise StoreUnavailable("The store cannot be used now.") from None
+            except (duckdb.OperationalError, DataError):
+                raise StoreUnavailable("The store cannot be used now.") from None
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
 
 def _check_kind(path: str) -> None:

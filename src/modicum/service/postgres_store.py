@@ -69,7 +69,10 @@ class PostgresStore:
         if self._connection is None or self._connection.closed:
             import psycopg
 
-            found = psycopg.connect(self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30)
+            # A network that swallows what is sent would otherwise be noticed after a quarter of an hour.
+            found = psycopg.connect(
+                self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30, tcp_user_timeout=10_000
+            )
             mode = found.execute("SHOW synchronous_commit").fetchone()
             if mode == ("off",):  # a commit would return before it is on disk
                 found.execute("SET synchronous_commit = on")
@@ -86,7 +89,7 @@ class PostgresStore:
                 connection = self._connected()
                 with connection.transaction():
                     return work(connection)
-            except (psycopg.OperationalError, psycopg.InterfaceError):
+            except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError):  # the last: read-only
                 self._drop()
                 raise StoreUnavailable("The store cannot be reached now.") from None
 
