@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 
 import duckdb
@@ -162,10 +163,19 @@ def test_a_batch_is_kept_whole_or_not_at_all(store):
     with pytest.raises(Exception):  # noqa: B017, PT011
         store.write([good, Entry("no uuid", "a" * 64, date(2026, 1, 1), None, "{}")])
     assert store.entries("a" * 64) == []
-    store.write([good])
-    with pytest.raises(Exception):  # noqa: B017, PT011
-        store.write([new_entry("a" * 64, {"x": 2}), good])
+    assert store.write([good]) == [True]
     assert store.entries("a" * 64) == [good]
+
+
+def test_what_is_there_already_is_not_kept_twice_and_nothing_takes_its_place(store):
+    good, new = new_entry("a" * 64, {"x": 1}, "yes"), new_entry("a" * 64, {"x": 2})
+    store.write([good])
+    others = [replace(good, record="{}"), replace(good, label=None), replace(good, artifact="b" * 64)]
+    assert store.write([new, good, *others, replace(good, received=date(2026, 1, 1))]) == [True] * 2 + [False] * 3 + [
+        True
+    ]
+    assert sorted(store.entries("a" * 64), key=lambda e: e.record) == [good, new]
+    assert store.entries("b" * 64) == []
 
 
 def test_what_is_in_the_store_after_it_was_opened_again(place):

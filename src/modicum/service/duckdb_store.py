@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from modicum.errors import DataError
-from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable
+from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable, are_there
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS {RECORDS} (
 _INSERT = f"""
 INSERT INTO {RECORDS} SELECT unnest(?::UUID[]), unnest(?::VARCHAR[]), unnest(?::DATE[]), unnest(?::JSON[]),
     unnest(?::JSON[])
+ON CONFLICT DO NOTHING RETURNING id
 """
 _SHARED = f"SELECT {', '.join(COLUMNS)} FROM {RECORDS}"
 _USED = f"""
@@ -64,13 +65,15 @@ class DuckDBStore:
         except (duckdb.Error, ValueError) as error:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Keep all of them or none."""
+    def write(self, entries: Sequence[Entry]) -> list[bool]:
+        """Keep all of them or none, and say which are there."""
         if not entries:
             self._all("SELECT 1")
-            return
+            return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
-        self._all(_INSERT, columns)  # a transaction of its own
+        new = self._all(_INSERT, columns)  # a transaction of its own
+        ids = columns[0] if len(new) < len(entries) else []
+        return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", ids) if ids else None)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
@@ -83,8 +86,10 @@ class DuckDBStore:
 
     def entries(self, artifact: str) -> list[Entry]:
         """The records collected under an artifact."""
-        rows = self._all(f"{_SHARED} WHERE artifact = ? ORDER BY received, id", [artifact])
-        return [Entry(str(row[0]), *row[1:]) for row in rows]
+        return self._found("artifact = ? ORDER BY received, id", artifact)
+
+    def _found(self, condition: str, parameter: Any) -> list[Entry]:
+        return [Entry(str(row[0]), *row[1:]) for row in self._all(f"{_SHARED} WHERE {condition}", [parameter])]
 
     def close(self) -> None:
         """Let go of the file."""
