@@ -21,7 +21,6 @@ CREATE TABLE IF NOT EXISTS {RECORDS} (
 _INSERT = f"""
 INSERT INTO {RECORDS} SELECT unnest(?::UUID[]), unnest(?::VARCHAR[]), unnest(?::DATE[]), unnest(?::JSON[]),
     unnest(?::JSON[])
-ON CONFLICT DO NOTHING RETURNING id
 """
 _SHARED = f"SELECT {', '.join(COLUMNS)} FROM {RECORDS}"
 _USED = f"""
@@ -67,13 +66,18 @@ class DuckDBStore:
 
     def write(self, entries: Sequence[Entry]) -> list[bool]:
         """Keep all of them or none, and say which are there."""
+        import duckdb
+
         if not entries:
             self._all("SELECT 1")
             return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
-        new = self._all(_INSERT, columns)  # a transaction of its own
-        ids = columns[0] if len(new) < len(entries) else []
-        return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", ids) if ids else None)
+        try:
+            self._all(_INSERT, columns)  # a transaction of its own
+        except duckdb.ConstraintException:  # rare; to look for names that are taken each time would halve the speed
+            self._all(f"{_INSERT} ON CONFLICT DO NOTHING", columns)
+            return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", columns[0]))
+        return are_there(entries, None)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
