@@ -215,7 +215,16 @@ def test_what_is_typed_falls_in_the_range_that_python_says(opened, pat):
         card.locator("details input").fill(repr(float(value)).replace("1000000.0", "1,000,000"))
         code = int(np.searchsorted(edges, value, side="left"))
         assert card.locator("input:checked").get_attribute("value") == str(code)
-    for wrong in ("", "abc", "1,2,3", "4 5 x", "--1"):
+    for grouped in (
+        "1 000 000",
+        "1'000'000",
+        "1,000,000",
+        "+ 1\u202f000\u202f000",
+        "\u0661\u0660\u0660\u0660\u0660\u0660\u0660",
+    ):
+        card.locator("details input").fill(grouped)
+        assert card.locator("input:checked").get_attribute("value") == str(len(edges))
+    for wrong in ("", "abc", "1,2,3", "4 5", "1 2 3", "12 34", "1 0000", "4 5 x", "--1"):
         card.locator("details input").fill(wrong)
         assert card.locator("input:checked").count() == 0
     assert "not a number" in card.locator(".found").text_content()
