@@ -93,7 +93,7 @@ def open_store(place: str) -> Store:
     >>> from modicum.service.store import new_entry, open_store
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
-    ...     store.write([new_entry("0" * 64, {"age": "≥ 51"}, "yes")])
+    ...     there = store.write([new_entry("0" * 64, {"age": "≥ 51"}, "yes")])
     ...     kept = store.entries("0" * 64)
     ...     store.close()
     >>> kept[0].record, kept[0].label
@@ -179,7 +179,7 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
-    ...     store.write([new_entry(identity(g), {"age": "≥ 45"}, "yes")])
+    ...     there = store.write([new_entry(identity(g), {"age": "≥ 45"}, "yes")])
     ...     Z, y = read_records(store, g)
     ...     store.close()
     >>> Z["age"].tolist(), y.tolist()

@@ -47,6 +47,7 @@ class Writer:
         self._together.close()
 
     def _written(self, items: Sequence[Entry | None]) -> list[bool]:
+        self._answered = -_RECENT  # until it does
         there = iter(self._store.write([item for item in items if item is not None]))
         self._answered = time.monotonic()
         return [True if item is None else next(there) for item in items]

@@ -109,7 +109,7 @@ function nameFor(record) {
   return named.id;
 }
 
-// A version 4 UUID; crypto.randomUUID is not there on pages without https.
+// A version 4 UUID; crypto.randomUUID is not there on pages without a certificate.
 function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
