@@ -179,11 +179,11 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
-    ...     there = store.write([new_entry(identity(g), {"age": "≥ 45"}, "yes")])
+    ...     there = store.write([new_entry(identity(g), {"age": "≥ 51"}, "yes")])
     ...     Z, y = read_records(store, g)
     ...     store.close()
     >>> Z["age"].tolist(), y.tolist()
-    (['≥ 45'], ['yes'])
+    (['≥ 51'], ['yes'])
     """
     kept = store.entries(identity(artifact))
     format = record_format(artifact)
