@@ -16,12 +16,12 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pandas as pd
-from modicum.service.store import open_store, read_records
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import modicum as md
 from modicum.evaluation import drift
+from modicum.service.store import open_store, read_records
 
 PERSONAL = ["age", "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex"]
 EXTERNAL = ["native-country", "hours-per-week", "capital-gain", "capital-loss"]

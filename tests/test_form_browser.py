@@ -1,6 +1,7 @@
 """A form in a real browser: filled in, looked through before it is sent, and watched while it sends."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from modicum.export.form import content_security_policy, form_page
 from modicum.export.form_strings import page_strings
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
+from modicum.service.reading import RANDOM_ID
 
 pytestmark = pytest.mark.services
 
@@ -213,7 +215,16 @@ def test_what_is_typed_falls_in_the_range_that_python_says(opened, pat):
         card.locator("details input").fill(repr(float(value)).replace("1000000.0", "1,000,000"))
         code = int(np.searchsorted(edges, value, side="left"))
         assert card.locator("input:checked").get_attribute("value") == str(code)
-    for wrong in ("", "abc", "1,2,3", "4 5 x", "--1"):
+    for grouped in (
+        "1 000 000",
+        "1'000'000",
+        "1,000,000",
+        "+ 1\u202f000\u202f000",
+        "\u0661\u0660\u0660\u0660\u0660\u0660\u0660",
+    ):
+        card.locator("details input").fill(grouped)
+        assert card.locator("input:checked").get_attribute("value") == str(len(edges))
+    for wrong in ("", "abc", "1,2,3", "4 5", "1 2 3", "12 34", "1 0000", "4 5 x", "--1"):
         card.locator("details input").fill(wrong)
         assert card.locator("input:checked").count() == 0
     assert "not a number" in card.locator(".found").text_content()
@@ -271,6 +282,41 @@ def test_a_service_that_cannot_be_reached_is_said_and_the_answers_stay(opened, s
     page.get_by_role("button", name="Go back").click()
     assert page.locator("input:checked").count() == len(pat.needed)
     assert site.posted == []
+
+
+def test_what_is_shown_is_sent_to_the_byte_and_again_under_the_same_id_when_the_reply_is_lost(opened, site, pat):
+    page = opened(pat, expected=["ERR_"]).page
+    posted = []
+    page.on("request", lambda request: posted.append(request.post_data) if request.method == "POST" else None)
+    answer_all(page)
+    check(page)
+    page.route("**/records", lambda route: (route.fetch(), route.abort()))
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("No answer came from the service").wait_for()
+    page.get_by_role("button", name="Go back").click()
+    check(page)
+    shown = page.locator("pre").text_content()
+    page.unroute("**/records")
+    send(page)
+    assert posted == [shown, shown]
+    assert [each["id"] for each in site.posted] == [json.loads(shown)["id"]] * 2
+
+
+def test_other_answers_have_another_id_and_a_file_has_none(opened, pat):
+    page = opened(pat).page
+    ids = set()
+    for index in (0, 1, 0):
+        choose(page, "q0", index)
+        answer_all(page)
+        check(page)
+        ids.add(answers_of(page)["id"])
+        page.get_by_role("button", name="Go back").click()
+    assert len(ids) == 3
+    assert all(re.fullmatch(RANDOM_ID, each) for each in ids)
+    page = opened(pat, endpoint=None).page
+    answer_all(page)
+    check(page)
+    assert list(answers_of(page)) == ["generalization", "record"]
 
 
 def test_without_an_endpoint_answers_are_saved_and_nothing_is_sent(opened, pat):

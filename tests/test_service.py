@@ -91,6 +91,7 @@ def test_nothing_that_is_refused_is_repeated_or_kept(serve, kind, path, caplog, 
             service.client.post(path, content=json.dumps(secret)),
             service.client.post(path, content=f'{{"record": {secret}', headers={"content-type": "application/json"}),
             service.client.post(f"{path}/{SECRET}?{SECRET}={SECRET_NUMBER}", json=good),
+            service.client.post(f"{path}/?{SECRET}={SECRET_NUMBER}", json=good, headers={"host": SECRET}),
             service.client.put(path, json=good | {"age": secret}),
         ]
     answers = [answer for answer in answers if answer is not None]
@@ -123,6 +124,7 @@ def test_a_store_that_is_away_is_answered_with_503_and_tried_again(serve, monkey
     service = serve()
     record = records_of(service.bundle)[0]
     write = service.store.write
+    assert service.send("/records", record).status_code == 201  # it has just answered
 
     def away(entries):
         raise StoreUnavailable("away")
@@ -134,7 +136,7 @@ def test_a_store_that_is_away_is_answered_with_503_and_tried_again(serve, monkey
     monkeypatch.setattr(service.store, "write", write)
     assert service.send("/records", record).status_code == 201
     assert service.client.get("/healthz").json() == {"status": "ok"}
-    assert len(service.store.entries(service.bundle.identity)) == 1
+    assert len(service.store.entries(service.bundle.identity)) == 2
 
 
 @pytest.mark.parametrize(
@@ -300,6 +302,57 @@ def test_tokens_come_back_clients_are_apart_and_only_so_many_are_remembered():
     assert [rates.wait("2001:db8::1") for _ in range(4)] == [0] * 4
     assert rates.wait("2001:db8::2") > 0  # the same network
     assert all(Rates(Limits(rate=0)).wait("a") == 0 for _ in range(1000))
+
+
+ID = "1b4e28ba-2fa1-4d2e-883f-0016d3cca427"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_that_is_sent_again_under_its_id_is_kept_once(serve, kind):
+    service = serve(kind)
+    one, *others = records_of(service.bundle)
+    other = next(record for record in others if record != one)
+    first, again = (service.send("/records", one, id=ID) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json()
+    assert service.send("/records", other, id=ID).status_code == 409
+    assert service.send("/records", one, id=first.json()["id"]).status_code == 201  # a receipt is no id
+    assert service.send("/records", one).status_code == 201
+    kept = service.store.entries(service.bundle.identity)
+    assert [json.loads(entry.record) for entry in kept] == [one] * 3
+    assert ID not in {entry.id for entry in kept}
+
+
+def test_an_id_is_a_random_uuid_and_nothing_else(serve):
+    service = serve()
+    record = records_of(service.bundle)[0]
+    wrong = [None, 7, SECRET, "", ID.upper(), ID + "\n", ID.replace("4d2e", "1d2e"), [ID], "{" + ID + "}"]
+    answers = [service.send("/records", record, id=each) for each in wrong]
+    assert {answer.status_code for answer in answers} == {422}
+    assert not [answer for answer in answers if SECRET in answer.text]
+    assert service.send("/predict", record, id=ID).status_code == 422
+    assert service.store.entries(service.bundle.identity) == []
+
+
+def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
+    import asyncio
+
+    from modicum.service.store import new_entry
+    from modicum.service.writing import Taken, Writer
+
+    store = serve().store
+    writer = Writer(store)
+    entries = [new_entry("a" * 64, {"x": i % 2}, sent=ID) for i in range(6)]
+
+    async def keep():
+        return await asyncio.gather(*map(writer.keep, entries), return_exceptions=True)
+
+    found = asyncio.run(keep())
+    writer.close()
+    kept = store.entries("a" * 64)
+    assert len(kept) == 1
+    assert [each is None for each in found] == [entry.content == kept[0].content for entry in entries]
+    assert {type(each) for each in found} == {type(None), Taken}
 
 
 def test_one_answer_that_fails_fails_only_itself():

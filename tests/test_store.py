@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 
 import duckdb
@@ -162,10 +163,19 @@ def test_a_batch_is_kept_whole_or_not_at_all(store):
     with pytest.raises(Exception):  # noqa: B017, PT011
         store.write([good, Entry("no uuid", "a" * 64, date(2026, 1, 1), None, "{}")])
     assert store.entries("a" * 64) == []
-    store.write([good])
-    with pytest.raises(Exception):  # noqa: B017, PT011
-        store.write([new_entry("a" * 64, {"x": 2}), good])
+    assert store.write([good]) == [True]
     assert store.entries("a" * 64) == [good]
+
+
+def test_what_is_there_already_is_not_kept_twice_and_nothing_takes_its_place(store):
+    good, new = new_entry("a" * 64, {"x": 1}, "yes"), new_entry("a" * 64, {"x": 2})
+    store.write([good])
+    others = [replace(good, record="{}"), replace(good, label=None), replace(good, artifact="b" * 64)]
+    assert store.write([new, good, *others, replace(good, received=date(2026, 1, 1))]) == [True] * 2 + [False] * 3 + [
+        True
+    ]
+    assert sorted(store.entries("a" * 64), key=lambda e: e.record) == [good, new]
+    assert store.entries("b" * 64) == []
 
 
 def test_what_is_in_the_store_after_it_was_opened_again(place):
@@ -246,6 +256,42 @@ def test_a_wrong_postgresql_url_is_refused_without_its_password():
             open_store(url)
         assert "hidden" not in str(caught.value)
         assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("threshold", ["16MB", "1KB"], ids=["the log cannot grow", "the log cannot be moved"])
+def test_a_full_disk_is_told_loses_nothing_and_is_got_over_once_there_is_space(tmp_path, threshold):
+    resource, signal = pytest.importorskip("resource"), __import__("signal")
+    store, name = open_store(str(tmp_path / "data.duckdb")), "d" * 64
+    store._connection.execute(f"SET checkpoint_threshold = '{threshold}'")
+    kept = [new_entry(name, {"x": "a"})]
+    store.write(kept)
+    (soft, hard), before = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+        with pytest.raises(StoreUnavailable):
+            store.write([new_entry(name, {"x": "b" * 20_000})])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    later = new_entry(name, {"x": "c"})
+    store.write([later])
+    assert sorted(each.id for each in store.entries(name)) == sorted([kept[0].id, later.id])
+    store.close()
+    again = open_store(str(tmp_path / "data.duckdb"))
+    assert len(again.entries(name)) == 2
+    again.close()
+
+
+@pytest.mark.services
+def test_a_database_that_may_only_be_read_is_told_and_asked_again(postgres_url):  # noqa: F811
+    store = open_store(postgres_url)
+    store._connection.execute("SET default_transaction_read_only = on")
+    store._connection.commit()
+    with pytest.raises(StoreUnavailable):
+        store.write([new_entry("e" * 64, {})])
+    store.write([new_entry("e" * 64, {})])  # through a new connection, perhaps to another server
+    assert len(store.entries("e" * 64)) == 1
+    store.close()
 
 
 @pytest.mark.services

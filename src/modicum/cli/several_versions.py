@@ -31,10 +31,13 @@ def show_several(
     views = together([*versions, new])
     personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
     known, breached = known_and_breached(views[-1], sample, None, missing, seed)
+    console.print(
+        f"The store holds records of {len(stored)} other version{'s' if len(stored) > 1 else ''}; measuring on "
+        f"{breached.shape[0]:,} records what all of them give away …"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)  # rows of one file may be equal
         found = MultiBreach(personal, random_state=seed).run(views, known, breached)
-    console.print(f"The store holds records of {len(stored)} other version{'s' if len(stored) > 1 else ''}.")
     console.print(_table(found, [*(f"stored {each.id[:12]}" for each in stored), "the new one"]))
     if not all(isinstance(each, Generalization) for each in [*versions, new]):
         console.print(

@@ -45,8 +45,8 @@ def form_page(
     ----------
     artifact : Generalization, CellPartition or Questionnaire
     endpoint : str, optional
-        Where `{"generalization": identity, "record": {...}}` is posted: a path such as "/records" of the server the
-        page comes from, or an https address. Without one the page saves answers as a file.
+        Where `{"generalization": identity, "id": random, "record": {...}}` is posted: a path such as "/records" of the
+        server the page comes from, or an https address. Without one the page saves answers as a file.
     strings : "en", "de", a JSON file or a mapping
         The page's own words.
     title : str, optional

@@ -21,10 +21,11 @@ from modicum.service import contract
 from modicum.service.limits import Limited, Limits
 from modicum.service.predicting import Predictions
 from modicum.service.quiet import Quiet
-from modicum.service.reading import Outcomes, Records, largest_body, read_fields
+from modicum.service.reading import Outcomes, Records, largest_body, read_fields, sent_id
 from modicum.service.store import Store, content_of, kind_of, new_entry
-from modicum.service.writing import Writer
+from modicum.service.writing import Taken, Writer
 
+TAKEN = "Another record was sent under this id, so that this one was not kept."
 NO_MODEL = "This service has no model, so that it predicts nothing."
 _SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 
@@ -45,6 +46,7 @@ def create_app(bundle: Bundle, store: Store, limits: Limits | None = None) -> Fa
         version=modicum.__version__,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirection would repeat the query that was sent
         lifespan=service.lifespan,
     )
     app.state.service = service
@@ -78,7 +80,7 @@ class _Service:
         store.register(bundle.identity, kind_of(bundle.artifact), json.dumps(content_of(bundle.artifact)))
         self._writer = Writer(store)
         self._predictions = Predictions(bundle) if bundle.can_predict else None
-        self._fields = {"generalization", "record", *(["label"] if self.outcomes.taken else [])}
+        self._fields = {"generalization", "id", "record", *(["label"] if self.outcomes.taken else [])}
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
@@ -140,8 +142,11 @@ class _Service:
         fields = await read_fields(request, self._fields)
         told = self._records.told(fields)
         label = self.outcomes.check(fields.get("label"))
-        entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label)
-        await self._writer.keep(entry)
+        entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label, sent_id(fields))
+        try:
+            await self._writer.keep(entry)
+        except Taken:
+            raise HTTPException(409, TAKEN) from None
         return _json(json.dumps({"id": entry.id}).encode(), 201)
 
     async def predict(self, request: Request) -> Response:

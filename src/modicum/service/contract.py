@@ -3,7 +3,7 @@
 from typing import Any
 
 from modicum.export.bundle import Bundle
-from modicum.service.reading import Outcomes
+from modicum.service.reading import RANDOM_ID, Outcomes
 
 ERROR: dict[str, Any] = {
     "type": "object",
@@ -16,7 +16,7 @@ _WHY = {
     404: "There is no model.",
     405: "The address takes another method.",
     408: "It took too long to arrive.",
-    409: "It belongs to another version of the generalization.",
+    409: "It belongs to another version of the generalization, or its id to another record.",
     413: "It is larger than any record need be.",
     415: "It is not JSON by its content type.",
     422: "It is not a generalized record: something is absent, not known, or finer than it may be.",
@@ -39,12 +39,22 @@ def answer(status: int, what: str, schema: dict[str, Any]) -> dict[int | str, di
     return {status: {"description": what, "content": {"application/json": {"schema": schema}}}}
 
 
+_ID: dict[str, Any] = {
+    "type": "string",
+    "format": "uuid",
+    "pattern": RANDOM_ID,
+    "description": "Made at random by the sender: sent again under the same id, a record is kept once.",
+}
+
+
 def sent_record(bundle: Bundle, record: dict[str, Any], outcomes: Outcomes | None = None) -> dict[str, Any]:
-    """The body of a request with a record, and with an outcome where one may be sent."""
+    """The body of a request with a record; where it is to be kept, with an id and an outcome where one may be sent."""
     properties: dict[str, Any] = {
         "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
         "record": record,
     }
+    if outcomes is not None:
+        properties["id"] = _ID
     if outcomes is not None and outcomes.taken:
         properties["label"] = outcome_schema(outcomes)
     schema = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from modicum.errors import DataError
-from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable
+from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable, are_there
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,14 +40,16 @@ class DuckDBStore:
 
     def __init__(self, path: str) -> None:
         self.name = os.path.basename(path)
+        self._path = os.path.abspath(path)
         self._lock = threading.Lock()
-        self._connection = self._opened(path)
+        connection = self._opened(path)
+        self._connection: duckdb.DuckDBPyConnection | None = connection
         try:
-            self._connection.execute(_TABLES)
-            self._connection.execute(f"{_SHARED} LIMIT 0")
-            self._connection.execute(f"{_USED} LIMIT 0")
+            connection.execute(_TABLES)
+            connection.execute(f"{_SHARED} LIMIT 0")
+            connection.execute(f"{_USED} LIMIT 0")
         except Exception:
-            self._connection.close()
+            connection.close()
             raise DataError(f"The store {self.name!r} has tables of these names that modicum did not make.") from None
 
     def _opened(self, path: str) -> "duckdb.DuckDBPyConnection":
@@ -62,25 +64,25 @@ class DuckDBStore:
         except (duckdb.Error, ValueError) as error:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Keep all of them or none."""
+    def write(self, entries: Sequence[Entry]) -> list[bool]:
+        """Keep all of them or none, and say which are there."""
         import duckdb
 
         if not entries:
             self._all("SELECT 1")
-            return
+            return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
-        with self._lock:
-            try:
-                self._connection.execute(_INSERT, columns)  # a transaction of its own
-            except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
-                raise StoreUnavailable("The store cannot be written now.") from None
+        try:
+            self._all(_INSERT, columns)  # a transaction of its own
+        except duckdb.ConstraintException:  # rare; to look for names that are taken each time would halve the speed
+            self._all(f"{_INSERT} ON CONFLICT DO NOTHING", columns)
+            return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", columns[0]))
+        return are_there(entries, None)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
         statement = f"INSERT INTO {ARTIFACTS} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        with self._lock:
-            self._connection.execute(statement, [id, kind, content, datetime.now(UTC).date()])
+        self._all(statement, [id, kind, content, datetime.now(UTC).date()])
 
     def artifacts(self) -> list[StoredArtifact]:
         """The artifacts that records were collected under."""
@@ -88,22 +90,35 @@ class DuckDBStore:
 
     def entries(self, artifact: str) -> list[Entry]:
         """The records collected under an artifact."""
-        rows = self._all(f"{_SHARED} WHERE artifact = ? ORDER BY received, id", [artifact])
-        return [Entry(str(row[0]), *row[1:]) for row in rows]
+        return self._found("artifact = ? ORDER BY received, id", artifact)
+
+    def _found(self, condition: str, parameter: Any) -> list[Entry]:
+        return [Entry(str(row[0]), *row[1:]) for row in self._all(f"{_SHARED} WHERE {condition}", [parameter])]
 
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
     def _all(self, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """The rows; after an error that DuckDB does not recover from, the file is opened again next time."""
         import duckdb
 
         with self._lock:
             try:
+                self._connection = self._connection or self._opened(self._path)
                 return self._connection.execute(query, list(parameters)).fetchall()
-            except (duckdb.IOException, duckdb.FatalException, duckdb.ConnectionException):
-                raise StoreUnavailable("The store cannot be read now.") from None
+            except duckdb.FatalException:  # say a full disk while it moved its log into the file
+                self._drop()
+                raise StoreUnavailable("The store cannot be used now.") from None
+            except (duckdb.OperationalError, DataError):
+                raise StoreUnavailable("The store cannot be used now.") from None
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
 
 def _check_kind(path: str) -> None:

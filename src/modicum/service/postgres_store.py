@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from modicum.errors import DataError, ParameterError, require
-from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable
+from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable, are_there
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS {RECORDS} (
 _INSERT = f"""
 INSERT INTO {RECORDS}
 SELECT * FROM unnest(%s::uuid[], %s::text[], %s::date[], %s::text[]::json[], %s::text[]::json[])
+ON CONFLICT DO NOTHING RETURNING id
 """
 _SHARED = f"SELECT id::text, artifact, received, label::text, record::text FROM {RECORDS}"
 _USED = f"""
@@ -69,7 +70,10 @@ class PostgresStore:
         if self._connection is None or self._connection.closed:
             import psycopg
 
-            found = psycopg.connect(self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30)
+            # A network that swallows what is sent would otherwise be noticed after a quarter of an hour.
+            found = psycopg.connect(
+                self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30, tcp_user_timeout=10_000
+            )
             mode = found.execute("SHOW synchronous_commit").fetchone()
             if mode == ("off",):  # a commit would return before it is on disk
                 found.execute("SET synchronous_commit = on")
@@ -86,17 +90,19 @@ class PostgresStore:
                 connection = self._connected()
                 with connection.transaction():
                     return work(connection)
-            except (psycopg.OperationalError, psycopg.InterfaceError):
+            except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError):  # the last: read-only
                 self._drop()
                 raise StoreUnavailable("The store cannot be reached now.") from None
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Keep all of them or none."""
+    def write(self, entries: Sequence[Entry]) -> list[bool]:
+        """Keep all of them or none, and say which are there."""
         if not entries:
-            self._do(lambda connection: connection.execute("SELECT 1"))
-            return
+            self._all("SELECT 1")
+            return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
-        self._do(lambda connection: connection.execute(_INSERT, columns))
+        new = self._all(_INSERT, columns)
+        ids = columns[0] if len(new) < len(entries) else []
+        return are_there(entries, self._found("id = ANY(%s::uuid[])", ids) if ids else None)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
@@ -109,7 +115,10 @@ class PostgresStore:
 
     def entries(self, artifact: str) -> list[Entry]:
         """The records collected under an artifact."""
-        return [Entry(*row) for row in self._all(f"{_SHARED} WHERE artifact = %s ORDER BY received, id", [artifact])]
+        return self._found("artifact = %s ORDER BY received, id", artifact)
+
+    def _found(self, condition: str, parameter: Any) -> list[Entry]:
+        return [Entry(*row) for row in self._all(f"{_SHARED} WHERE {condition}", [parameter])]
 
     def close(self) -> None:
         """Let go of the connection."""

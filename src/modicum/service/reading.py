@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Collection
 from typing import Any
@@ -16,6 +17,7 @@ from modicum.generalization import CellPartition, Questionnaire
 from modicum.generalization.record_format import Told
 
 OTHER_VERSION = "This form belongs to another version; reload it."
+RANDOM_ID = "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 _PATIENCE = 30.0  # seconds for a request to arrive
 _REMEMBERED_BYTES = 4096
 _SLACK = 4096  # for the other fields, and spaces
@@ -38,6 +40,22 @@ async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, A
     if any(name not in allowed for name in fields):
         raise HTTPException(422, "The request has a field that is not known here.")
     return fields
+
+
+def sent_id(fields: dict[str, Any]) -> str | None:
+    """The random id under which a record may be sent again until an answer comes; nothing else fits into one.
+
+    Examples
+    --------
+    >>> from modicum.service.reading import sent_id
+    >>> sent_id({"id": "1b4e28ba-2fa1-4d2e-883f-0016d3cca427"})
+    '1b4e28ba-2fa1-4d2e-883f-0016d3cca427'
+    >>> sent_id({})
+    """
+    found = fields.get("id")
+    if "id" in fields and not (isinstance(found, str) and re.fullmatch(RANDOM_ID, found)):
+        raise HTTPException(422, "The field 'id' must be a random UUID (version 4) in small letters.")
+    return found
 
 
 def parsed(body: bytes) -> Any:

@@ -5,9 +5,10 @@ escapes, in which everything survives, NUL too. When a record came is kept as a 
 about a person that nobody needs.
 """
 
+import hashlib
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Protocol
@@ -37,6 +38,11 @@ class Entry:
     label: str | None
     record: str
 
+    @property
+    def content(self) -> tuple[str, str | None, str]:
+        """All that was sent."""
+        return self.artifact, self.label, self.record
+
 
 @dataclass(frozen=True)
 class StoredArtifact:
@@ -54,8 +60,11 @@ class Store(Protocol):
 
     name: str
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Keep all of them or none: durable on return, else `StoreUnavailable`; nothing to write asks for a reply."""
+    def write(self, entries: Sequence[Entry]) -> list[bool]:
+        """Keep all that have a new id, or none: durable on return, else `StoreUnavailable`.
+
+        Says of each whether it is there: False where its id belongs to another. Nothing to write asks for a reply.
+        """
         ...
 
     def register(self, id: str, kind: str, content: str) -> None:
@@ -84,7 +93,7 @@ def open_store(place: str) -> Store:
     >>> from modicum.service.store import new_entry, open_store
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
-    ...     store.write([new_entry("0" * 64, {"age": "≥ 51"}, "yes")])
+    ...     there = store.write([new_entry("0" * 64, {"age": "≥ 51"}, "yes")])
     ...     kept = store.entries("0" * 64)
     ...     store.close()
     >>> kept[0].record, kept[0].label
@@ -101,10 +110,34 @@ def open_store(place: str) -> Store:
     return DuckDBStore(place)
 
 
-def new_entry(artifact: str, record: dict[str, Any], label: Any = None) -> Entry:
-    """A record with a random name, received today."""
+def new_entry(artifact: str, record: dict[str, Any], label: Any = None, sent: str | None = None) -> Entry:
+    """A record with a random name, received today; the name follows from the random id that was sent, if one was."""
+    name = str(uuid.uuid4()) if sent is None else kept_name(sent)
     kept = None if label is None else json.dumps(label, allow_nan=False)
-    return Entry(str(uuid.uuid4()), artifact, datetime.now(UTC).date(), kept, json.dumps(record, allow_nan=False))
+    return Entry(name, artifact, datetime.now(UTC).date(), kept, json.dumps(record, allow_nan=False))
+
+
+def kept_name(sent: str) -> str:
+    """The name of a record that was sent under an id, always the same.
+
+    It does not lead back to the id: who sees a receipt or the store cannot send guesses under that id, and learn from
+    the answer which of them is what was kept.
+
+    Examples
+    --------
+    >>> from modicum.service.store import kept_name
+    >>> kept_name("1b4e28ba-2fa1-4d2e-883f-0016d3cca427")
+    'b1549d01-83b4-44ef-889e-7c3406afb768'
+    """
+    return str(uuid.UUID(bytes=hashlib.sha256(f"modicum record {sent}".encode()).digest()[:16], version=4))
+
+
+def are_there(entries: Sequence[Entry], found: Iterable[Entry] | None) -> list[bool]:
+    """Which entries are in a store that holds these of the same names; None where all of them were new."""
+    if found is None:
+        return [True] * len(entries)
+    there = {entry.id: entry.content for entry in found}
+    return [there.get(entry.id) == entry.content for entry in entries]
 
 
 def kind_of(artifact: Collected) -> str:
@@ -146,7 +179,7 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
-    ...     store.write([new_entry(identity(g), {"age": "≥ 51"}, "yes")])
+    ...     there = store.write([new_entry(identity(g), {"age": "≥ 51"}, "yes")])
     ...     Z, y = read_records(store, g)
     ...     store.close()
     >>> Z["age"].tolist(), y.tolist()

@@ -9,6 +9,10 @@ from modicum.service.together import Together
 _RECENT = 1.0  # seconds for which a store that has answered is taken to be alive
 
 
+class Taken(Exception):
+    """Another record was kept under the same name."""
+
+
 class Writer:
     """Keeps records; one transaction takes all that wait.
 
@@ -20,13 +24,18 @@ class Writer:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._answered = -_RECENT
-        self._together: Together[Entry | None, None] = Together(
+        self._together: Together[Entry | None, bool] = Together(
             self._written, "modicum-writing", common=StoreUnavailable
         )
 
     async def keep(self, entry: Entry) -> None:
-        """Return once the entry is durable; else nothing is certain and an exception says so."""
-        await self._together(entry)
+        """Return once the entry is durable; else nothing is certain and an exception says so.
+
+        An entry that is there already, sent again by someone who had no answer, is not kept twice; `Taken` where
+        another record has its name.
+        """
+        if not await self._together(entry):
+            raise Taken
 
     async def check(self) -> None:
         """Return if the store answers, or has just done so."""
@@ -37,7 +46,8 @@ class Writer:
         """Keep what waits, then stop."""
         self._together.close()
 
-    def _written(self, items: Sequence[Entry | None]) -> list[None]:
-        self._store.write([item for item in items if item is not None])
+    def _written(self, items: Sequence[Entry | None]) -> list[bool]:
+        self._answered = -_RECENT  # until it does
+        there = iter(self._store.write([item for item in items if item is not None]))
         self._answered = time.monotonic()
-        return [None] * len(items)
+        return [True if item is None else next(there) for item in items]

@@ -6,8 +6,8 @@ const grouping = separators.find((part) => part.type === "group")?.value ?? "";
 
 // A number as people of this language write it: "1,234.5", "1.234,5", "-3"; NaN where it is none.
 function readNumber(text) {
-  let plain = text.trim().replace(/\u2212/g, "-").replace(/[\s\u00a0\u202f']/g, "");
-  plain = [...plain].map(westernDigit).join("");
+  let plain = [...text.trim().replace(/\u2212/g, "-")].map(westernDigit).join("");
+  plain = plain.replace(/^([+-])\s+/, "$1").replace(/(?<=\d)[\s'](?=\d{3}(?!\d))/g, ""); // no slip such as "4 5"
   const parts = grouping ? plain.split(point)[0].split(grouping) : [plain];
   if (parts.length > 1) {
     if (!parts.slice(1).every((part) => /^\d{3}$/.test(part)) || !/^[+-]?\d{1,3}$/.test(parts[0])) return NaN;

@@ -67,6 +67,7 @@ function coarserThanSaid(name, value) {
 
 function jsonDetails(text) {
   const pre = element("pre", { tabindex: "0", role: "region", "aria-label": say("json") }, text);
-  const note = element("p", { class: "soft" }, say("identity"));
-  return element("details", { class: "json" }, element("summary", {}, say("json")), note, pre);
+  const notes = page.endpoint === null ? ["identity"] : ["identity", "randomId"];
+  const said = notes.map((key) => element("p", { class: "soft" }, say(key)));
+  return element("details", { class: "json" }, element("summary", {}, say("json")), ...said, pre);
 }

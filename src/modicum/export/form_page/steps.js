@@ -100,30 +100,49 @@ function openLink(card) {
   return foreign("a", questionOf(card.subject), { href: `#${card.field.id}`, on: { click: jump } });
 }
 
+// A random name for what is sent, the same while the answers are: sent again after a lost reply, they are kept once.
+let named = { answers: null, id: null };
+
+function nameFor(record) {
+  const text = JSON.stringify(record);
+  if (named.answers !== text) named = { answers: text, id: randomId() };
+  return named.id;
+}
+
+// A version 4 UUID; crypto.randomUUID is not there on pages without a certificate.
+function randomId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
 function showPreview() {
   const record = model.record();
-  const body = { generalization: artifact, record };
+  const id = page.endpoint === null ? {} : { id: nameFor(record) };
+  const text = JSON.stringify({ generalization: artifact, ...id, record }, null, 2); // shown, and sent as it is
   const heading = element("h1", {}, say(page.endpoint === null ? "previewFile" : "previewTitle"));
   const status = element("p", { class: "status", role: "status" });
   fill(
     main,
     heading,
     previewTable(record),
-    jsonDetails(JSON.stringify(body, null, 2)),
+    jsonDetails(text),
     element("section", { class: "stays" }, element("h2", {}, say("staysTitle")), staying(record)),
     status,
-    element("div", { class: "actions" }, ...(page.endpoint === null ? keeping(body, status) : [sending(body, status)]),
+    element("div", { class: "actions" }, ...(page.endpoint === null ? keeping(text, status) : [sending(text, status)]),
       button(say("back"), () => history.back(), { class: "plain" })),
   );
   focusOn(heading);
 }
 
-function sending(body, status) {
+function sending(text, status) {
   const send = button(say("send"), async () => {
     if (send.getAttribute("aria-disabled") === "true") return;
     send.setAttribute("aria-disabled", "true");
     tell(say("sending"), false);
-    const { id, complaint } = await post(body);
+    const { id, complaint } = await post(text);
     send.removeAttribute("aria-disabled");
     if (complaint === undefined) return showThanks(id);
     tell(complaint, true);
@@ -136,10 +155,10 @@ function sending(body, status) {
   return send;
 }
 
-async function post(body) {
+async function post(text) {
   try {
     const response = await fetch(page.endpoint, {
-      method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" },
+      method: "POST", body: text, headers: { "Content-Type": "application/json" },
       credentials: "omit", referrerPolicy: "no-referrer", redirect: "error", cache: "no-store",
     });
     const answer = await response.json().catch(() => null);
@@ -151,8 +170,7 @@ async function post(body) {
   }
 }
 
-function keeping(body, status) {
-  const text = JSON.stringify(body, null, 2);
+function keeping(text, status) {
   const file = "answers.json";
   const save = () => {
     const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
@@ -173,6 +191,7 @@ function showThanks(id) {
   for (const card of cards) card.reset();
   cards.length = 0;
   typed.clear();
+  named = { answers: null, id: null };
   const heading = element("h1", {}, say("thanks"));
   const receipt = id === null ? null : foreign("p", say("receipt", { id }), { class: "receipt" });
   fill(main, heading, element("p", {}, say("thanksText")), receipt);
