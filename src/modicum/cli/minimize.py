@@ -161,6 +161,7 @@ def minimize(
         show_report(made, out)
         out.print(f"\nReport: {report}", markup=False)
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
+    out.print(f"Ask people for no more than that with: modicum form {output} -o form.html", markup=False)
 
 
 def _method(method: Method | None, risk: Risk | None, of_tree: dict[str, Any]) -> Method:
