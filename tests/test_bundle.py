@@ -24,7 +24,7 @@ import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.export.binding import check_bound
 from modicum.export.bundle import Bundle
-from modicum.export.stored_model import TRUSTED
+from modicum.export.stored_model import TRUSTED, model_bytes, model_of
 from modicum.generalization.bins import Group, Groups, Interval, Intervals
 from modicum.generalization.cell_tree import Ask, Cell
 
@@ -133,6 +133,47 @@ def test_cells_and_questionnaires_predict_by_themselves(adult, tmp_path):
     answers = form.artifact.answers_of(X.iloc[0].to_dict())
     sent = {name: [cells.detail[name].labels[c] for c in codes] for name, codes in form.artifact.least(answers).items()}
     assert form.predict([form.format.check(sent)])[0]["prediction"] == expected[0]
+
+
+_SAVED_IN_ANOTHER_PROCESS = """
+import sys
+import modicum as md
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+X, y = md.datasets.load_adult(return_X_y=True)
+X, y = X[:1000], y[:1000]
+g = md.PrivacyTree(max_leaves=8).fit(X, y).generalization_
+for name, learner in {"logistic": LogisticRegression(), "forest": RandomForestClassifier(5, random_state=0)}.items():
+    model = make_pipeline(g.encoder(), learner).fit(g.transform(X), y)
+    learner.seen_ = set("abcdefghij")
+    for i in "12":
+        md.save_bundle(sys.argv[1] + name + i, g, model)
+"""
+
+
+def test_the_same_model_is_the_same_bytes_in_every_process(tmp_path):
+    for seed in "12":
+        (tmp_path / seed).mkdir()
+        arguments = [sys.executable, "-c", _SAVED_IN_ANOTHER_PROCESS, f"{tmp_path / seed}{os.sep}"]
+        subprocess.run(arguments, check=True, env=os.environ | {"PYTHONHASHSEED": seed})
+    for name in ("logistic", "forest"):
+        folders = [tmp_path / seed / (name + i) for seed in "12" for i in "12"]
+        saved = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+        assert sorted(saved[0]) == ["artifact.json", "manifest.json", "model.skops"]
+        for i, each in enumerate(saved[1:], 1):
+            assert [file for file in each if each[file] != saved[0][file]] == [], (name, i)
+    assert md.load_bundle(folders[0]).model.steps[-1][1].seen_ == set("abcdefghij")
+
+
+def test_objects_that_a_model_holds_twice_are_one_object_again():
+    shared = np.arange(3.0)
+    model = LinearRegression().fit([[0], [1]], [0, 1])
+    model.first_, model.second_, model.equal_, model.file = shared, shared, shared.copy(), "1.npy"
+    found = model_of(*model_bytes(model))
+    assert found.first_ is found.second_
+    assert found.equal_ is not found.first_
+    assert (found.first_.tolist(), found.equal_.tolist(), found.file) == ([0, 1, 2], [0, 1, 2], "1.npy")
 
 
 def test_a_bundle_without_a_model_says_so(g, tmp_path):

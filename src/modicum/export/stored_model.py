@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import ArtifactError, require
+from modicum.export.repeatable import repeatable
 
 ModelFormat = Literal["skops", "onnx"]
 
@@ -45,7 +46,7 @@ def model_bytes(model: Any) -> tuple[bytes, ModelFormat]:
     import skops.io  # deferred: it brings scikit-learn
 
     try:
-        content = skops.io.dumps(model)
+        content = repeatable(skops.io.dumps(model))
     except Exception as error:  # whatever a stranger's estimator may raise when it is taken apart
         raise ArtifactError(f"The model cannot be saved by skops: {type(error).__name__}.") from error
     _refuse_strangers(content)
