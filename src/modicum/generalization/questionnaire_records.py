@@ -46,6 +46,8 @@ class QuestionnaireRecords:
         codes = sorted({bucket_code(self._codes[name], name, each) for each in sent})
         if len(codes) < len(sent):
             raise DataError(f"What is sent about {name!r} names a bucket twice.")
+        if len(codes) == len(self._codes[name]):
+            raise DataError(f"What is sent about {name!r} names all its buckets, which tells nothing; leave it out.")
         return tuple(codes)
 
     def _answers(self, told: Told) -> dict[str, Any]:
