@@ -24,9 +24,15 @@ import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.export.binding import check_bound
 from modicum.export.bundle import Bundle
+from modicum.export.dbt import to_dbt
+from modicum.export.form import form_page
+from modicum.export.javascript import to_javascript
+from modicum.export.sql import to_sql
 from modicum.export.stored_model import TRUSTED, model_bytes, model_of
 from modicum.generalization.bins import Group, Groups, Interval, Intervals
 from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.identity import identity
+from modicum.generalization.record_format import record_format
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +301,7 @@ def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path
         ({"model": "absent.onnx"}, ArtifactError, "cannot be read"),
         ({"model": b"nothing"}, ArtifactError, "not valid ONNX"),
         ({"inputs": "raw"}, ParameterError, "'inputs' parameter"),
-        ({"artifact": {"a": 1}}, ParameterError, "A bundle holds"),
+        ({"artifact": {"a": 1}}, ParameterError, "'artifact' parameter.*Got dict"),
         ({"label": 5}, ParameterError, "'label' parameter"),
         ({"classes": 5}, ParameterError, "'classes' parameter"),
         ({"classes": [object()]}, ParameterError, "'classes' parameter"),
@@ -306,6 +312,23 @@ def test_what_is_no_bundle_is_refused(g, tmp_path, arguments, error, message):
     with pytest.raises(error, match=message):
         md.save_bundle(tmp_path / "b", **({"artifact": g} | arguments))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", [None, 3, b"b"])
+def test_what_is_no_path_is_refused(g, folder):
+    for call in (lambda: md.save_bundle(folder, g), lambda: md.load_bundle(folder)):
+        with pytest.raises(ParameterError, match=r"'folder' parameter must be a path\. Got"):
+            call()
+
+
+@pytest.mark.parametrize("artifact", ["x", None, 3])
+def test_what_is_no_artifact_is_refused_in_one_sentence(artifact):
+    for call in (record_format, identity, Bundle, to_javascript, form_page):
+        with pytest.raises(ParameterError, match=r"Generalization.*CellPartition or .*Questionnaire"):
+            call(artifact)
+    for call in (lambda: to_sql(artifact, "people"), lambda: to_dbt(artifact, "people", "less")):
+        with pytest.raises(ParameterError, match=r"'g' parameter must be a Generalization\. Got"):
+            call()
 
 
 def test_other_files_are_never_overwritten(g, tmp_path):

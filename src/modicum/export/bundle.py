@@ -20,6 +20,8 @@ from modicum.export.bundle_files import (
     KINDS,
     MANIFEST,
     artifact_of,
+    check_bundle_folder,
+    check_path,
     checked_bytes,
     document,
     hashed,
@@ -29,8 +31,8 @@ from modicum.export.bundle_files import (
     versions,
 )
 from modicum.export.stored_model import model_bytes, model_of
-from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
-from modicum.generalization.identity import Collected, identity
+from modicum.generalization import Generalization, Questionnaire, storage
+from modicum.generalization.identity import Collected, check_collected, identity
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
 from modicum.table.replacing_folder import replacing_folder
 from modicum.table.values import canonical, plain
@@ -158,10 +160,8 @@ def save_bundle(
     ...     sorted(os.listdir(os.path.join(folder, "income")))
     ['artifact.json', 'manifest.json', 'model.skops']
     """
-    if not isinstance(artifact, Generalization | CellPartition | Questionnaire):
-        raise ParameterError(
-            f"A bundle holds a Generalization, CellPartition or Questionnaire. Got {type(artifact).__name__} instead."
-        )
+    check_collected(artifact)
+    check_bundle_folder(folder)
     if inputs not in get_args(Inputs):
         raise ParameterError(f"The 'inputs' parameter must be 'labels', 'codes' or 'values'. Got {inputs!r} instead.")
     _check_named(label, classes)
@@ -212,6 +212,7 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     ...     md.load_bundle(os.path.join(folder, "b")).artifact == g
     True
     """
+    check_path(folder)
     path = Path(folder)
     if not path.is_dir():
         raise ArtifactError(f"There is no bundle at {os.fspath(folder)!r}: it is no folder.")

@@ -1,6 +1,7 @@
 """The files of a bundle's folder: how they are called, and how they are read with nothing taken on trust."""
 
 import hashlib
+import os
 import platform
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,10 +9,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from modicum.errors import ArtifactError
+from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
 from modicum.generalization.identity import Collected
 from modicum.generalization.loading import parsed
+from modicum.table.replacing_folder import check_folder
 
 MANIFEST, ARTIFACT = "manifest.json", "artifact.json"
 _FILES = {MANIFEST, ARTIFACT, "model.skops", "model.onnx"}
@@ -76,6 +78,18 @@ def plain_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
+
+
+def check_bundle_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that no bundle can be written to, before any work is done for it."""
+    check_path(folder)
+    check_folder(folder, is_bundle, "bundle")
+
+
+def check_path(folder: Any) -> None:
+    """Refuse what is no path."""
+    if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
+        raise ParameterError(f"The 'folder' parameter must be a path. Got {type(folder).__name__} instead.")
 
 
 def is_bundle(folder: Path) -> bool:

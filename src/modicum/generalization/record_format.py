@@ -20,7 +20,7 @@ import pandas as pd
 from modicum.errors import DataError
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
-from modicum.generalization.identity import Collected
+from modicum.generalization.identity import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.generalization.questionnaire_records import QuestionnaireRecords
 from modicum.generalization.record_entries import Asked, bucket_code, check_fields, column, labelled, rows
@@ -70,6 +70,7 @@ def record_format(artifact: Collected) -> RecordFormat:
     ...
     modicum.errors.DataError: What is sent about 'age' is not one of its buckets.
     """
+    check_collected(artifact)
     if isinstance(artifact, Questionnaire):
         return QuestionnaireRecords(artifact)
     return _CellRecords(artifact) if isinstance(artifact, CellPartition) else _Records(artifact)
