@@ -1,6 +1,7 @@
 """`modicum export` as a person runs it: what it prints and writes, and one sentence for what it cannot do."""
 
 import json
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -123,6 +124,17 @@ def test_a_module_of_cells_brings_their_values_where_asked(files, cells):
         assert modicum(*asked).stdout == artifact.to_javascript().module + "\n"
         expected = artifact.to_javascript(representatives=True).module
         assert modicum(*asked, "--representatives").stdout == expected + "\n"
+
+
+def test_dbt_beside_a_file_called_models_names_it_and_says_what_to_do(files):
+    (files / "project").mkdir()
+    (files / "project" / "models").write_text("mine")
+    result = modicum("export", "g.json", "--to", "dbt", "-o", "project", cwd=files)
+    assert result.returncode == 2
+    said = " ".join(result.stderr.split())
+    assert str(Path("project", "models")) in said
+    assert "a file of that name; rename it, or name another folder with -o." in said
+    assert (files / "project" / "models").read_text() == "mine"
 
 
 def test_a_module_is_printed_or_written_with_its_types(files, g):

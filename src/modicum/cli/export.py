@@ -94,6 +94,12 @@ def _check_folder(output: Path | None) -> None:
         raise DataError(f"The folder {str(output)!r} cannot be written: it is a file.")
     if not output.exists() and not output.parent.is_dir():
         raise DataError(f"The folder {str(output)!r} cannot be made: the folder above does not exist.")
+    models = output / "models"
+    if models.exists() and not models.is_dir():
+        raise DataError(
+            f"The folder {str(models)!r} cannot be made: there is a file of that name; rename it, or name another "
+            "folder with -o."
+        )
 
 
 def _sql(artifact: Generalization | CellPartition, table: str, dialect: str, keep: list[str], form: Form) -> str:
