@@ -1,6 +1,7 @@
 """Bundles: what is written is what is loaded, and nothing that does not belong together."""
 
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -13,12 +14,13 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
@@ -394,6 +396,60 @@ def test_a_compressed_model_is_refused_before_it_grows(g, model, tmp_path):
     edit(tmp_path / "b", lambda m: m["model"].update(sha256=hashed))
     with pytest.raises(ArtifactError, match="compressed"):
         md.load_bundle(tmp_path / "b")
+
+
+def forged(content, change):
+    """A model's bytes with its first tree's nodes changed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        found = {name: parts.read(name) for name in parts.namelist()}
+    for name in [name for name in found if name.endswith(".npy")]:
+        nodes = np.load(io.BytesIO(found[name]))
+        if nodes.dtype.names:
+            change(nodes)
+            np.save(changed := io.BytesIO(), nodes)
+            found[name] = changed.getvalue()
+            break
+    with zipfile.ZipFile(written := io.BytesIO(), "w") as parts:
+        for name, part in found.items():
+            parts.writestr(name, part)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("value", [10**6, 0])
+@pytest.mark.parametrize("field", ["left", "right", "column"])
+@pytest.mark.parametrize(
+    ("learner", "names"),
+    [
+        (DecisionTreeClassifier(), ("left_child", "right_child", "feature")),
+        (RandomForestClassifier(3, random_state=0), ("left_child", "right_child", "feature")),
+        (GradientBoostingClassifier(n_estimators=2), ("left_child", "right_child", "feature")),
+        (HistGradientBoostingClassifier(max_iter=2), ("left", "right", "feature_idx")),
+    ],
+    ids=["tree", "forest", "boosting", "histogram"],
+)
+def test_a_tree_whose_nodes_lead_nowhere_is_refused(adult, learner, names, field, value):
+    X = adult[0][["age", "hours-per-week", "capital-gain"]][:500]
+    content, _ = model_bytes(learner.fit(X, adult[1][:500]))
+    name = names[["left", "right", "column"].index(field)]
+
+    def change(nodes):
+        nodes[name][0] = value
+
+    if field == "column" and value == 0:
+        assert model_of(forged(content, change), "skops").predict(X).shape == (500,)
+        return
+    with pytest.raises(ArtifactError, match="nodes lead nowhere"):
+        model_of(forged(content, change), "skops")
+
+
+def test_a_tree_of_a_model_that_takes_fewer_columns_is_refused(adult):
+    X = adult[0][["age", "hours-per-week", "capital-gain"]][:500]
+    for learner in (DecisionTreeClassifier(), GradientBoostingClassifier(n_estimators=3)):
+        model = learner.fit(X, adult[1][:500])
+        assert model_of(*model_bytes(model)).n_features_in_ == 3
+        model.n_features_in_ = 1
+        with pytest.raises(ArtifactError, match="nodes lead nowhere"):
+            model_of(*model_bytes(model))
 
 
 def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):

@@ -201,7 +201,8 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     """Read a bundle; a file that was changed, or a model that belongs to another artifact, is refused.
 
     Hashes find damage and mix-ups, not malice: whoever can write the folder can write its manifest too. None of its
-    code is run, but a tree whose nodes were forged can crash the process, so load bundles only from where you trust.
+    code is run, and trees whose nodes lead nowhere are refused; yet compiled code reads other parts of a model too, and
+    forged ones can crash the process, so load bundles only from where you trust.
 
     Examples
     --------

@@ -17,6 +17,7 @@ import pandas as pd
 
 from modicum.errors import ArtifactError, require
 from modicum.export.repeatable import repeatable
+from modicum.export.sound_trees import check_trees
 
 ModelFormat = Literal["skops", "onnx"]
 
@@ -61,7 +62,9 @@ def model_of(content: bytes, format: str, classes: Sequence[Any] | None = None) 
 
     try:
         _refuse_strangers(content)
-        return skops.io.loads(content, trusted=list(TRUSTED))
+        model = skops.io.loads(content, trusted=list(TRUSTED))
+        check_trees(model)
+        return model
     except ArtifactError:
         raise
     except Exception as error:  # damaged in a way of its own
