@@ -143,35 +143,30 @@ def test_cells_and_questionnaires_predict_by_themselves(adult, tmp_path):
     assert form.predict([form.format.check(sent)])[0]["prediction"] == expected[0]
 
 
-_SAVED_IN_ANOTHER_PROCESS = """
-import sys
-import modicum as md
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-X, y = md.datasets.load_adult(return_X_y=True)
-X, y = X[:1000], y[:1000]
-g = md.PrivacyTree(max_leaves=8).fit(X, y).generalization_
-for name, learner in {"logistic": LogisticRegression(), "forest": RandomForestClassifier(5, random_state=0)}.items():
-    model = make_pipeline(g.encoder(), learner).fit(g.transform(X), y)
-    learner.seen_ = set("abcdefghij")
-    for i in "12":
-        md.save_bundle(sys.argv[1] + name + i, g, model)
-"""
+def save_models(folder):
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X, y = X[["age", "sex"]][:300], y[:300]
+    g = md.Uniform(buckets=3).fit(X).generalization_
+    for name, learner in (("logistic", LogisticRegression()), ("forest", RandomForestClassifier(5, random_state=0))):
+        model = make_pipeline(g.encoder(), learner).fit(g.transform(X), y)
+        learner.seen_ = set("abcdefghij")  # in an order that differs from process to process
+        for i in "12":
+            md.save_bundle(Path(folder, name + i), g, model)
 
 
 def test_the_same_model_is_the_same_bytes_in_every_process(tmp_path):
-    for seed in "12":
-        (tmp_path / seed).mkdir()
-        arguments = [sys.executable, "-c", _SAVED_IN_ANOTHER_PROCESS, f"{tmp_path / seed}{os.sep}"]
-        subprocess.run(arguments, check=True, env=os.environ | {"PYTHONHASHSEED": seed})
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    save_models(tmp_path / "here")
+    code = "import sys; from test_bundle import save_models; save_models(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=Path(__file__).parent)
     for name in ("logistic", "forest"):
-        folders = [tmp_path / seed / (name + i) for seed in "12" for i in "12"]
+        folders = [tmp_path / where / (name + i) for where in ("here", "there") for i in "12"]
         saved = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
         assert sorted(saved[0]) == ["artifact.json", "manifest.json", "model.skops"]
         for i, each in enumerate(saved[1:], 1):
             assert [file for file in each if each[file] != saved[0][file]] == [], (name, i)
-    assert md.load_bundle(folders[0]).model.steps[-1][1].seen_ == set("abcdefghij")
+    assert md.load_bundle(folders[-1]).model.steps[-1][1].seen_ == set("abcdefghij")
 
 
 def test_objects_that_a_model_holds_twice_are_one_object_again():
