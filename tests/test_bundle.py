@@ -1,6 +1,7 @@
 """Bundles: what is written is what is loaded, and nothing that does not belong together."""
 
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -13,20 +14,27 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.export.binding import check_bound
 from modicum.export.bundle import Bundle
-from modicum.export.stored_model import TRUSTED
+from modicum.export.dbt import to_dbt
+from modicum.export.form import form_page
+from modicum.export.javascript import to_javascript
+from modicum.export.sql import to_sql
+from modicum.export.stored_model import TRUSTED, model_bytes, model_of
 from modicum.generalization.bins import Group, Groups, Interval, Intervals
 from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.identity import identity
+from modicum.generalization.record_format import record_format
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +141,42 @@ def test_cells_and_questionnaires_predict_by_themselves(adult, tmp_path):
     answers = form.artifact.answers_of(X.iloc[0].to_dict())
     sent = {name: [cells.detail[name].labels[c] for c in codes] for name, codes in form.artifact.least(answers).items()}
     assert form.predict([form.format.check(sent)])[0]["prediction"] == expected[0]
+
+
+def save_models(folder):
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X, y = X[["age", "sex"]][:300], y[:300]
+    g = md.Uniform(buckets=3).fit(X).generalization_
+    for name, learner in (("logistic", LogisticRegression()), ("forest", RandomForestClassifier(5, random_state=0))):
+        model = make_pipeline(g.encoder(), learner).fit(g.transform(X), y)
+        learner.seen_ = set("abcdefghij")  # in an order that differs from process to process
+        for i in "12":
+            md.save_bundle(Path(folder, name + i), g, model)
+
+
+def test_the_same_model_is_the_same_bytes_in_every_process(tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    save_models(tmp_path / "here")
+    code = "import sys; from test_bundle import save_models; save_models(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=Path(__file__).parent)
+    for name in ("logistic", "forest"):
+        folders = [tmp_path / where / (name + i) for where in ("here", "there") for i in "12"]
+        saved = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+        assert sorted(saved[0]) == ["artifact.json", "manifest.json", "model.skops"]
+        for i, each in enumerate(saved[1:], 1):
+            assert [file for file in each if each[file] != saved[0][file]] == [], (name, i)
+    assert md.load_bundle(folders[-1]).model.steps[-1][1].seen_ == set("abcdefghij")
+
+
+def test_objects_that_a_model_holds_twice_are_one_object_again():
+    shared = np.arange(3.0)
+    model = LinearRegression().fit([[0], [1]], [0, 1])
+    model.first_, model.second_, model.equal_, model.file = shared, shared, shared.copy(), "1.npy"
+    found = model_of(*model_bytes(model))
+    assert found.first_ is found.second_
+    assert found.equal_ is not found.first_
+    assert (found.first_.tolist(), found.equal_.tolist(), found.file) == ([0, 1, 2], [0, 1, 2], "1.npy")
 
 
 def test_a_bundle_without_a_model_says_so(g, tmp_path):
@@ -254,7 +298,7 @@ def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path
         ({"model": "absent.onnx"}, ArtifactError, "cannot be read"),
         ({"model": b"nothing"}, ArtifactError, "not valid ONNX"),
         ({"inputs": "raw"}, ParameterError, "'inputs' parameter"),
-        ({"artifact": {"a": 1}}, ParameterError, "A bundle holds"),
+        ({"artifact": {"a": 1}}, ParameterError, "'artifact' parameter.*Got dict"),
         ({"label": 5}, ParameterError, "'label' parameter"),
         ({"classes": 5}, ParameterError, "'classes' parameter"),
         ({"classes": [object()]}, ParameterError, "'classes' parameter"),
@@ -265,6 +309,23 @@ def test_what_is_no_bundle_is_refused(g, tmp_path, arguments, error, message):
     with pytest.raises(error, match=message):
         md.save_bundle(tmp_path / "b", **({"artifact": g} | arguments))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", [None, 3, b"b"])
+def test_what_is_no_path_is_refused(g, folder):
+    for call in (lambda: md.save_bundle(folder, g), lambda: md.load_bundle(folder)):
+        with pytest.raises(ParameterError, match=r"'folder' parameter must be a path\. Got"):
+            call()
+
+
+@pytest.mark.parametrize("artifact", ["x", None, 3])
+def test_what_is_no_artifact_is_refused_in_one_sentence(artifact):
+    for call in (record_format, identity, Bundle, to_javascript, form_page):
+        with pytest.raises(ParameterError, match=r"Generalization.*CellPartition or .*Questionnaire"):
+            call(artifact)
+    for call in (lambda: to_sql(artifact, "people"), lambda: to_dbt(artifact, "people", "less")):
+        with pytest.raises(ParameterError, match=r"'g' parameter must be a Generalization\. Got"):
+            call()
 
 
 def test_other_files_are_never_overwritten(g, tmp_path):
@@ -330,6 +391,60 @@ def test_a_compressed_model_is_refused_before_it_grows(g, model, tmp_path):
     edit(tmp_path / "b", lambda m: m["model"].update(sha256=hashed))
     with pytest.raises(ArtifactError, match="compressed"):
         md.load_bundle(tmp_path / "b")
+
+
+def forged(content, change):
+    """A model's bytes with its first tree's nodes changed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        found = {name: parts.read(name) for name in parts.namelist()}
+    for name in [name for name in found if name.endswith(".npy")]:
+        nodes = np.load(io.BytesIO(found[name]))
+        if nodes.dtype.names:
+            change(nodes)
+            np.save(changed := io.BytesIO(), nodes)
+            found[name] = changed.getvalue()
+            break
+    with zipfile.ZipFile(written := io.BytesIO(), "w") as parts:
+        for name, part in found.items():
+            parts.writestr(name, part)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("value", [10**6, 0])
+@pytest.mark.parametrize("field", ["left", "right", "column"])
+@pytest.mark.parametrize(
+    ("learner", "names"),
+    [
+        (DecisionTreeClassifier(), ("left_child", "right_child", "feature")),
+        (RandomForestClassifier(3, random_state=0), ("left_child", "right_child", "feature")),
+        (GradientBoostingClassifier(n_estimators=2), ("left_child", "right_child", "feature")),
+        (HistGradientBoostingClassifier(max_iter=2), ("left", "right", "feature_idx")),
+    ],
+    ids=["tree", "forest", "boosting", "histogram"],
+)
+def test_a_tree_whose_nodes_lead_nowhere_is_refused(adult, learner, names, field, value):
+    X = adult[0][["age", "hours-per-week", "capital-gain"]][:500]
+    content, _ = model_bytes(learner.fit(X, adult[1][:500]))
+    name = names[["left", "right", "column"].index(field)]
+
+    def change(nodes):
+        nodes[name][0] = value
+
+    if field == "column" and value == 0:
+        assert model_of(forged(content, change), "skops").predict(X).shape == (500,)
+        return
+    with pytest.raises(ArtifactError, match="nodes lead nowhere"):
+        model_of(forged(content, change), "skops")
+
+
+def test_a_tree_of_a_model_that_takes_fewer_columns_is_refused(adult):
+    X = adult[0][["age", "hours-per-week", "capital-gain"]][:500]
+    for learner in (DecisionTreeClassifier(), GradientBoostingClassifier(n_estimators=3)):
+        model = learner.fit(X, adult[1][:500])
+        assert model_of(*model_bytes(model)).n_features_in_ == 3
+        model.n_features_in_ = 1
+        with pytest.raises(ArtifactError, match="nodes lead nowhere"):
+            model_of(*model_bytes(model))
 
 
 def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):

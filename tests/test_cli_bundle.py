@@ -76,3 +76,23 @@ def test_bad_input_is_one_sentence_and_leaves_no_folder(places, monkeypatch, arg
     with pytest.raises(ModicumError, match=message):
         raise result.exception
     assert sorted(path.name for path in places.iterdir()) == ["cells.json", "g.json", "people.csv"]
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("mine", "holds other files"),
+        ("people.csv", "a file of that name"),
+        ("no/such", "the folder above does not exist"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_found_out_before_anything_is_trained(places, monkeypatch, output, message):
+    trained = []
+    monkeypatch.setattr("modicum.cli.bundle._trained", lambda *given: trained.append(given) or (None, {}))
+    monkeypatch.chdir(places)
+    (places / "mine").mkdir()
+    (places / "mine" / "thesis.txt").write_text("years of work")
+    result = bundle("g.json", "people.csv", "--label", "bought", "-o", output)
+    assert isinstance(result.exception, ModicumError)
+    assert message in str(result.exception)
+    assert trained == []

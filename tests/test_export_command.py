@@ -1,6 +1,7 @@
 """`modicum export` as a person runs it: what it prints and writes, and one sentence for what it cannot do."""
 
 import json
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -43,6 +44,15 @@ def test_cells_are_a_select_too(files, X, cells):
     assert duckdb.sql(result.stdout).df()["age"].tolist() == cells.transform(X[["age"]])["age"].tolist()
 
 
+@pytest.mark.parametrize("form", ["labels", "codes", "values"])
+def test_a_select_gives_buckets_as_asked(files, X, g, cells, form):
+    for file, artifact in (("g.json", g), ("cells.json", cells)):
+        result = modicum("export", files / file, "--to", "sql", "--table", "X", "--as", form)
+        assert result.returncode == 0, result.stderr
+        expected = artifact.transform(X[artifact.names], output=form)
+        assert duckdb.sql(result.stdout).df()["age"].tolist() == expected["age"].tolist()
+
+
 @pytest.mark.parametrize("dialect", ["postgres", "spark", "bigquery", "snowflake"])
 def test_each_dialect_is_written_to_a_file(files, g, dialect):
     path = files / "g.sql"
@@ -71,6 +81,11 @@ BAD = {
     "an unknown dialect": (["g.json", "--to", "sql", "--dialect", "oracle"], "oracle"),
     "an option without meaning": (["g.json", "--to", "json-schema", "--table", "x"], "--table has no meaning"),
     "a model's name for plain SQL": (["g.json", "--to", "sql", "--name", "x"], "--name has no meaning"),
+    "codes for dbt": (["g.json", "--to", "dbt", "-o", "p", "--as", "codes"], "--as has no meaning for dbt"),
+    "codes in a contract": (["g.json", "--to", "json-schema", "--as", "codes"], "--as has no meaning"),
+    "an unknown form": (["g.json", "--to", "sql", "--as", "words"], "words"),
+    "values of a generalization": (["g.json", "--to", "javascript", "--representatives"], "is for cells"),
+    "values in SQL": (["cells.json", "--to", "sql", "--representatives"], "--representatives has no meaning for sql"),
     "a questionnaire of a generalization": (["g.json", "--to", "json-schema", "--questionnaire"], "made of cells"),
     "a questionnaire in SQL": (["cells.json", "--to", "sql", "--questionnaire"], "asks a person"),
     "dbt without a folder": (["g.json", "--to", "dbt"], "in which folder"),
@@ -101,6 +116,25 @@ def test_what_cannot_be_done_is_one_sentence_and_leaves_nothing_behind(files, ca
     assert "Traceback" not in result.stderr
     assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
     assert not (files / "p").exists()
+
+
+def test_a_module_of_cells_brings_their_values_where_asked(files, cells):
+    for options, artifact in (([], cells), (["--questionnaire"], md.Questionnaire(cells))):
+        asked = ["export", files / "cells.json", "--to", "javascript", *options]
+        assert modicum(*asked).stdout == artifact.to_javascript().module + "\n"
+        expected = artifact.to_javascript(representatives=True).module
+        assert modicum(*asked, "--representatives").stdout == expected + "\n"
+
+
+def test_dbt_beside_a_file_called_models_names_it_and_says_what_to_do(files):
+    (files / "project").mkdir()
+    (files / "project" / "models").write_text("mine")
+    result = modicum("export", "g.json", "--to", "dbt", "-o", "project", cwd=files)
+    assert result.returncode == 2
+    said = " ".join(result.stderr.split())
+    assert str(Path("project", "models")) in said
+    assert "a file of that name; rename it, or name another folder with -o." in said
+    assert (files / "project" / "models").read_text() == "mine"
 
 
 def test_a_module_is_printed_or_written_with_its_types(files, g):

@@ -109,6 +109,23 @@ def test_a_questionnaire_admits_its_least_answers_and_nothing_finer(cells, numbe
         format.check({})
 
 
+def test_an_attribute_of_which_all_buckets_are_named_is_to_be_left_out(cells, numbers):
+    form = md.Questionnaire(cells)
+    format = record_format(form)
+    detail = {name: cells.detail[name].labels for name in cells.names}
+    checked = 0
+    for i in range(60):
+        least = form.least(form.answers_of(numbers.iloc[i].to_dict()))
+        sent = {name: [detail[name][code] for code in codes] for name, codes in least.items()}
+        for name in [name for name in format.names if name not in sent]:
+            checked += 1
+            with pytest.raises(DataError, match=f"about '{name}' names all its buckets.*leave it out") as caught:
+                format.check(sent | {name: list(detail[name])})
+            assert not any(label in str(caught.value) for label in detail[name])
+            assert format.check(sent)
+    assert checked > 0
+
+
 SECRET = "8423-very-private"
 
 

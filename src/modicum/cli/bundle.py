@@ -45,7 +45,9 @@ def bundle(
     their model predicts. Any other scikit-learn model goes into a bundle by `md.save_bundle` in Python.
     """
     from modicum.export.bundle import save_bundle
+    from modicum.export.bundle_files import check_bundle_folder
 
+    check_bundle_folder(output)
     g = asked_for(artifact, questionnaire)
     if file is not None and onnx is not None:
         raise ParameterError("Give a file of records to train on, or --onnx with a trained model, not both.")

@@ -16,6 +16,7 @@ from modicum.table.replacing import replacing
 
 Format = Literal["sql", "dbt", "javascript", "json-schema"]
 Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+Form = Literal["labels", "codes", "values"]
 
 
 def export(
@@ -41,13 +42,24 @@ def export(
         list[str] | None, typer.Option(help="For sql and dbt: a column to pass through as it is, such as an id.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="For dbt: what the model is called.  [default: minimized]")] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--as", help="For sql: buckets as labels, as codes, or as one representative value each.  [default: labels]"
+        ),
+    ] = None,
+    representatives: Annotated[
+        bool,
+        typer.Option("--representatives", help="For cells, to javascript: bring their values along, for a model."),
+    ] = False,
     questionnaire: Annotated[
         bool, typer.Option("--questionnaire", help="For cells, to javascript or json-schema: ask step by step.")
     ] = False,
 ) -> None:
     """Turn an artifact into SQL, a dbt model, a JavaScript module or a JSON schema."""
-    given = {"table": table, "dialect": dialect, "keep-columns": keep_columns, "name": name}
-    _check_options(to, {option for option, value in given.items() if value is not None}, questionnaire)
+    given = {"table": table, "dialect": dialect, "keep-columns": keep_columns, "name": name, "as": form}
+    options = {option for option, value in given.items() if value is not None}
+    _check_options(to, options | ({"representatives"} if representatives else set()), questionnaire)
     if to == "dbt":
         _check_folder(output)
     else:
@@ -57,16 +69,17 @@ def export(
     if to == "dbt":
         _write_folder(output or Path(), _dbt(collected, *place, name="minimized" if name is None else name))
     elif to == "javascript":
-        _javascript(collected, output)
+        _javascript(collected, output, representatives)
     else:
-        _write(output, _sql(collected, *place) if to == "sql" else _contract(collected))
+        _write(output, _sql(collected, *place, form or "labels") if to == "sql" else _contract(collected))
     if output is not None:
         out.print(f"Written to {output}.", markup=False)
 
 
 def _check_options(to: Format, given: set[str], questionnaire: bool) -> None:
     """Refuse options that the format has no use for."""
-    allowed = {"sql": {"table", "dialect", "keep-columns"}, "dbt": {"table", "dialect", "keep-columns", "name"}}
+    table = {"table", "dialect", "keep-columns"}
+    allowed = {"sql": table | {"as"}, "dbt": table | {"name"}, "javascript": {"representatives"}}
     idle = sorted(given - allowed.get(to, set()))
     if idle:
         raise ParameterError(f"The option --{idle[0]} has no meaning for {to}.")
@@ -81,10 +94,16 @@ def _check_folder(output: Path | None) -> None:
         raise DataError(f"The folder {str(output)!r} cannot be written: it is a file.")
     if not output.exists() and not output.parent.is_dir():
         raise DataError(f"The folder {str(output)!r} cannot be made: the folder above does not exist.")
+    models = output / "models"
+    if models.exists() and not models.is_dir():
+        raise DataError(
+            f"The folder {str(models)!r} cannot be made: there is a file of that name; rename it, or name another "
+            "folder with -o."
+        )
 
 
-def _sql(artifact: Generalization | CellPartition, table: str, dialect: str, keep: list[str]) -> str:
-    return artifact.to_sql(table, dialect, keep=keep)
+def _sql(artifact: Generalization | CellPartition, table: str, dialect: str, keep: list[str], form: Form) -> str:
+    return artifact.to_sql(table, dialect, output=form, keep=keep)
 
 
 def _dbt(artifact: Any, table: str, dialect: str, keep: list[str], name: str) -> dict[str, str]:
@@ -97,10 +116,12 @@ def _contract(artifact: Any) -> str:
     return json.dumps(artifact.to_json_schema(), indent=2, ensure_ascii=False)
 
 
-def _javascript(artifact: Any, output: Path | None) -> None:
+def _javascript(artifact: Any, output: Path | None, representatives: bool) -> None:
     from modicum.export.javascript import to_javascript  # deferred: only this format needs it
 
-    found = to_javascript(artifact)
+    if representatives and isinstance(artifact, Generalization):
+        raise ParameterError("The option --representatives is for cells; this file holds a generalization.")
+    found = to_javascript(artifact, representatives=representatives)
     if output is None:
         typer.echo(found.module)
     else:

@@ -5,36 +5,37 @@ The manifest names the artifact by its identity and both files by their SHA-256,
 the folder is loaded.
 """
 
-import hashlib
 import os
-import platform
-import secrets
-import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
 
-from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.errors import ArtifactError, ParameterError
 from modicum.export.binding import check_bound
+from modicum.export.bundle_files import (
+    ARTIFACT,
+    KINDS,
+    MANIFEST,
+    artifact_of,
+    check_bundle_folder,
+    check_path,
+    checked_bytes,
+    document,
+    hashed,
+    is_bundle,
+    plain_bytes,
+    section,
+    versions,
+)
 from modicum.export.stored_model import model_bytes, model_of
-from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
-from modicum.generalization.identity import Collected, identity
-from modicum.generalization.loading import parsed
+from modicum.generalization import Generalization, Questionnaire, storage
+from modicum.generalization.identity import Collected, check_collected, identity
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
+from modicum.table.replacing_folder import replacing_folder
 from modicum.table.values import canonical, plain
-
-_MANIFEST, _ARTIFACT = "manifest.json", "artifact.json"
-_FILES = {_MANIFEST, _ARTIFACT, "model.skops", "model.onnx"}
-_KINDS: dict[str, type[Collected]] = {
-    "generalization": Generalization,
-    "cells": CellPartition,
-    "questionnaire": Questionnaire,
-}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Bundle:
     @property
     def kind(self) -> str:
         """Of which kind the artifact is: "generalization", "cells" or "questionnaire"."""
-        return next(kind for kind, type_ in _KINDS.items() if isinstance(self.artifact, type_))
+        return next(kind for kind, type_ in KINDS.items() if isinstance(self.artifact, type_))
 
     @property
     def can_predict(self) -> bool:
@@ -159,10 +160,8 @@ def save_bundle(
     ...     sorted(os.listdir(os.path.join(folder, "income")))
     ['artifact.json', 'manifest.json', 'model.skops']
     """
-    if not isinstance(artifact, Generalization | CellPartition | Questionnaire):
-        raise ParameterError(
-            f"A bundle holds a Generalization, CellPartition or Questionnaire. Got {type(artifact).__name__} instead."
-        )
+    check_collected(artifact)
+    check_bundle_folder(folder)
     if inputs not in get_args(Inputs):
         raise ParameterError(f"The 'inputs' parameter must be 'labels', 'codes' or 'values'. Got {inputs!r} instead.")
     _check_named(label, classes)
@@ -178,11 +177,11 @@ def save_bundle(
         classes=None if known is None else plain(list(known)),
     )
     check_bound(bundle.artifact, bundle.format, bundle.model, inputs, predict=bundle.predict)
-    files = {_ARTIFACT: _document(artifact)}
+    files = {ARTIFACT: document(artifact)}
     if content is not None:
         files[f"model.{format}"] = content
-    files[_MANIFEST] = storage.lines(_manifest(bundle, files, format)).encode() + b"\n"
-    _write_folder(Path(folder), files)
+    files[MANIFEST] = storage.lines(_manifest(bundle, files, format)).encode() + b"\n"
+    replacing_folder(folder, files, is_bundle, "bundle")
     return bundle
 
 
@@ -202,7 +201,8 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     """Read a bundle; a file that was changed, or a model that belongs to another artifact, is refused.
 
     Hashes find damage and mix-ups, not malice: whoever can write the folder can write its manifest too. None of its
-    code is run, but a tree whose nodes were forged can crash the process, so load bundles only from where you trust.
+    code is run, and trees whose nodes lead nowhere are refused; yet compiled code reads other parts of a model too, and
+    forged ones can crash the process, so load bundles only from where you trust.
 
     Examples
     --------
@@ -213,14 +213,15 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     ...     md.load_bundle(os.path.join(folder, "b")).artifact == g
     True
     """
+    check_path(folder)
     path = Path(folder)
     if not path.is_dir():
         raise ArtifactError(f"There is no bundle at {os.fspath(folder)!r}: it is no folder.")
-    manifest = storage.parse_json(_bytes(path / _MANIFEST), repr(os.fspath(path / _MANIFEST)))
+    manifest = storage.parse_json(plain_bytes(path / MANIFEST), repr(os.fspath(path / MANIFEST)))
     if manifest["modicum"] != "bundle":
-        raise ArtifactError(f"The file {_MANIFEST!r} in {os.fspath(folder)!r} does not describe a bundle.")
-    described = _section(manifest, "artifact", ("sha256", "identity", "kind"))
-    artifact = _artifact(_checked_bytes(path / _ARTIFACT, described["sha256"]), described["kind"])
+        raise ArtifactError(f"The file {MANIFEST!r} in {os.fspath(folder)!r} does not describe a bundle.")
+    described = section(manifest, "artifact", ("sha256", "identity", "kind"))
+    artifact = artifact_of(checked_bytes(path / ARTIFACT, described["sha256"]), described["kind"])
     if identity(artifact) != described["identity"]:
         raise ArtifactError("The manifest names another artifact than the one in this bundle.")
     classes, label = manifest.get("classes"), manifest.get("label")
@@ -228,31 +229,17 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
         raise ArtifactError("The manifest's fields 'classes' and 'label' must be a list and a text.")
     if manifest.get("model") is None:
         return Bundle(artifact, label=label, classes=classes, manifest=manifest)
-    bound = _section(manifest, "model", ("sha256", "format", "inputs", "artifact"))
+    bound = section(manifest, "model", ("sha256", "format", "inputs", "artifact"))
     if bound["artifact"] != described["identity"]:
         raise ArtifactError("The model in this bundle belongs to another generalization; it would misread the buckets.")
     if bound["format"] not in ("skops", "onnx") or bound["inputs"] not in get_args(Inputs):
         raise ArtifactError("The manifest speaks of a model format or inputs that this modicum does not know.")
-    content = _checked_bytes(path / f"model.{bound['format']}", bound["sha256"])
+    content = checked_bytes(path / f"model.{bound['format']}", bound["sha256"])
     model = model_of(content, bound["format"], classes)
     inputs = cast(Inputs, bound["inputs"])
     bundle = Bundle(artifact, model, inputs, label, classes, manifest)
     check_bound(artifact, bundle.format, model, bundle.inputs)
     return bundle
-
-
-def _document(artifact: Collected) -> bytes:
-    content = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
-    return storage.lines(content).encode() + b"\n"
-
-
-def _artifact(content: bytes, kind: str) -> Collected:
-    """The artifact of the bytes that were checked: the file may be another one by now."""
-    found = parsed(storage.parse_json(content, repr(_ARTIFACT)), repr(_ARTIFACT))
-    artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
-    if not isinstance(artifact, _KINDS.get(kind, ())):
-        raise ArtifactError("The manifest names another kind of artifact than the one in this bundle.")
-    return artifact
 
 
 def _manifest(bundle: Bundle, files: dict[str, bytes], format: str | None) -> dict[str, Any]:
@@ -261,87 +248,15 @@ def _manifest(bundle: Bundle, files: dict[str, bytes], format: str | None) -> di
         model = {
             "format": format,
             "inputs": bundle.inputs,
-            "sha256": _hash(files[f"model.{format}"]),
+            "sha256": hashed(files[f"model.{format}"]),
             "artifact": bundle.identity,
         }
     return {
         "modicum": "bundle",
         "version": storage.VERSION,
-        "made_with": _versions(format),
-        "artifact": {"kind": bundle.kind, "identity": bundle.identity, "sha256": _hash(files[_ARTIFACT])},
+        "made_with": versions(format),
+        "artifact": {"kind": bundle.kind, "identity": bundle.identity, "sha256": hashed(files[ARTIFACT])},
         "model": model,
         "label": bundle.label,
         "classes": bundle.classes,
     }
-
-
-def _versions(format: str | None) -> dict[str, str]:
-    packages = ["modicum", *(["scikit-learn", "skops", "numpy"] if format == "skops" else [])]
-    found = {"python": platform.python_version()}
-    for package in packages:
-        with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
-
-
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _section(manifest: dict[str, Any], name: str, fields: Sequence[str]) -> dict[str, str]:
-    section = manifest.get(name)
-    if not isinstance(section, dict) or any(not isinstance(section.get(each), str) for each in fields):
-        raise ArtifactError(f"The manifest's field {name!r} must have the texts {', '.join(fields)}.")
-    return section
-
-
-def _checked_bytes(path: Path, expected: str) -> bytes:
-    content = _bytes(path)
-    if _hash(content) != expected:
-        raise ArtifactError(f"The bundle's file {path.name!r} is not the one that its manifest names; save it again.")
-    return content
-
-
-def _bytes(path: Path) -> bytes:
-    """A file's content; a device or a pipe, which may never end, is not read."""
-    try:
-        if path.exists() and not path.is_file():
-            raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: it is no plain file.")
-        return path.read_bytes()
-    except OSError as error:
-        raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
-
-
-def _is_bundle(folder: Path) -> bool:
-    """Whether a folder holds a bundle and nothing else: a store beside the model would be lost with the old bundle."""
-    if not {each.name for each in folder.iterdir()} <= _FILES:
-        return False
-    try:
-        return bool(storage.parse_json(_bytes(folder / _MANIFEST), repr(_MANIFEST))["modicum"] == "bundle")
-    except ArtifactError:
-        return False
-
-
-def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
-    """Write all files beside, then put them in place together."""
-    target = Path(os.path.realpath(folder))
-    if target.exists() and not target.is_dir():
-        raise DataError(f"The bundle {os.fspath(folder)!r} cannot be written: there is a file of that name.")
-    if target.is_dir() and any(target.iterdir()) and not _is_bundle(target):
-        raise DataError(f"The folder {os.fspath(folder)!r} holds other files; name a new folder for the bundle.")
-    beside = target.parent / f".modicum-{secrets.token_hex(8)}"
-    old = beside.with_name(beside.name + "-old")
-    try:
-        beside.mkdir()
-        for name, content in files.items():
-            (beside / name).write_bytes(content)
-        if target.exists():
-            target.rename(old)
-        beside.rename(target)
-    except OSError as error:
-        if old.exists() and not target.exists():
-            old.rename(target)
-        raise DataError(f"The bundle {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)

@@ -11,6 +11,7 @@ from modicum.export.sql_columns import column
 from modicum.export.sql_dialects import Dialect, Node, dialect_of
 from modicum.generalization.bins import Dropped
 from modicum.generalization.core import Generalization, Output
+from modicum.generalization.identity import check_collected
 
 
 def to_sql(
@@ -47,6 +48,7 @@ def select(
     g: Generalization, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
 ) -> exp.Select:
     """The SELECT as a sqlglot tree."""
+    check_collected(g, (Generalization,), "g")
     check_output(output)
     kept = check_keep(keep, g.names)
     chosen = [p for p in g.partitions if output == "values" or not isinstance(p, Dropped)]

@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import ArtifactError, require
+from modicum.export.repeatable import repeatable
+from modicum.export.sound_trees import check_trees
 
 ModelFormat = Literal["skops", "onnx"]
 
@@ -45,7 +47,7 @@ def model_bytes(model: Any) -> tuple[bytes, ModelFormat]:
     import skops.io  # deferred: it brings scikit-learn
 
     try:
-        content = skops.io.dumps(model)
+        content = repeatable(skops.io.dumps(model))
     except Exception as error:  # whatever a stranger's estimator may raise when it is taken apart
         raise ArtifactError(f"The model cannot be saved by skops: {type(error).__name__}.") from error
     _refuse_strangers(content)
@@ -60,7 +62,9 @@ def model_of(content: bytes, format: str, classes: Sequence[Any] | None = None) 
 
     try:
         _refuse_strangers(content)
-        return skops.io.loads(content, trusted=list(TRUSTED))
+        model = skops.io.loads(content, trusted=list(TRUSTED))
+        check_trees(model)
+        return model
     except ArtifactError:
         raise
     except Exception as error:  # damaged in a way of its own
