@@ -154,6 +154,7 @@ def save_models(folder):
             md.save_bundle(Path(folder, name + i), g, model)
 
 
+@pytest.mark.slow
 def test_the_same_model_is_the_same_bytes_in_every_process(tmp_path):
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
@@ -447,6 +448,7 @@ def test_a_tree_of_a_model_that_takes_fewer_columns_is_refused(adult):
             model_of(*model_bytes(model))
 
 
+@pytest.mark.slow
 def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):
     md.save_bundle(tmp_path / "b", g, model)
     code = (

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from modicum.cli.judge import LabelOption
-from modicum.cli.options import JsonOption, MissingOption, SeedOption, labelled, notes, out
+from modicum.cli.options import JsonOption, MissingOption, SeedOption, notes, out, read_labelled
 from modicum.cli.tables import printable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import CellPartition, Generalization, Questionnaire, load
-from modicum.table.files import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +55,8 @@ def bundle(
     if file is not None:
         if not isinstance(g, Generalization):
             raise ParameterError("Cells say themselves what their model predicts; leave out the file of records.")
-        X, y = _read(file, g, label, missing)
+        X, y = read_labelled(file, g, label, missing)
+        y = _numbers_if_all_are(y)
         label = str(y.name)
         with notes.status("Training …"):
             trained, found = _trained(g, X, y, seed)
@@ -83,18 +83,6 @@ def asked_for(artifact: Path, questionnaire: bool) -> "Collected":
     if not isinstance(found, CellPartition):
         raise ParameterError("A questionnaire is made of cells; this file holds a generalization.")
     return Questionnaire(found)
-
-
-def _read(
-    file: Path, g: Generalization, label: str | None, missing: list[str] | None
-) -> "tuple[pd.DataFrame, pd.Series]":
-    label = label or g.schema.label
-    if label is None:
-        raise DataError("The generalization does not say what it predicts; name the label with --label.")
-    if label in g.names:
-        raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
-    table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
-    return table.drop(columns=[label]), _numbers_if_all_are(table[label])
 
 
 def _numbers_if_all_are(y: "pd.Series") -> "pd.Series":

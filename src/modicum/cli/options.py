@@ -142,16 +142,24 @@ def read_task(
 def read_judged(
     file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """A file as the features and label that an artifact speaks of."""
+    """A file as the features and label that an artifact speaks of, all of them in full detail."""
+    X, y = read_labelled(file, g, label, missing)
+    absent = [name for name in g.names if name not in X.columns]
+    if absent:
+        raise DataError(f"The column {absent[0]!r} is not in the file; judging needs every attribute in full detail.")
+    return X, y
+
+
+def read_labelled(
+    file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
+) -> tuple[pd.DataFrame, pd.Series]:
+    """A file as records and the label that an artifact predicts, or the one that is named."""
     label = label or g.schema.label
     if label is None:
         raise DataError("The generalization does not say what it predicts; name the label with --label.")
     if label in g.names:
         raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
     table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
-    absent = [name for name in g.names if name not in table.columns]
-    if absent:
-        raise DataError(f"The column {absent[0]!r} is not in the file; judging needs every attribute in full detail.")
     return table.drop(columns=[label]), table[label]
 
 
