@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,19 @@ def postgres_url() -> Iterator[str]:
             _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def empty_store(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Where a test's own store is: a new file, or a schema of its own for the parameter "postgresql"."""
+    if request.param == "duckdb":
+        return str(folder / "data.duckdb")
+    import psycopg
+
+    url = request.getfixturevalue("postgres_url")
+    name = f"of_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{url}&options=-csearch_path%3D{name}"
 
 
 def _programs() -> Path | None:

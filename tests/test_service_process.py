@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 
 import httpx
 import pytest
-from postgres import postgres_url  # noqa: F401
+from postgres import empty_store, postgres_url  # noqa: F401
 from serving import Process, body, bundle_of, records_of, until
 
 from modicum.export.bundle import save_bundle
@@ -28,15 +28,7 @@ def folder(tmp_path):
 
 @pytest.fixture(params=["duckdb", "postgresql"])
 def place(request, tmp_path):
-    if request.param == "duckdb":
-        return str(tmp_path / "data.duckdb")
-    import psycopg
-
-    url = request.getfixturevalue("postgres_url")
-    name = f"of_{abs(hash(tmp_path))}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-    return f"{url}&options=-csearch_path%3D{name}"
+    return empty_store(request, tmp_path)
 
 
 def test_a_kill_under_load_loses_nothing_that_was_answered_for(folder, place):

@@ -9,7 +9,7 @@ from datetime import date
 import duckdb
 import pandas as pd
 import pytest
-from postgres import postgres_url  # noqa: F401
+from postgres import empty_store, postgres_url  # noqa: F401
 from serving import Service, bundle_of, records_of
 
 import modicum as md
@@ -44,16 +44,7 @@ HOSTILE = [
 
 @pytest.fixture(params=["duckdb", pytest.param("postgresql", marks=pytest.mark.services)])
 def place(request, tmp_path):
-    """A store that is empty: a new file, or a schema of its own."""
-    if request.param == "duckdb":
-        return str(tmp_path / "data.duckdb")
-    import psycopg
-
-    url = request.getfixturevalue("postgres_url")
-    name = f"of_{abs(hash(tmp_path))}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-    return f"{url}&options=-csearch_path%3D{name}"
+    return empty_store(request, tmp_path)
 
 
 @pytest.fixture
