@@ -3,10 +3,12 @@
 import getpass
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,27 @@ def empty_store(request: pytest.FixtureRequest, folder: Path) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{url}&options=-csearch_path%3D{name}"
+
+
+@contextmanager
+def silent(url: str) -> Iterator[None]:
+    """Inside, the server of a URL keeps its connections and says nothing."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        first = [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")]
+        parent = int(
+            Path(connection.execute("SHOW data_directory").fetchone()[0], "postmaster.pid").read_text().split()[0]
+        )
+    stopped = []
+    try:
+        for pid in [parent, *first]:  # the parent first, so that it starts no other
+            os.kill(pid, signal.SIGSTOP)
+            stopped.append(pid)
+        yield
+    finally:
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
 
 
 def _programs() -> Path | None:

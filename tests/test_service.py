@@ -126,7 +126,7 @@ def test_a_store_that_is_away_is_answered_with_503_and_tried_again(serve, monkey
     write = service.store.write
     assert service.send("/records", record).status_code == 201  # it has just answered
 
-    def away(entries):
+    def away(*asked):
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(service.store, "write", away)
@@ -341,7 +341,7 @@ def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
     from modicum.service.writing import Taken, Writer
 
     store = serve().store
-    writer = Writer(store)
+    writer = Writer(store, "a" * 64)
     entries = [new_entry("a" * 64, {"x": i % 2}, sent=ID) for i in range(6)]
 
     async def keep():

@@ -53,14 +53,14 @@ def serve(
     loaded = load_bundle(bundle)
     kept = open_store(store)
     try:
-        if sample is None:
-            check_alone(kept, loaded.identity)
-        elif others := other_versions(kept, loaded.identity):
+        others = other_versions(kept, loaded.identity) if accept_multi_breach else []
+        check_alone(kept, loaded.identity, accepted := [stored.id for stored in others])
+        if sample is not None and others:
             from modicum.cli.several_versions import show_several
 
             show_several(loaded.artifact, others, sample, missing, seed, out)
         with stoppable(), listening(host, port) as at:
-            app = create_app(loaded, kept, limits)
+            app = create_app(loaded, kept, limits, accept_others=accepted)
             what = f"{loaded.kind} {loaded.identity[:12]}"
             predicts = f", predicts {loaded.label or 'the outcome'}" if loaded.can_predict else ", without a model"
             out.print(printable(f"Collects by {what}{predicts}; records go to {kept.name}."), soft_wrap=True)
