@@ -89,6 +89,14 @@ def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_wor
         assert client.post("/records", json=fields | {"record": {"age": "Zanzibar"}}).status_code == 422
         assert client.get("/Zanzibar?Zanzibar").status_code == 404
         assert client.get("/").text.startswith("<!DOCTYPE html>") or "<html" in client.get("/").text
+        upgrade = {
+            "connection": "upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-key": "x",
+            "sec-websocket-version": "13",
+        }
+        assert client.get("/", headers=upgrade).status_code == 200
+        assert client.head("/").headers["content-length"] == str(len(client.get("/").content))
         answers = [client.get("/healthz").status_code for _ in range(150)]
         assert answers.count(429) > 0
         assert "server" not in client.get("/healthz").headers
@@ -99,6 +107,8 @@ def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_wor
     assert said.rstrip().endswith("kept.")
     assert "Zanzibar" not in said + wrong
     assert "127.0.0.1" not in wrong
+    assert "WebSocket" not in wrong
+    assert "upgrade" not in wrong
     store = open_store(place)
     assert len(store.entries(bundle.identity)) == 1
     store.close()

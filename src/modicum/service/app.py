@@ -109,7 +109,7 @@ class _Service:
     def add_routes(self, app: FastAPI) -> None:
         """All addresses, each with what it promises."""
         add = app.add_api_route
-        add("/", self.form, methods=["GET"], include_in_schema=False)
+        add("/", self.form, methods=["GET", "HEAD"], include_in_schema=False)
         add(
             "/records",
             self.records,
@@ -146,6 +146,7 @@ class _Service:
             response_class=Response,
             responses=contract.answer(200, "They can.", alive) | contract.responses(405, 429, 500, 503),
         )
+        add("/healthz", self.health, methods=["HEAD"], include_in_schema=False)  # some monitors ask so
 
     async def form(self, request: Request) -> Response:
         return HTMLResponse(self._page, headers={"content-security-policy": self._policy})

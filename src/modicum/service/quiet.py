@@ -43,6 +43,8 @@ class Quiet:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+            elif scope["method"] == "HEAD":
+                message = message | {"body": b""}
             await send(message)
 
         try:
