@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,11 +65,13 @@ class PostgresStore:
         self._url = url
         self._patience = patience
         self.name = _shown(url)
+        self._deadline = Deadline(patience)
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
         try:
-            self._do(self._make, patience)
+            self._do(self._make)
         except StoreUnavailable:
+            self.close()
             raise DataError(f"The store at {self.name} cannot be reached, or does not let this user in.") from None
         except psycopg.Error:
             self.close()
@@ -92,7 +95,7 @@ class PostgresStore:
             found = psycopg.connect(
                 self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30, tcp_user_timeout=10_000
             )
-            with Deadline(found.fileno(), self._patience):
+            with self._deadline.of(found.fileno()):
                 self._prepare(found)
             self._connection = found
         return self._connection
@@ -107,14 +110,12 @@ class PostgresStore:
             connection.execute("SET synchronous_commit = on")
         connection.commit()
 
-    def _do(
-        self, work: Callable[["psycopg.Connection[Any]"], Result], patience: float | None = None, tries: int = 1
-    ) -> Result:
+    def _do(self, work: Callable[["psycopg.Connection[Any]"], Result], bounded: bool = True, tries: int = 1) -> Result:
         """Work in one transaction; where the connection fails nothing is certain, and it is made again next time.
 
         Parameters
         ----------
-        patience : seconds that it may take; None where it may read a lot
+        bounded : whether it must be done in time; not where it may read a lot
         tries : how often it is begun again because someone else has just written the same
         """
         import psycopg
@@ -122,7 +123,8 @@ class PostgresStore:
         with self._lock:
             try:
                 connection = self._connected()
-                with Deadline(connection.fileno(), patience), connection.transaction():
+                limit = self._deadline.of(connection.fileno()) if bounded else nullcontext()
+                with limit, connection.transaction():
                     return work(connection)
             except psycopg.errors.UniqueViolation:
                 if tries == 1:
@@ -130,7 +132,7 @@ class PostgresStore:
             except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError):  # the last: read-only
                 self._drop()
                 raise StoreUnavailable("The store cannot be reached now.") from None
-        return self._do(work, patience, tries - 1)
+        return self._do(work, bounded, tries - 1)
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
         """Keep all of them or none, and say which are there."""
@@ -147,11 +149,11 @@ class PostgresStore:
             rows = connection.execute(f"{_SHARED} WHERE id = ANY(%s::uuid[])", [columns[0]])
             return are_there(entries, [Entry(*row) for row in rows])
 
-        return self._do(work, self._patience, TRIES)
+        return self._do(work, tries=TRIES)
 
     def check(self, version: str, beside: Collection[str] = ()) -> None:
         """Return if records of a version could be kept now."""
-        listed = self._do(lambda connection: connection.execute(LISTED).fetchall(), self._patience)
+        listed = self._do(lambda connection: connection.execute(LISTED).fetchall())
         next_place(listed, version, beside)
 
     def register(self, id: str, kind: str, content: str) -> None:
@@ -169,6 +171,7 @@ class PostgresStore:
 
     def close(self) -> None:
         """Let go of the connection."""
+        self._deadline.close()
         with self._lock:
             self._drop()
 
@@ -178,7 +181,7 @@ class PostgresStore:
         self._connection = None
 
     def _all(self, query: Any, parameters: Sequence[Any] = ()) -> list[Any]:
-        return self._do(lambda connection: connection.execute(query, parameters).fetchall())
+        return self._do(lambda connection: connection.execute(query, parameters).fetchall(), bounded=False)
 
 
 def _joined(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> bool:
