@@ -275,8 +275,9 @@ def test_a_full_disk_is_told_loses_nothing_and_is_got_over_once_there_is_space(t
 
 
 @pytest.mark.services
-def test_a_database_that_may_only_be_read_is_told_and_asked_again(postgres_url):  # noqa: F811
-    store = open_store(postgres_url)
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_database_that_may_only_be_read_is_told_and_asked_again(place):
+    store = open_store(place)
     store._connection.execute("SET default_transaction_read_only = on")
     store._connection.commit()
     with pytest.raises(StoreUnavailable):
@@ -287,12 +288,13 @@ def test_a_database_that_may_only_be_read_is_told_and_asked_again(postgres_url):
 
 
 @pytest.mark.services
-def test_a_lost_connection_is_told_and_made_again(postgres_url):  # noqa: F811
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_lost_connection_is_told_and_made_again(place):
     import psycopg
 
-    store = open_store(postgres_url)
+    store = open_store(place)
     store.write([new_entry("c" * 64, {})])
-    with psycopg.connect(postgres_url, autocommit=True) as other:
+    with psycopg.connect(place, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'modicum'")
     with pytest.raises(StoreUnavailable):
         store.write([new_entry("c" * 64, {})])
@@ -302,8 +304,9 @@ def test_a_lost_connection_is_told_and_made_again(postgres_url):  # noqa: F811
 
 
 @pytest.mark.services
-def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(postgres_url):  # noqa: F811
-    store = open_store(postgres_url)  # whose server has synchronous_commit off
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(place):
+    store = open_store(place)  # whose server has synchronous_commit off
     assert store._all("SHOW synchronous_commit") == [("on",)]
     store.close()
 

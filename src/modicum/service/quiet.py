@@ -44,7 +44,7 @@ class Quiet:
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             elif scope["method"] == "HEAD":
-                message = message | {"body": b""}
+                message = {**message, "body": b""}
             await send(message)
 
         try:
