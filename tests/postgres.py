@@ -3,9 +3,12 @@
 import getpass
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,40 @@ def postgres_url() -> Iterator[str]:
             _run(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def empty_store(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Where a test's own store is: a new file, or a schema of its own for the parameter "postgresql"."""
+    if request.param == "duckdb":
+        return str(folder / "data.duckdb")
+    import psycopg
+
+    url = request.getfixturevalue("postgres_url")
+    name = f"of_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{url}&options=-csearch_path%3D{name}"
+
+
+@contextmanager
+def silent(url: str) -> Iterator[None]:
+    """Inside, the server of a URL keeps its connections and says nothing."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        first = [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")]
+        parent = int(
+            Path(connection.execute("SHOW data_directory").fetchone()[0], "postmaster.pid").read_text().split()[0]
+        )
+    stopped = []
+    try:
+        for pid in [parent, *first]:  # the parent first, so that it starts no other
+            os.kill(pid, signal.SIGSTOP)
+            stopped.append(pid)
+        yield
+    finally:
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
 
 
 def _programs() -> Path | None:

@@ -19,7 +19,7 @@ import modicum as md
 from modicum.export.bundle import Bundle
 from modicum.service.app import create_app
 from modicum.service.limits import Limits
-from modicum.service.store import open_store
+from modicum.service.store import PATIENCE, open_store
 
 
 def people(n: int = 300) -> tuple[pd.DataFrame, pd.Series]:
@@ -82,10 +82,14 @@ class Client:
 class Service:
     """A service without a process, its store beside it."""
 
-    def __init__(self, bundle: Bundle, place: Path, limits: Limits | None = None) -> None:
+    def __init__(self, bundle: Bundle, place: Path, limits: Limits | None = None, **options: Any) -> None:
         self.bundle = bundle
-        self.store = open_store(str(place))
-        self.app = create_app(bundle, self.store, limits or Limits(rate=0))
+        self.store = open_store(str(place), options.get("patience", PATIENCE))
+        try:
+            self.app = create_app(bundle, self.store, limits or Limits(rate=0), **options)
+        except Exception:
+            self.store.close()
+            raise
         self.client = Client(self.app)
 
     def send(self, path: str, record: Any, **fields: Any) -> Any:

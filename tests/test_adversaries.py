@@ -163,7 +163,20 @@ def test_two_breaches_tell_more_than_each():
     assert result.alone == pytest.approx([0.6, 0.625], abs=0.02)  # of three sites each is as likely, of four groups too
     assert result.by_attribute["secret"].method == "joint refinement"
     assert result.adversary == "A6"
-    assert json.loads(json.dumps(result.to_dict()))["alone"] == list(result.alone)
+    said = json.loads(json.dumps(result.to_dict()))
+    assert said["alone"] == list(result.alone)
+    assert said["alone_intervals"] == [list(ends) for ends in result.alone_intervals]
+
+
+def test_each_breach_alone_has_the_interval_that_its_own_attack_has():
+    views = [showing(["group"], KNOWN), showing(["site"], KNOWN)]
+    for personal in (["secret"], ["secret", "coin"]):
+        result = MultiBreach(personal, **OPTIONS).run(views, known=KNOWN, breached=BREACHED)
+        own = [Reconstruction(personal=personal, **OPTIONS).run(view, KNOWN, BREACHED) for view in views]
+        assert result.alone == pytest.approx([each.error for each in own], abs=0.02)
+        for ends, error, single in zip(result.alone_intervals, result.alone, own, strict=True):
+            assert ends[0] < error < ends[1]
+            assert ends[1] - ends[0] == pytest.approx(single.interval[1] - single.interval[0], rel=0.1)
 
 
 def test_breaches_that_name_different_values_have_the_same_targets():

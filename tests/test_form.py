@@ -290,7 +290,14 @@ def test_neighbours_of_an_order_are_a_range_and_truth_values_are_yes_and_no():
     ordered = partition("s", "ordered", "text", [{"values": order[:3]}, {"values": order[3:]}], domain=order)
     assert texts_of(ordered)[:2] == ["none to middle", "higher"]
     truth = partition("t", "category", "boolean", [{"values": ["false"]}, {"values": ["true"]}])
-    assert texts_of(truth)[:2] == ["No", "Yes"]
+    assert texts_of(truth) == ["No", "Yes", "I would rather not say"]  # and nothing else
+    assert texts_of(truth, "de")[:2] == ["Nein", "Ja"]
+    named = partition("t", "category", "boolean", [{"values": ["false"]}, {"values": ["true"], "label": "I smoke"}])
+    assert texts_of(named) == ["No", "I smoke", "I would rather not say"]
+    only = partition("t", "category", "boolean", [{"values": ["true"]}])
+    assert texts_of(only) == ["Yes", "No", "I would rather not say"]
+    text = partition("t", "category", "text", [{"values": ["false"]}, {"values": ["true"]}])
+    assert texts_of(text) == ["false", "true", "Something else", "I would rather not say"]
 
 
 def test_no_answer_that_counts_as_a_bucket_says_so():

@@ -603,3 +603,27 @@ def test_every_step_is_accessible_and_fits(opened, site, pat, cells, kind, windo
     page.locator(".actions .primary").click()
     page.locator(".receipt").wait_for()
     look()
+
+
+@pytest.mark.parametrize("kind", ["generalization", "cells", "questionnaire"])
+def test_a_question_with_yes_and_no_offers_nothing_else(opened, site, kind):
+    X = pd.DataFrame({"smokes": [True, False] * 40, "age": range(18, 98)})
+    artifact = md.Uniform(buckets=3).fit(X).generalization_
+    if kind != "generalization":
+        rule = lambda X: (X["age"] > 40) & X["smokes"].astype(bool)  # noqa: E731
+        artifact = md.ModelGuided(rule, random_state=0).fit(X).cells_
+    asked = md.Questionnaire(artifact) if kind == "questionnaire" else artifact
+    page = opened(asked).page
+    question = page.locator("fieldset", has=page.locator("legend", has_text="Smokes"))
+    words = question.locator("label.choice").all_inner_texts()
+    assert {"Yes", "No"} <= {part for text in words for part in re.split(" or |, ", text)}
+    assert "else" not in " ".join(words)
+    question.get_by_label("Yes").first.check()
+    answer_all(page, 1)  # an age at which it counts
+    check(page)
+    shown = page.locator("table").inner_text()
+    assert "Yes" in shown
+    assert "else" not in shown
+    assert "true" in answers_of(page)["record"]["smokes"]
+    assert "false" not in answers_of(page)["record"]["smokes"]
+    send(page)

@@ -126,7 +126,7 @@ def test_a_store_that_is_away_is_answered_with_503_and_tried_again(serve, monkey
     write = service.store.write
     assert service.send("/records", record).status_code == 201  # it has just answered
 
-    def away(entries):
+    def away(*asked):
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(service.store, "write", away)
@@ -256,6 +256,23 @@ def test_the_form_comes_with_its_policy_and_nothing_is_cached(serve):
         assert "server" not in headers
 
 
+@pytest.mark.parametrize("path", ["/", "/healthz"])
+def test_only_the_head_of_an_answer_can_be_asked(serve, path, monkeypatch):
+    service = serve()
+    whole, head = service.client.get(path), service.client.head(path)
+    assert (head.status_code, head.content, dict(head.headers)) == (200, b"", dict(whole.headers))
+    assert "head" not in service.client.get("/openapi.json").json()["paths"].get(path, {})
+    assert service.client.put(path).status_code == 405
+
+    def away(*asked):
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(service.store, "check", away)
+    service.app.state.service._writer._answered = -10.0
+    failed = service.client.head("/healthz")
+    assert (failed.status_code, failed.content) == (503, b"")
+
+
 def test_what_is_collected_can_be_asked(serve):
     service = serve("questionnaire")
     said = service.client.get("/generalization").json()
@@ -341,7 +358,7 @@ def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
     from modicum.service.writing import Taken, Writer
 
     store = serve().store
-    writer = Writer(store)
+    writer = Writer(store, "a" * 64)
     entries = [new_entry("a" * 64, {"x": i % 2}, sent=ID) for i in range(6)]
 
     async def keep():

@@ -47,8 +47,12 @@ def collected(place, artifact, count=1):
         (["--store", "postgresql://u:hidden@127.0.0.1:1/x"], "cannot be reached"),
         (["--port", "70000"], "from 0 to 65535"),
         (["--host", "not an address"], "no address"),
-        (["--rate", "-1"], "must be a number"),
-        (["--rate", "nan"], "must be a number"),
+        (["--rate", "-1"], "The option --rate must be a number"),
+        (["--rate", "nan"], "The option --rate must be a number"),
+        (["--rate", "inf"], "The option --rate must be a number"),
+        (["--port", "-1"], "from 0 to 65535"),
+        (["--accept-multi-breach", "--sample", "nothere.csv"], "'nothere.csv' does not exist"),
+        (["--accept-multi-breach", "--sample", "bundle"], "does not exist"),
         (["--accept-multi-breach"], "belong together"),
         (["--sample", "people.csv"], "belong together"),
     ],
@@ -62,7 +66,11 @@ def test_bad_input_is_one_sentence(bundle, options, words, tmp_path, monkeypatch
 
 
 def test_a_folder_that_is_no_bundle_is_refused(tmp_path):
-    assert "no bundle" in refused(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file.json").write_text("{}")
+    for name in ("nothing", "empty", "file.json", ""):
+        assert "bundle" in refused(tmp_path / name, "--store", tmp_path / "x.duckdb")
+    assert not (tmp_path / "x.duckdb").exists()
 
 
 def test_a_port_that_is_taken_is_refused(bundle, tmp_path):
@@ -127,6 +135,7 @@ def test_what_both_versions_give_away_is_measured_beside_each_alone(capsys, tmp_
     both = float(rows["all of them (A6)"].split("%")[0].split()[-1])
     naive = float(rows["all of them (A6)"].split("%")[3].split()[-1])
     assert len(errors) == 2
+    assert all(row.count("%") == 5 and " to " in row for row in alone)  # each risk with its interval
     assert both <= max(errors)
     assert both < naive
 

@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 
 import httpx
 import pytest
-from postgres import postgres_url  # noqa: F401
+from postgres import empty_store, postgres_url  # noqa: F401
 from serving import Process, body, bundle_of, records_of, until
 
 from modicum.export.bundle import save_bundle
@@ -28,15 +28,7 @@ def folder(tmp_path):
 
 @pytest.fixture(params=["duckdb", "postgresql"])
 def place(request, tmp_path):
-    if request.param == "duckdb":
-        return str(tmp_path / "data.duckdb")
-    import psycopg
-
-    url = request.getfixturevalue("postgres_url")
-    name = f"of_{abs(hash(tmp_path))}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-    return f"{url}&options=-csearch_path%3D{name}"
+    return empty_store(request, tmp_path)
 
 
 def test_a_kill_under_load_loses_nothing_that_was_answered_for(folder, place):
@@ -97,6 +89,14 @@ def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_wor
         assert client.post("/records", json=fields | {"record": {"age": "Zanzibar"}}).status_code == 422
         assert client.get("/Zanzibar?Zanzibar").status_code == 404
         assert client.get("/").text.startswith("<!DOCTYPE html>") or "<html" in client.get("/").text
+        upgrade = {
+            "connection": "upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-key": "x",
+            "sec-websocket-version": "13",
+        }
+        assert client.get("/", headers=upgrade).status_code == 200
+        assert client.head("/").headers["content-length"] == str(len(client.get("/").content))
         answers = [client.get("/healthz").status_code for _ in range(150)]
         assert answers.count(429) > 0
         assert "server" not in client.get("/healthz").headers
@@ -107,6 +107,8 @@ def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_wor
     assert said.rstrip().endswith("kept.")
     assert "Zanzibar" not in said + wrong
     assert "127.0.0.1" not in wrong
+    assert "WebSocket" not in wrong
+    assert "upgrade" not in wrong
     store = open_store(place)
     assert len(store.entries(bundle.identity)) == 1
     store.close()

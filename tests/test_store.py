@@ -3,14 +3,15 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from datetime import date
 
 import duckdb
 import pandas as pd
 import pytest
-from postgres import postgres_url  # noqa: F401
-from serving import Service, bundle_of, records_of
+from postgres import empty_store, postgres_url, silent  # noqa: F401
+from serving import Service, bundle_of, records_of, until
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
@@ -19,6 +20,7 @@ from modicum.generalization.identity import identity
 from modicum.service.guard import check_alone, other_versions
 from modicum.service.store import (
     Entry,
+    OtherVersions,
     StoreUnavailable,
     artifact_of,
     content_of,
@@ -44,16 +46,7 @@ HOSTILE = [
 
 @pytest.fixture(params=["duckdb", pytest.param("postgresql", marks=pytest.mark.services)])
 def place(request, tmp_path):
-    """A store that is empty: a new file, or a schema of its own."""
-    if request.param == "duckdb":
-        return str(tmp_path / "data.duckdb")
-    import psycopg
-
-    url = request.getfixturevalue("postgres_url")
-    name = f"of_{abs(hash(tmp_path))}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}")
-    return f"{url}&options=-csearch_path%3D{name}"
+    return empty_store(request, tmp_path)
 
 
 @pytest.fixture
@@ -113,9 +106,9 @@ def test_a_questionnaire_with_long_lists_of_buckets_fits_into_a_request():
 
 def test_names_that_differ_only_by_case_stay_apart(place):
     frames = [pd.DataFrame({name: [18, 35, 70], "x": [1, 2, 3]}) for name in ("age", "AGE")]
-    for X in frames:
-        g = md.Uniform(buckets=2).fit(X).generalization_
-        service = Service(Bundle(g), place)
+    fitted = [md.Uniform(buckets=2).fit(X).generalization_ for X in frames]
+    for X, g in zip(frames, fitted, strict=True):
+        service = Service(Bundle(g), place, accept_others=[identity(each) for each in fitted])
         record = g.transform(X[:1]).astype(object).to_dict("records")[0]
         assert service.send("/records", record).status_code == 201
         service.close()
@@ -171,9 +164,8 @@ def test_what_is_there_already_is_not_kept_twice_and_nothing_takes_its_place(sto
     good, new = new_entry("a" * 64, {"x": 1}, "yes"), new_entry("a" * 64, {"x": 2})
     store.write([good])
     others = [replace(good, record="{}"), replace(good, label=None), replace(good, artifact="b" * 64)]
-    assert store.write([new, good, *others, replace(good, received=date(2026, 1, 1))]) == [True] * 2 + [False] * 3 + [
-        True
-    ]
+    sent = [new, good, *others, replace(good, received=date(2026, 1, 1))]
+    assert store.write(sent, beside=["a" * 64]) == [True] * 2 + [False] * 3 + [True]
     assert sorted(store.entries("a" * 64), key=lambda e: e.record) == [good, new]
     assert store.entries("b" * 64) == []
 
@@ -283,8 +275,9 @@ def test_a_full_disk_is_told_loses_nothing_and_is_got_over_once_there_is_space(t
 
 
 @pytest.mark.services
-def test_a_database_that_may_only_be_read_is_told_and_asked_again(postgres_url):  # noqa: F811
-    store = open_store(postgres_url)
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_database_that_may_only_be_read_is_told_and_asked_again(place):
+    store = open_store(place)
     store._connection.execute("SET default_transaction_read_only = on")
     store._connection.commit()
     with pytest.raises(StoreUnavailable):
@@ -295,12 +288,13 @@ def test_a_database_that_may_only_be_read_is_told_and_asked_again(postgres_url):
 
 
 @pytest.mark.services
-def test_a_lost_connection_is_told_and_made_again(postgres_url):  # noqa: F811
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_lost_connection_is_told_and_made_again(place):
     import psycopg
 
-    store = open_store(postgres_url)
+    store = open_store(place)
     store.write([new_entry("c" * 64, {})])
-    with psycopg.connect(postgres_url, autocommit=True) as other:
+    with psycopg.connect(place, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'modicum'")
     with pytest.raises(StoreUnavailable):
         store.write([new_entry("c" * 64, {})])
@@ -310,7 +304,143 @@ def test_a_lost_connection_is_told_and_made_again(postgres_url):  # noqa: F811
 
 
 @pytest.mark.services
-def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(postgres_url):  # noqa: F811
-    store = open_store(postgres_url)  # whose server has synchronous_commit off
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(place):
+    store = open_store(place)  # whose server has synchronous_commit off
     assert store._all("SHOW synchronous_commit") == [("on",)]
     store.close()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_server_that_says_nothing_is_answered_for_with_503_and_got_over(place):
+    service = Service(versions(1)[0], place, patience=1.0)
+    kept = [sent(service)]
+    begin = time.monotonic()
+    with silent(place):
+        away = [sent(service), service.client.get("/healthz"), sent(service)]
+        assert time.monotonic() - begin < 20
+    assert [answer.status_code for answer in away] == [503] * 3
+    assert all("retry-after" in answer.headers for answer in away)
+    until(lambda: service.client.get("/healthz").status_code == 200)
+    kept.append(sent(service))
+    assert [answer.status_code for answer in kept] == [201, 201]
+    found = {entry.id for entry in service.store.entries(service.bundle.identity)}
+    assert found == {answer.json()["id"] for answer in kept}
+    service.close()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_service_stops_though_its_server_says_nothing(place):
+    service = Service(versions(1)[0], place, patience=1.0)
+    begin = time.monotonic()
+    with silent(place):
+        assert sent(service).status_code == 503
+        service.close()
+        assert time.monotonic() - begin < 20
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_table_that_someone_has_locked_is_waited_for_only_so_long(place):
+    import psycopg
+
+    service = Service(versions(1)[0], place, patience=1.0)
+    with psycopg.connect(place) as other:
+        other.execute("LOCK TABLE modicum_records")
+        assert sent(service).status_code == 503
+    until(lambda: sent(service).status_code == 201)
+    service.close()
+
+
+# One version at a time
+
+
+def versions(n):
+    frames = [pd.DataFrame({"age": [18, 35, 70 + 20 * i]}) for i in range(n)]
+    return [Bundle(md.Uniform(buckets=2).fit(X).generalization_) for X in frames]
+
+
+def sent(service):
+    X = pd.DataFrame({"age": [18]})
+    return service.send("/records", service.bundle.artifact.transform(X).astype(object).to_dict("records")[0])
+
+
+def test_of_two_services_that_begin_at_once_with_different_versions_only_one_collects(place):
+    one, two = (Service(bundle, place) for bundle in versions(2))
+    assert [sent(one).status_code, sent(two).status_code, sent(one).status_code] == [201, 503, 201]
+    assert "another version" in sent(two).json()["detail"]
+    assert (one.client.get("/healthz").status_code, two.client.get("/healthz").status_code) == (200, 503)
+    assert [len(one.store.entries(each.bundle.identity)) for each in (one, two)] == [2, 0]
+    for service in (one, two):
+        service.close()
+
+
+def test_an_application_is_not_made_beside_a_version_that_was_not_accepted(place):
+    old, new = versions(2)
+    service = Service(old, place)
+    sent(service)
+    service.close()
+    with pytest.raises(DataError, match="1 records of 1 other version"):
+        Service(new, place)
+    service = Service(new, place, accept_others=[old.identity])
+    assert sent(service).status_code == 201
+    service.close()
+
+
+def test_what_was_accepted_holds_for_those_versions_only_and_lets_the_older_go_on(place):
+    bundles = versions(3)
+    names = [bundle.identity for bundle in bundles]
+    first = Service(bundles[0], place)
+    sent(first)
+    second, third = (Service(bundle, place, accept_others=names[:1]) for bundle in bundles[1:])
+    assert [sent(each).status_code for each in (second, third, first, second)] == [201, 503, 201, 201]
+    assert sorted(stored.records for stored in first.store.artifacts()) == [2, 2]
+    for service in (first, second, third):
+        service.close()
+
+
+def test_a_version_stays_known_after_its_records_were_deleted(place):
+    old, new = versions(2)
+    service = Service(old, place)
+    sent(service)
+    service.store._connection.execute("DELETE FROM modicum_records")
+    service.store._connection.commit()
+    service.close()
+    with pytest.raises(DataError, match="0 records of 1 other version"):
+        Service(new, place)
+
+
+def test_versions_of_a_store_from_before_they_were_listed_are_known(place):
+    old, new = versions(2)
+    service = Service(old, place)
+    sent(service)
+    service.store._connection.execute("DROP TABLE modicum_versions")
+    service.store._connection.commit()
+    service.close()
+    with pytest.raises(DataError, match="1 records of 1 other version"):
+        Service(new, place)
+
+
+def test_many_that_begin_at_once_are_of_one_version(place):
+    from concurrent.futures import ThreadPoolExecutor
+
+    stores = [open_store(place) for _ in range(6)]
+
+    def first(number):
+        for _ in range(50):
+            try:
+                return stores[number].write([new_entry("abc"[number % 3] * 64, {})])
+            except OtherVersions:
+                return None
+            except StoreUnavailable:  # someone else was faster; it is sent again
+                continue
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(first, range(6)))
+    kept = {name: len(stores[0].entries(name * 64)) for name in "abc"}
+    assert sorted(kept.values()) == [0, 0, 2]
+    assert [answer is not None for answer in found] == [kept["abc"[number % 3]] > 0 for number in range(6)]
+    for store in stores:
+        store.close()

@@ -17,6 +17,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.learners.inputs import chunks
 from modicum.learners.portfolio import MEMBERS, Guess, Portfolio, best_guess, joined, set_aside
+from modicum.measures.intervals import Interval
 from modicum.progress import run_all
 from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.targets import BINS
@@ -28,9 +29,16 @@ AVERAGED, JOINT = "breaches averaged", "joint refinement"
 
 @dataclass(frozen=True)
 class MultiBreachResult(AttackResult):
-    """The success of A6, and beside it that of A1 on every single breach (`alone`, in the order given)."""
+    """The success of A6, and beside it that of A1 on every single breach, in the order given.
+
+    Attributes
+    ----------
+    alone : errors of A1
+    alone_intervals : their 95% intervals
+    """
 
     alone: tuple[float, ...] = ()
+    alone_intervals: tuple[Interval, ...] = ()
 
 
 class MultiBreach:
@@ -102,11 +110,9 @@ class MultiBreach:
         seconds = (time.perf_counter() - start) / len(whole.attributes)
         answers = {name: [Answer(found[chosen[name]][name], chosen[name], 0.0, seconds)] for name in whole.attributes}
         result = result_of("A6", whole, answers, weights)
-        alone = [
-            sum(w * float(np.mean(found[way][name].value != whole.values[name])) for name, w in weights.items())
-            for way in list(found)[: len(views) - 1]
-        ]
-        return MultiBreachResult(**{**vars(result), "alone": tuple(alone)})
+        alone = [_alone(whole, found[way], weights) for way in list(found)[: len(views) - 1]]
+        errors, intervals = (tuple(each) for each in zip(*alone, strict=True))
+        return MultiBreachResult(**{**vars(result), "alone": errors, "alone_intervals": intervals})
 
     def _breaches(self, views: Sequence[Generalization], known: Any, breached: Any) -> list[Breach]:
         """The same people under every view; what can be guessed of them is what the joint one, the last, names."""
@@ -143,6 +149,13 @@ def joint_views(generalizations: Any) -> list[Generalization]:
     if len(given) < 2 or not all(isinstance(g, Generalization) for g in given):
         raise ParameterError("Several breaches need at least two generalizations of the same people.")
     return [*given, reduce(Generalization.intersect, given)]
+
+
+def _alone(whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]) -> tuple[float, Interval]:
+    """The error of a single breach's adversary, and its interval."""
+    answers = {name: [Answer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
+    result = result_of("A1", whole, answers, weights)
+    return result.error, result.interval
 
 
 def _averaged(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:

@@ -1,5 +1,6 @@
 """`modicum serve`: collect generalized records, and predict from them."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -49,18 +50,19 @@ def serve(
 
     if accept_multi_breach != (sample is not None):
         raise ParameterError("The options --accept-multi-breach and --sample FILE belong together.")
-    limits = Limits(rate=rate)
+    if not 0 <= rate < math.inf:
+        raise ParameterError(f"The option --rate must be a number ≥ 0, where 0 is no limit. Got {rate:g} instead.")
     loaded = load_bundle(bundle)
     kept = open_store(store)
     try:
-        if sample is None:
-            check_alone(kept, loaded.identity)
-        elif others := other_versions(kept, loaded.identity):
+        others = other_versions(kept, loaded.identity) if accept_multi_breach else []
+        check_alone(kept, loaded.identity, accepted := [stored.id for stored in others])
+        if sample is not None:
             from modicum.cli.several_versions import show_several
 
             show_several(loaded.artifact, others, sample, missing, seed, out)
         with stoppable(), listening(host, port) as at:
-            app = create_app(loaded, kept, limits)
+            app = create_app(loaded, kept, Limits(rate=rate), accept_others=accepted)
             what = f"{loaded.kind} {loaded.identity[:12]}"
             predicts = f", predicts {loaded.label or 'the outcome'}" if loaded.can_predict else ", without a model"
             out.print(printable(f"Collects by {what}{predicts}; records go to {kept.name}."), soft_wrap=True)

@@ -26,11 +26,14 @@ def show_several(
     seed: int,
     console: Console,
 ) -> None:
-    """Attack the sample under all versions together and under each alone."""
+    """Attack the sample under all versions together and under each alone; where there is one, only look at it."""
     versions = [artifact_of(each) for each in stored]
     views = together([*versions, new])
     personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
     known, breached = known_and_breached(views[-1], sample, None, missing, seed)
+    if not stored:
+        console.print("The store holds records of no other version, so that there is nothing to measure.")
+        return
     console.print(
         f"The store holds records of {len(stored)} other version{'s' if len(stored) > 1 else ''}; measuring on "
         f"{breached.shape[0]:,} records what all of them give away …"
@@ -93,14 +96,8 @@ def _table(found: MultiBreachResult, names: Sequence[str]) -> Table:
     table.add_column("what an adversary sees", no_wrap=True)
     for title in ("error", "95% interval", "naive", "raw"):
         table.add_column(title, justify="right", no_wrap=True)
-    low, high = found.interval
-    for name, error in zip(names, found.alone, strict=True):
-        table.add_row(printable(name), f"{error:.1%}", "", f"{found.naive:.1%}", f"{found.raw:.1%}")
-    table.add_row(
-        "all of them (A6)",
-        f"{found.error:.1%}",
-        f"{low:.1%} to {high:.1%}",
-        f"{found.naive:.1%}",
-        f"{found.raw:.1%}",
-    )
+    errors, intervals = [*found.alone, found.error], [*found.alone_intervals, found.interval]
+    for name, error, (low, high) in zip([*names, "all of them (A6)"], errors, intervals, strict=True):
+        ends = f"{low:.1%} to {high:.1%}"
+        table.add_row(printable(name), f"{error:.1%}", ends, f"{found.naive:.1%}", f"{found.raw:.1%}")
     return table

@@ -4,7 +4,7 @@ Bodies are read as they are, without a model in between, so that `/predict` cost
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,11 +18,12 @@ from modicum.export.bundle import Bundle
 from modicum.export.form import content_security_policy, form_page
 from modicum.export.json_schema import to_json_schema
 from modicum.service import contract
+from modicum.service.guard import check_alone
 from modicum.service.limits import Limited, Limits
 from modicum.service.predicting import Predictions
 from modicum.service.quiet import Quiet
 from modicum.service.reading import Outcomes, Records, largest_body, read_fields, sent_id
-from modicum.service.store import Store, content_of, kind_of, new_entry
+from modicum.service.store import PATIENCE, Store, content_of, kind_of, new_entry
 from modicum.service.writing import Taken, Writer
 
 TAKEN = "Another record was sent under this id, so that this one was not kept."
@@ -30,7 +31,14 @@ NO_MODEL = "This service has no model, so that it predicts nothing."
 _SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}
 
 
-def create_app(bundle: Bundle, store: Store, limits: Limits | None = None) -> FastAPI:
+def create_app(
+    bundle: Bundle,
+    store: Store,
+    limits: Limits | None = None,
+    *,
+    accept_others: Collection[str] = (),
+    patience: float = PATIENCE,
+) -> FastAPI:
     """The service of a bundle as an ASGI application; the store stays the caller's to close.
 
     Parameters
@@ -38,8 +46,12 @@ def create_app(bundle: Bundle, store: Store, limits: Limits | None = None) -> Fa
     bundle : what is collected, and what predicts from it
     store : where records are kept
     limits : what one client may ask
+    accept_others : identities of other versions whose records the store may hold (see `check_alone`); where it comes to
+        hold those of any other one first, this service keeps nothing
+    patience : seconds after which a store that does not answer is said to be away
     """
-    service = _Service(bundle, store)
+    check_alone(store, bundle.identity, accept_others)
+    service = _Service(bundle, store, accept_others, patience)
     app = FastAPI(
         title="modicum",
         summary="Takes generalized records only.",
@@ -60,7 +72,7 @@ def create_app(bundle: Bundle, store: Store, limits: Limits | None = None) -> Fa
 class _Service:
     """What the addresses share: all that does not change is made once."""
 
-    def __init__(self, bundle: Bundle, store: Store) -> None:
+    def __init__(self, bundle: Bundle, store: Store, accept_others: Collection[str], patience: float) -> None:
         self.bundle = bundle
         self.outcomes = Outcomes(bundle)
         self._records = Records(bundle)
@@ -78,7 +90,7 @@ class _Service:
             }
         ).encode()
         store.register(bundle.identity, kind_of(bundle.artifact), json.dumps(content_of(bundle.artifact)))
-        self._writer = Writer(store)
+        self._writer = Writer(store, bundle.identity, accept_others, patience)
         self._predictions = Predictions(bundle) if bundle.can_predict else None
         self._fields = {"generalization", "id", "record", *(["label"] if self.outcomes.taken else [])}
 
@@ -97,7 +109,7 @@ class _Service:
     def add_routes(self, app: FastAPI) -> None:
         """All addresses, each with what it promises."""
         add = app.add_api_route
-        add("/", self.form, methods=["GET"], include_in_schema=False)
+        add("/", self.form, methods=["GET", "HEAD"], include_in_schema=False)
         add(
             "/records",
             self.records,
@@ -134,6 +146,7 @@ class _Service:
             response_class=Response,
             responses=contract.answer(200, "They can.", alive) | contract.responses(405, 429, 500, 503),
         )
+        add("/healthz", self.health, methods=["HEAD"], include_in_schema=False)  # some monitors ask so
 
     async def form(self, request: Request) -> Response:
         return HTMLResponse(self._page, headers={"content-security-policy": self._policy})

@@ -22,7 +22,7 @@ _WHY = {
     422: "It is not a generalized record: something is absent, not known, or finer than it may be.",
     429: "There were too many requests.",
     500: "Something failed.",
-    503: "The store cannot be reached.",
+    503: "The store cannot be reached, or holds records of another version.",
 }
 _REFUSALS = (400, 405, 408, 409, 413, 415, 422, 429, 500, 503)
 

@@ -2,21 +2,28 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from modicum.errors import DataError
 from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable, are_there
+from modicum.service.versions import LISTED, VERSIONS, next_place
 
 if TYPE_CHECKING:
     import duckdb
+
+Result = TypeVar("Result")
 
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS {ARTIFACTS} (
     id VARCHAR PRIMARY KEY, kind VARCHAR NOT NULL, content JSON NOT NULL, first_used DATE NOT NULL);
 CREATE TABLE IF NOT EXISTS {RECORDS} (
     id UUID PRIMARY KEY, artifact VARCHAR NOT NULL, received DATE NOT NULL, label JSON, record JSON NOT NULL);
+CREATE TABLE IF NOT EXISTS {VERSIONS} (place INTEGER PRIMARY KEY, id VARCHAR UNIQUE NOT NULL);
+INSERT INTO {VERSIONS} SELECT row_number() OVER (ORDER BY artifact), artifact FROM (
+    SELECT DISTINCT artifact FROM {RECORDS} WHERE NOT EXISTS (SELECT 1 FROM {VERSIONS}));
 """
 _INSERT = f"""
 INSERT INTO {RECORDS} SELECT unnest(?::UUID[]), unnest(?::VARCHAR[]), unnest(?::DATE[]), unnest(?::JSON[]),
@@ -24,8 +31,8 @@ INSERT INTO {RECORDS} SELECT unnest(?::UUID[]), unnest(?::VARCHAR[]), unnest(?::
 """
 _SHARED = f"SELECT {', '.join(COLUMNS)} FROM {RECORDS}"
 _USED = f"""
-SELECT a.id, a.kind, a.content, a.first_used, count(r.id) FROM {ARTIFACTS} a JOIN {RECORDS} r ON r.artifact = a.id
-GROUP BY ALL ORDER BY a.first_used, a.id
+SELECT a.id, a.kind, a.content, a.first_used, count(r.id) FROM {ARTIFACTS} a JOIN {VERSIONS} v ON v.id = a.id
+LEFT JOIN {RECORDS} r ON r.artifact = a.id GROUP BY ALL ORDER BY a.first_used, a.id
 """
 _CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": "1"}
 
@@ -42,6 +49,7 @@ class DuckDBStore:
         self.name = os.path.basename(path)
         self._path = os.path.abspath(path)
         self._lock = threading.Lock()
+        self._listed: set[str] = set()  # nobody else has the file open, and no version leaves the list
         connection = self._opened(path)
         self._connection: duckdb.DuckDBPyConnection | None = connection
         try:
@@ -64,20 +72,41 @@ class DuckDBStore:
         except (duckdb.Error, ValueError) as error:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
-    def write(self, entries: Sequence[Entry]) -> list[bool]:
+    def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
         """Keep all of them or none, and say which are there."""
         import duckdb
 
         if not entries:
-            self._all("SELECT 1")
             return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
+        versions = set(columns[1])
         try:
-            self._all(_INSERT, columns)  # a transaction of its own
+            if versions <= self._listed:
+                self._all(_INSERT, columns)  # a transaction of its own
+            else:
+                self._first(versions, beside, columns)
         except duckdb.ConstraintException:  # rare; to look for names that are taken each time would halve the speed
-            self._all(f"{_INSERT} ON CONFLICT DO NOTHING", columns)
+            self._first(versions, beside, columns, "ON CONFLICT DO NOTHING")
             return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", columns[0]))
         return are_there(entries, None)
+
+    def _first(self, versions: set[str], beside: Collection[str], columns: list[Any], rest: str = "") -> None:
+        """Keep the first records of some versions together with these versions' names."""
+
+        def work(connection: "duckdb.DuckDBPyConnection") -> None:
+            for version in sorted(versions):
+                listed = connection.execute(LISTED).fetchall()
+                place = next_place(listed, version, beside)
+                if place is not None:
+                    connection.execute(f"INSERT INTO {VERSIONS} VALUES (?, ?)", [place, version])
+            connection.execute(f"{_INSERT} {rest}", columns)
+
+        self._do(work)
+        self._listed |= versions
+
+    def check(self, version: str, beside: Collection[str] = ()) -> None:
+        """Return if records of a version could be kept now."""
+        next_place(self._all(LISTED), version, beside)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
@@ -102,13 +131,32 @@ class DuckDBStore:
                 self._connection.close()
 
     def _all(self, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """The rows; after an error that DuckDB does not recover from, the file is opened again next time."""
+        return self._used(lambda connection: connection.execute(query, list(parameters)).fetchall())
+
+    def _do(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
+        """Work in one transaction."""
+
+        def whole(connection: "duckdb.DuckDBPyConnection") -> Result:
+            connection.begin()
+            try:
+                result = work(connection)
+                connection.commit()
+            except Exception:
+                with suppress(Exception):  # a commit that failed has ended it already
+                    connection.rollback()
+                raise
+            return result
+
+        return self._used(whole)
+
+    def _used(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
+        """The result; after an error that DuckDB does not recover from, the file is opened again next time."""
         import duckdb
 
         with self._lock:
             try:
                 self._connection = self._connection or self._opened(self._path)
-                return self._connection.execute(query, list(parameters)).fetchall()
+                return work(self._connection)
             except duckdb.FatalException:  # say a full disk while it moved its log into the file
                 self._drop()
                 raise StoreUnavailable("The store cannot be used now.") from None

@@ -1,5 +1,7 @@
 """One version at a time: who sees the same people under two generalizations sees what both leave possible."""
 
+from collections.abc import Collection
+
 from modicum.errors import DataError
 from modicum.service.store import Store, StoredArtifact
 
@@ -9,8 +11,16 @@ def other_versions(store: Store, identity: str) -> list[StoredArtifact]:
     return [stored for stored in store.artifacts() if stored.id != identity]
 
 
-def check_alone(store: Store, identity: str) -> None:
+def check_alone(store: Store, identity: str, accepted: Collection[str] = ()) -> None:
     """Refuse a store that holds records of another version (papers/0 §5, adversary A6).
+
+    `Store.write` refuses the same, since another version may come in later.
+
+    Parameters
+    ----------
+    store : Store
+    identity : of what is to be collected
+    accepted : identities of other versions that were measured together with it, and accepted
 
     Examples
     --------
@@ -22,7 +32,7 @@ def check_alone(store: Store, identity: str) -> None:
     ...     check_alone(store, "0" * 64)
     ...     store.close()
     """
-    others = other_versions(store, identity)
+    others = [stored for stored in other_versions(store, identity) if stored.id not in accepted]
     if others:
         count = sum(stored.records for stored in others)
         raise DataError(

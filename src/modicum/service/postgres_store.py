@@ -1,12 +1,24 @@
 """Records in PostgreSQL; a connection that is lost is made again at the next write."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from modicum.errors import DataError, ParameterError, require
-from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable, are_there
+from modicum.service.deadline import Deadline
+from modicum.service.store import (
+    ARTIFACTS,
+    COLUMNS,
+    PATIENCE,
+    RECORDS,
+    Entry,
+    StoredArtifact,
+    StoreUnavailable,
+    are_there,
+)
+from modicum.service.versions import LISTED, TRIES, VERSIONS, next_place
 
 if TYPE_CHECKING:
     import psycopg
@@ -19,16 +31,21 @@ CREATE TABLE IF NOT EXISTS {ARTIFACTS} (
     id text PRIMARY KEY, kind text NOT NULL, content json NOT NULL, first_used date NOT NULL);
 CREATE TABLE IF NOT EXISTS {RECORDS} (
     id uuid PRIMARY KEY, artifact text NOT NULL, received date NOT NULL, label json, record json NOT NULL);
+CREATE TABLE IF NOT EXISTS {VERSIONS} (place integer PRIMARY KEY, id text UNIQUE NOT NULL);
+INSERT INTO {VERSIONS} SELECT row_number() OVER (ORDER BY artifact), artifact FROM (
+    SELECT DISTINCT artifact FROM {RECORDS} WHERE NOT EXISTS (SELECT FROM {VERSIONS})) AS found;
 """
 _INSERT = f"""
-INSERT INTO {RECORDS}
-SELECT * FROM unnest(%s::uuid[], %s::text[], %s::date[], %s::text[]::json[], %s::text[]::json[])
-ON CONFLICT DO NOTHING RETURNING id
+INSERT INTO {RECORDS} SELECT sent.* FROM
+unnest(%s::uuid[], %s::text[], %s::date[], %s::text[]::json[], %s::text[]::json[]) AS sent({", ".join(COLUMNS)})
+JOIN {VERSIONS} ON {VERSIONS}.id = sent.artifact
+ON CONFLICT DO NOTHING
 """
 _SHARED = f"SELECT id::text, artifact, received, label::text, record::text FROM {RECORDS}"
 _USED = f"""
-SELECT a.id, a.kind, a.content::text, a.first_used, count(r.id) FROM {ARTIFACTS} a JOIN {RECORDS} r
-ON r.artifact = a.id GROUP BY a.id, a.kind, a.content::text, a.first_used ORDER BY a.first_used, a.id
+SELECT a.id, a.kind, a.content::text, a.first_used, count(r.id) FROM {ARTIFACTS} a
+JOIN {VERSIONS} v ON v.id = a.id LEFT JOIN {RECORDS} r ON r.artifact = a.id
+GROUP BY a.id, a.kind, a.content::text, a.first_used ORDER BY a.first_used, a.id
 """
 
 
@@ -38,19 +55,23 @@ class PostgresStore:
     Parameters
     ----------
     url : postgresql://user:password@host:port/database
+    patience : seconds that the server may take to answer when something is written
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float = PATIENCE) -> None:
         require("psycopg", extra="serve")
         import psycopg
 
         self._url = url
+        self._patience = patience
         self.name = _shown(url)
+        self._deadline = Deadline(patience)
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
         try:
             self._do(self._make)
         except StoreUnavailable:
+            self.close()
             raise DataError(f"The store at {self.name} cannot be reached, or does not let this user in.") from None
         except psycopg.Error:
             self.close()
@@ -74,35 +95,66 @@ class PostgresStore:
             found = psycopg.connect(
                 self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30, tcp_user_timeout=10_000
             )
-            mode = found.execute("SHOW synchronous_commit").fetchone()
-            if mode == ("off",):  # a commit would return before it is on disk
-                found.execute("SET synchronous_commit = on")
-            found.commit()
+            with self._deadline.of(found.fileno()):
+                self._prepare(found)
             self._connection = found
         return self._connection
 
-    def _do(self, work: Callable[["psycopg.Connection[Any]"], Result]) -> Result:
-        """Work in one transaction; where the connection fails nothing is certain, and it is made again next time."""
+    def _prepare(self, connection: "psycopg.Connection[Any]") -> None:
+        """A commit is on disk when it returns, and nobody waits for ever for what another has locked."""
+        modes = connection.execute(
+            "SELECT current_setting('synchronous_commit'), set_config('lock_timeout', %s, false)",
+            [f"{max(1, int(1000 * self._patience))}ms"],
+        ).fetchone()
+        if modes is not None and modes[0] == "off":
+            connection.execute("SET synchronous_commit = on")
+        connection.commit()
+
+    def _do(self, work: Callable[["psycopg.Connection[Any]"], Result], bounded: bool = True, tries: int = 1) -> Result:
+        """Work in one transaction; where the connection fails nothing is certain, and it is made again next time.
+
+        Parameters
+        ----------
+        bounded : whether it must be done in time; not where it may read a lot
+        tries : how often it is begun again because someone else has just written the same
+        """
         import psycopg
 
         with self._lock:
             try:
                 connection = self._connected()
-                with connection.transaction():
+                limit = self._deadline.of(connection.fileno()) if bounded else nullcontext()
+                with limit, connection.transaction():
                     return work(connection)
+            except psycopg.errors.UniqueViolation:
+                if tries == 1:
+                    raise StoreUnavailable("The store is too busy now.") from None
             except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError):  # the last: read-only
                 self._drop()
                 raise StoreUnavailable("The store cannot be reached now.") from None
+        return self._do(work, bounded, tries - 1)
 
-    def write(self, entries: Sequence[Entry]) -> list[bool]:
+    def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
         """Keep all of them or none, and say which are there."""
         if not entries:
-            self._all("SELECT 1")
             return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
-        new = self._all(_INSERT, columns)
-        ids = columns[0] if len(new) < len(entries) else []
-        return are_there(entries, self._found("id = ANY(%s::uuid[])", ids) if ids else None)
+
+        def work(connection: "psycopg.Connection[Any]") -> list[bool]:
+            new = connection.execute(_INSERT, columns).rowcount
+            if new < len(entries) and _joined(connection, columns[1], beside):
+                new += connection.execute(_INSERT, columns).rowcount
+            if new == len(entries):
+                return are_there(entries, None)
+            rows = connection.execute(f"{_SHARED} WHERE id = ANY(%s::uuid[])", [columns[0]])
+            return are_there(entries, [Entry(*row) for row in rows])
+
+        return self._do(work, tries=TRIES)
+
+    def check(self, version: str, beside: Collection[str] = ()) -> None:
+        """Return if records of a version could be kept now."""
+        listed = self._do(lambda connection: connection.execute(LISTED).fetchall())
+        next_place(listed, version, beside)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Keep an artifact, if it is new."""
@@ -115,13 +167,11 @@ class PostgresStore:
 
     def entries(self, artifact: str) -> list[Entry]:
         """The records collected under an artifact."""
-        return self._found("artifact = %s ORDER BY received, id", artifact)
-
-    def _found(self, condition: str, parameter: Any) -> list[Entry]:
-        return [Entry(*row) for row in self._all(f"{_SHARED} WHERE {condition}", [parameter])]
+        return [Entry(*row) for row in self._all(f"{_SHARED} WHERE artifact = %s ORDER BY received, id", [artifact])]
 
     def close(self) -> None:
         """Let go of the connection."""
+        self._deadline.close()
         with self._lock:
             self._drop()
 
@@ -131,7 +181,18 @@ class PostgresStore:
         self._connection = None
 
     def _all(self, query: Any, parameters: Sequence[Any] = ()) -> list[Any]:
-        return self._do(lambda connection: connection.execute(query, parameters).fetchall())
+        return self._do(lambda connection: connection.execute(query, parameters).fetchall(), bounded=False)
+
+
+def _joined(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> bool:
+    """Whether some of the versions were new to the list, which they have joined now."""
+    new = False
+    for version in sorted(set(versions)):
+        place = next_place(connection.execute(LISTED).fetchall(), version, beside)
+        if place is not None:
+            connection.execute(f"INSERT INTO {VERSIONS} VALUES (%s, %s)", [place, version])
+            new = True
+    return new
 
 
 def _shown(url: str) -> str:

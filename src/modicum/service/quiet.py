@@ -7,11 +7,12 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from modicum.service.limits import refuse
-from modicum.service.store import StoreUnavailable
+from modicum.service.store import OtherVersions, StoreUnavailable
 from modicum.service.together import Busy
 
 FAILED = "Something failed here; it is not known whether the request was carried out."
 UNAVAILABLE = "What was sent could not be kept now, so that it must be sent again later."
+OTHER = "Nothing can be kept here: the store holds records of another version of what is collected."
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -42,6 +43,8 @@ class Quiet:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+            elif scope["method"] == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -49,8 +52,15 @@ class Quiet:
         except ClientDisconnect:
             return
         except Exception as error:
-            expected = isinstance(error, StoreUnavailable | Busy)
             log.error("A request failed: %s.", type(error).__name__)
             if not started:
-                answer = (503, UNAVAILABLE, [(b"retry-after", b"5")]) if expected else (500, FAILED, [])
-                await refuse(careful, *answer)
+                await refuse(careful, *_answer(error))
+
+
+def _answer(error: Exception) -> tuple[int, str, list[tuple[bytes, bytes]]]:
+    """What a failure is answered with; where it may pass, with when to come again."""
+    if isinstance(error, OtherVersions):
+        return 503, OTHER, []
+    if isinstance(error, StoreUnavailable | Busy):
+        return 503, UNAVAILABLE, [(b"retry-after", b"5")]
+    return 500, FAILED, []

@@ -61,7 +61,7 @@ def run(app: Any, at: socket.socket) -> None:
         timeout_graceful_shutdown=_GRACE,
         ws="none",
     )
-    logging.getLogger("uvicorn.error").addFilter(_without_trace)
+    logging.getLogger("uvicorn.error").addFilter(_told)
     uvicorn.Server(config).run(sockets=[at])
 
 
@@ -81,7 +81,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _without_trace(record: logging.LogRecord) -> bool:
-    """A trace would repeat what an exception says, which may be what someone sent."""
+def _told(record: logging.LogRecord) -> bool:
+    """Nothing of a client that asks for a WebSocket, and no trace: it would repeat what someone may have sent."""
     record.exc_info = record.exc_text = None
-    return True
+    return not record.getMessage().startswith(("Unsupported upgrade request", "No supported WebSocket library"))

@@ -1,4 +1,4 @@
-"""Where records are kept: two tables in DuckDB or PostgreSQL, and how to read them again.
+"""Where records are kept: three tables in DuckDB or PostgreSQL, and how to read them again.
 
 Attribute names and categories are hostile, so that none becomes a name in SQL: a record is one JSON text, ASCII with
 escapes, in which everything survives, NUL too. When a record came is kept as a day: a time of day would be a detail
@@ -8,7 +8,7 @@ about a person that nobody needs.
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Protocol
@@ -21,11 +21,16 @@ from modicum.generalization.identity import Collected, identity
 from modicum.generalization.record_format import record_format
 
 RECORDS, ARTIFACTS = "modicum_records", "modicum_artifacts"
+PATIENCE = 10.0  # seconds that a store may take to answer
 COLUMNS = ("id", "artifact", "received", "label", "record")
 
 
 class StoreUnavailable(Exception):
     """The store cannot be reached now; nothing that waits was kept for certain."""
+
+
+class OtherVersions(StoreUnavailable):
+    """The store holds records of another version, beside which this one was not accepted; nothing was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,17 @@ class Store(Protocol):
 
     name: str
 
-    def write(self, entries: Sequence[Entry]) -> list[bool]:
+    def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
         """Keep all that have a new id, or none: durable on return, else `StoreUnavailable`.
 
-        Says of each whether it is there: False where its id belongs to another. Nothing to write asks for a reply.
+        Says of each whether it is there: False where its id belongs to another. `OtherVersions` where the store holds
+        records of versions other than the entries' own that are not among those that it may be `beside`; a version
+        whose records are there already goes on.
         """
+        ...
+
+    def check(self, version: str, beside: Collection[str] = ()) -> None:
+        """Return if records of a version could be kept now, else fail as `write` would."""
         ...
 
     def register(self, id: str, kind: str, content: str) -> None:
@@ -72,7 +83,7 @@ class Store(Protocol):
         ...
 
     def artifacts(self) -> list[StoredArtifact]:
-        """The artifacts that records were collected under."""
+        """The artifacts that records were collected under, also where these were deleted since."""
         ...
 
     def entries(self, artifact: str) -> list[Entry]:
@@ -84,8 +95,13 @@ class Store(Protocol):
         ...
 
 
-def open_store(place: str) -> Store:
+def open_store(place: str, patience: float = PATIENCE) -> Store:
     """The store at a DuckDB file, which is made where there is none, or at a PostgreSQL URL.
+
+    Parameters
+    ----------
+    place : a path, or postgresql://user:password@host:port/database
+    patience : seconds that a server may take to answer when something is written
 
     Examples
     --------
@@ -102,7 +118,7 @@ def open_store(place: str) -> Store:
     if place.startswith(("postgresql://", "postgres://")):
         from modicum.service.postgres_store import PostgresStore
 
-        return PostgresStore(place)
+        return PostgresStore(place, patience)
     if "://" in place or not place:
         raise ParameterError("The store must be a DuckDB file or a URL that begins with postgresql://.")
     from modicum.service.duckdb_store import DuckDBStore

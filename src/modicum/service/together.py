@@ -66,10 +66,10 @@ class Together(Generic[Item, Result]):
         self._queue.put((item, future))
         return await future
 
-    def close(self) -> None:
-        """Do what waits, then stop."""
+    def close(self, patience: float | None = None) -> None:
+        """Do what waits, then stop; the thread is left to itself where that takes longer than so many seconds."""
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(patience)
 
     def _run(self) -> None:
         while (first := self._queue.get()) is not None:
@@ -83,7 +83,9 @@ class Together(Generic[Item, Result]):
                     last = True
                 else:
                     batch.append(following)
-            self._do(batch)
+            wanted = [each for each in batch if not each[1].done()]  # the others have given up
+            if wanted:
+                self._do(wanted)
             if last:
                 return
 

@@ -21,7 +21,7 @@ function choiceOf(subject, codes) {
 
 // A question's choices: {codes, words}; one more where "no answer" counts as a bucket that has a name of its own.
 function allChoices(subject) {
-  const choices = subject.labels.map((label, code) => choiceOf(subject, [code]));
+  const choices = possible(subject, subject.labels.map((_, code) => code)).map((code) => choiceOf(subject, [code]));
   const counted = subject.buckets.findIndex((bucket) => bucket.label === subject.missing);
   if (counted >= 0) {
     const text = say("countedAs", { answer: say("missing"), bucket: briefly(subject, counted) });
@@ -79,6 +79,8 @@ function someValue(subject) {
 }
 
 function unnamed(subject) {
+  const truth = unnamedTruth(subject);
+  if (truth) return truth;
   const named = new Set(subject.buckets.flatMap((bucket) => bucket.values));
   let text = "-";
   while (named.has(text)) text += "-";
@@ -120,7 +122,8 @@ const asNeeded = {
     const { name } = subject;
     const before = this.states.get(name) ?? this.now;
     const found = before.questions.find((question) => question.name === name);
-    if (found) this.offered.set(name, found.choices.map(({ codes }) => choiceOf(subject, [...codes])));
+    const offered = found?.choices.filter(({ codes }) => possible(subject, [...codes]).length > 0);
+    if (offered) this.offered.set(name, offered.map(({ codes }) => choiceOf(subject, [...codes])));
     return this.offered.get(name);
   },
   needless() {

@@ -99,8 +99,22 @@ function apart(words) {
   return mixed ? words.map((word) => `\u2068${word}\u2069`) : words;
 }
 
+// Of yes and no: the one that no bucket names, which "something else" then is; null where both are named, "" elsewhere.
+function unnamedTruth(subject) {
+  if (subject.storage !== "boolean" || subject.buckets.some((bucket) => !("values" in bucket))) return "";
+  const named = new Set(subject.buckets.flatMap((bucket) => bucket.values));
+  return ["false", "true"].find((value) => !named.has(value)) ?? null;
+}
+
+// The codes that some answer can have: there is nothing else beside yes and no.
+function possible(subject, codes) {
+  if (unnamedTruth(subject) !== null) return codes;
+  return codes.filter((code) => code < subject.buckets.length || subject.labels[code] === subject.missing);
+}
+
 // Codes in words: {text, members}; members are the categories they hold where the text does not say them all.
-function wordsOf(subject, codes) {
+function wordsOf(subject, every) {
+  const codes = possible(subject, every);
   const count = subject.buckets.length;
   const own = codes.filter((code) => code < count).sort((a, b) => a - b);
   const special = codes.filter((code) => code >= count).map((code) => specialText(subject, code, codes.length > 1));
@@ -111,6 +125,8 @@ function wordsOf(subject, codes) {
 
 function specialText(subject, code, among) {
   const missing = subject.labels[code] === subject.missing;
+  const truth = missing ? "" : unnamedTruth(subject);
+  if (truth) return valueText(subject, truth);
   return say(among ? (missing ? "missingAmong" : "otherAmong") : missing ? "missing" : "other");
 }
 
