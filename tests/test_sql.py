@@ -218,3 +218,14 @@ def test_codes_of_a_number_in_full_detail_are_refused():
     with pytest.raises(ParameterError, match="'age' is kept as a plain number"):
         g.to_sql("t", output="codes")
     assert g.to_sql("t").split() == ["SELECT", '"age"', "FROM", '"t"']
+
+
+def test_a_text_with_a_nul_is_not_cut_there():
+    words = ["\0\x80", "é\0b", "é", "plain"]
+    X = pd.DataFrame({"word": [*words, "e\u0301\0b", "é\0c", "\0", None]}, dtype=object)
+    schema = md.Schema(attributes=(md.Attribute(name="word", kind="category"),))
+    g = md.FeatureSelection(keep=1, schema=schema).fit(X[:4], [0, 1, 0, 1]).generalization_
+    with duckdb.connect() as connection:
+        connection.register("people", X)
+        found = [row[0] for row in connection.execute(g.to_sql("people")).fetchall()]
+    assert found == g.transform(X)["word"].astype(object).tolist()

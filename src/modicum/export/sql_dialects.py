@@ -39,6 +39,7 @@ class Dialect:
     is_nan : whether a float64 is NaN
     fold : what two names have in common that are the same column to it
     longest, measured_in : how long a name may be, in 'bytes' or 'characters'
+    cuts_at_nul : whether `normal` would cut a text at a NUL character
     no_name, no_text : characters that a name or a text must not hold (regular expressions), and how to say so
     """
 
@@ -52,6 +53,7 @@ class Dialect:
     fold: Callable[[str], str]
     longest: int | None
     measured_in: str = "characters"
+    cuts_at_nul: bool = False
     no_name: tuple[str, str] = _NUL
     no_text: tuple[str, str] = _NOTHING
 
@@ -144,6 +146,7 @@ _ALL = (
         is_nan=_isnan,
         fold=_plain_lower,
         longest=None,
+        cuts_at_nul=True,
         no_name=_NOTHING,
     ),
     Dialect(
