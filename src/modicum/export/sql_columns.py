@@ -141,7 +141,7 @@ def _group_column(partition: Groups, dialect: Dialect, found: Sequence[Node]) ->
 
 
 def _nul_branches(partition: Groups, dialect: Dialect, found: Sequence[Node]) -> list[tuple[Node, Node]]:
-    """Texts with a NUL character, told apart before a function would cut them there; recognised in both normal forms."""
+    """Texts with a NUL character, told apart before a function would cut them there; both normal forms are known."""
     if not dialect.cuts_at_nul or partition.attribute.storage != "text":
         return []
     text = dialect.cast(dialect.column(partition.name), dialect.text)
