@@ -12,8 +12,9 @@ import yaml
 from sqlglot import exp
 
 from modicum.errors import ParameterError
-from modicum.export.sql import select, written
+from modicum.export.sql import select
 from modicum.export.sql_dialects import Dialect, dialect_of
+from modicum.export.sql_select import written
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.generalization.core import Generalization
 

@@ -5,45 +5,29 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from modicum.export.sql import check_keep, check_output, selected, source, written
 from modicum.export.sql_columns import column, is_in, number, refuses, values
-from modicum.export.sql_dialects import Dialect, Node, dialect_of
+from modicum.export.sql_dialects import Dialect, Node
+from modicum.export.sql_select import check_keep, check_output, selected
 from modicum.generalization.cells import CellPartition
-from modicum.generalization.core import Output
 
 
-def cells_to_sql(
-    cells: CellPartition,
-    table: str | Sequence[str],
-    dialect: str = "duckdb",
-    *,
-    output: Output = "labels",
-    keep: Sequence[str] = (),
-) -> str:
-    """Cells as a SELECT: see `CellPartition.to_sql`.
-
-    Examples
-    --------
-    >>> import duckdb, pandas as pd, modicum as md
-    >>> from modicum.export.sql_cells import cells_to_sql
-    >>> X = pd.DataFrame({"age": range(15, 75, 5), "pay": range(12)})
-    >>> cells = md.ModelGuided(lambda X: X["age"] > 40, random_state=0).fit(X).cells_
-    >>> duckdb.sql(cells_to_sql(cells, "X")).fetchall() == list(cells.transform(X).itertuples(index=False, name=None))
-    True
-    """
+def select_cells(
+    cells: CellPartition, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
+) -> exp.Select:
+    """The SELECT as a sqlglot tree."""
     check_output(output)
     if output == "values":
         cells.to_dict()  # refuses where a cell's values are an actual person's
-    known, passed = dialect_of(dialect), check_keep(keep, cells.names)
-    beside = [(name, column(cells.told(name)[0], known, output)) for name in cells.kept]
+    passed = check_keep(keep, cells.names)
+    beside = [(name, column(cells.told(name)[0], dialect, output)) for name in cells.kept]
     asked = [cells.names[j] for j in cells.tree.asked]
     place = {name: f"{_free(cells, passed)}_{j}" for j, name in enumerate(asked)}
-    coded = [(place[name], column(cells.detail[name], known, "codes")) for name in asked]
-    inner = selected([*beside, *coded], source(table, known), known, passed)
-    cell = (_free(cells, passed), _cell(cells, place, known))
-    middle = selected([*_plain(cells.kept, known), cell], _below(inner, known, "buckets"), known, passed)
-    told = [(name, _told(cells, name, cell[0], known, output)) for name in _chosen(cells, output)]
-    return written(selected(told, _below(middle, known, "cells"), known, passed), known)
+    coded = [(place[name], column(cells.detail[name], dialect, "codes")) for name in asked]
+    inner = selected([*beside, *coded], origin, dialect, passed)
+    cell = (_free(cells, passed), _cell(cells, place, dialect))
+    middle = selected([*_plain(cells.kept, dialect), cell], _below(inner, dialect, "buckets"), dialect, passed)
+    told = [(name, _told(cells, name, cell[0], dialect, output)) for name in _chosen(cells, output)]
+    return selected(told, _below(middle, dialect, "cells"), dialect, passed)
 
 
 def _chosen(cells: CellPartition, output: str) -> list[str]:

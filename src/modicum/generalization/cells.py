@@ -14,7 +14,8 @@ from modicum.generalization import storage
 from modicum.generalization.bins import MISSING, OTHER, AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cell_description import CellsDescription, describe_cells
 from modicum.generalization.cell_tree import CellTree, Entry, parse_entries, told_sets
-from modicum.generalization.core import Generalization, Output
+from modicum.generalization.core import Generalization
+from modicum.generalization.exports import Output, TableExports
 from modicum.generalization.labels import group_label, interval_label, unique
 from modicum.generalization.possible import possible
 from modicum.generalization.representatives import representative_column, typed_column
@@ -26,7 +27,7 @@ from modicum.table.values import Codes, Mask
 Told = tuple[AnyPartition, list[tuple[int, ...]]]
 
 
-class CellPartition:
+class CellPartition(TableExports):
     """What a record tells: the box it falls into, and no more of each attribute than the box's side.
 
     A tree of questions about the buckets of `detail` leads every record to exactly one cell: the two sides of a
@@ -240,46 +241,11 @@ class CellPartition:
             return column(frame, name).to_native()
         return pd.Categorical.from_codes(codes, categories=pd.Index(self.labels(name)), ordered=True)
 
-    # Where data is collected
-
-    def to_sql(
-        self,
-        table: str | Sequence[str],
-        dialect: str = "duckdb",
-        *,
-        output: Output = "labels",
-        keep: Sequence[str] = (),
-    ) -> str:
-        """The cells as a `SELECT` that gives what `transform` does, where the data is.
-
-        As `Generalization.to_sql`; a record with a value that the artifact refuses has NULL in all that its cell tells.
-        """
-        from modicum.export.sql_cells import cells_to_sql  # deferred: sqlglot takes a moment to import
-
-        return cells_to_sql(self, table, dialect, output=output, keep=keep)
-
-    def to_json_schema(self) -> dict[str, Any]:
-        """A JSON Schema (draft 2020-12) that admits what one of the cells tells, and nothing finer."""
-        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
-
-        return to_json_schema(self)
-
     # Looking at it
 
     def describe(self, X: Any = None) -> CellsDescription:
         """The cells in words, one line each; with records, each cell's share, the largest first."""
         return describe_cells(self, X)
-
-    # Using it elsewhere
-
-    def to_javascript(self, *, representatives: bool = False) -> Any:
-        """A JavaScript module, with types, that tells of records what their cells do: see `modicum.export.javascript`.
-
-        With `representatives` the cells bring their made-up values along, for a model that runs in the same place.
-        """
-        from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
-
-        return to_javascript(self, representatives=representatives)
 
     # Keeping it
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,6 +16,7 @@ from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail
 from modicum.generalization.coded import bucket_tables, look_up
 from modicum.generalization.describe import Description, describe
 from modicum.generalization.difference import Difference, difference
+from modicum.generalization.exports import GeneralizationExports, Output
 from modicum.generalization.lazy import in_engine
 from modicum.generalization.possible import possible
 from modicum.generalization.representatives import representative_column
@@ -25,10 +26,8 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.table.values import Mask
 
-Output = Literal["labels", "codes", "values"]
 
-
-class Generalization:
+class Generalization(GeneralizationExports):
     """What is collected of each attribute, and in what detail.
 
     Every record has exactly one bucket per attribute (strict and total: see `modicum.generalization.bins` for what a
@@ -241,94 +240,6 @@ class Generalization:
 
         return bucket_encoder([p for p in self._partitions if not isinstance(p, Dropped)])
 
-    # Where data is collected
-
-    def to_sql(
-        self,
-        table: str | Sequence[str],
-        dialect: str = "duckdb",
-        *,
-        output: Output = "labels",
-        keep: Sequence[str] = (),
-    ) -> str:
-        """The generalization as a `SELECT` that gives what `transform` does, where the data is.
-
-        Names are quoted and so taken exactly (a table that Snowflake was told of without quotes is `PEOPLE` there).
-        Columns must have the type that the schema's `storage` names, text that compares by its characters (no
-        collation that passes over case), and times without a zone, or a session in UTC. A value that the artifact
-        refuses is NULL: SQL cannot stop there; `to_dbt` adds the test that does.
-
-        Parameters
-        ----------
-        table : str or sequence of str
-            The table; a text is parted at its dots ("staff.people"), a sequence holds the parts as they are.
-        dialect : "duckdb", "postgres", "spark", "bigquery" or "snowflake"
-            Text is compared in Unicode normal form C; Spark and Snowflake cannot make it, so there a category is
-            recognised in normal forms C and D. What a dialect cannot hold, such as a name of more than 63 bytes in
-            PostgreSQL, is refused.
-        output : "labels", "codes" or "values"
-            As in `transform`.
-        keep : sequence of str
-            Columns to pass through, such as a number of the record; an attribute of the artifact is refused.
-
-        Examples
-        --------
-        >>> import duckdb, pandas as pd, modicum as md
-        >>> X = pd.DataFrame({"id": [7, 8], "job": ["nurse", "clerk"], "age": [18, 70]})
-        >>> g = md.Uniform(buckets=2).fit(X[["job", "age"]]).generalization_
-        >>> duckdb.sql(g.drop("job").to_sql("X", keep=["id"])).fetchall()
-        [(7, '≤ 40'), (8, '≥ 41')]
-        """
-        from modicum.export.sql import to_sql  # deferred: sqlglot takes a moment to import
-
-        return to_sql(self, table, dialect, output=output, keep=keep)
-
-    def to_dbt(
-        self, table: str | Sequence[str], name: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()
-    ) -> dict[str, str]:
-        """The generalization as a dbt model, with tests that admit only its buckets.
-
-        Parameters
-        ----------
-        table : str or sequence of str
-            Where the data comes from: a model ("people", which becomes `ref`) or a source and its table
-            ("staff.people", which becomes `source`).
-        name : str
-            What the model is called.
-        dialect, keep
-            As in `to_sql`.
-
-        Returns
-        -------
-        dict of file name → text: the model and its tests, below `models/`. `not_null` fails where a value is refused,
-        `accepted_values` where anything but a bucket is found.
-
-        Examples
-        --------
-        >>> import pandas as pd, modicum as md
-        >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
-        >>> list(g.to_dbt("people", "people_minimized"))
-        ['models/people_minimized.sql', 'models/people_minimized.yml']
-        """
-        from modicum.export.dbt import to_dbt  # deferred: sqlglot takes a moment to import
-
-        return to_dbt(self, table, name, dialect, keep=keep)
-
-    def to_json_schema(self) -> dict[str, Any]:
-        """A JSON Schema (draft 2020-12) for an interface that takes generalized records and nothing finer.
-
-        Examples
-        --------
-        >>> import pandas as pd, modicum as md
-        >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
-        >>> contract = g.to_json_schema()
-        >>> contract["required"], contract["properties"]["age"]["enum"]
-        (['age'], ['≤ 50', '≥ 51', '(missing)'])
-        """
-        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
-
-        return to_json_schema(self)
-
     # Looking at it
 
     def describe(self, X: Any = None) -> Description:
@@ -403,14 +314,6 @@ class Generalization:
 
     def _with(self, changed: AnyPartition) -> "Generalization":
         return Generalization(self._schema, [changed if p.name == changed.name else p for p in self._partitions])
-
-    # Using it elsewhere
-
-    def to_javascript(self) -> Any:
-        """A JavaScript module, with types, that puts records into the same buckets: see `modicum.export.javascript`."""
-        from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
-
-        return to_javascript(self)
 
     # Keeping it
 

@@ -19,6 +19,7 @@ from modicum.generalization.bins import MISSING, AnyPartition, FullDetail, Scala
 from modicum.generalization.cell_tree import same_bucket
 from modicum.generalization.cells import CellPartition, told_label
 from modicum.generalization.equivalence import Equivalence
+from modicum.generalization.exports import Exports
 from modicum.generalization.labels import unique
 from modicum.table.frames import numbers
 from modicum.table.values import Codes, Mask, iso
@@ -66,7 +67,7 @@ class QuestionnaireState:
         return asdict(self)
 
 
-class Questionnaire:
+class Questionnaire(Exports):
     """A form that asks for less with every answer, and stops when the prediction is fixed (papers/1 §3.2).
 
     A person answers in any order, so that what they would rather not say becomes coarser or is never asked. There is
@@ -234,21 +235,6 @@ class Questionnaire:
         found = [tuple(codes[classes[codes] == first].tolist()) for first in np.unique(classes[codes])]
         labels = unique([choice_label(self.cells.detail[name], each) for each in found])
         return tuple(Choice(label, each) for label, each in zip(labels, found, strict=True))
-
-    def to_json_schema(self) -> dict[str, Any]:
-        """A JSON Schema (draft 2020-12) for answers; whether they are enough, and not too fine, the service checks."""
-        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
-
-        return to_json_schema(self)
-
-    def to_javascript(self, *, representatives: bool = False) -> Any:
-        """A JavaScript module, with types, that asks the same questions: see `modicum.export.javascript`.
-
-        With `representatives` a decided state brings the values for a model along, where the model must see some.
-        """
-        from modicum.export.javascript import to_javascript  # deferred: exports know artifacts, not the reverse
-
-        return to_javascript(self, representatives=representatives)
 
     # Answers
 
