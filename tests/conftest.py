@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from nodejs import in_node
+from postgres import postgres_url as postgres_url
 
 import modicum as md
 from modicum.table.values import canonical
@@ -28,6 +30,17 @@ def shared_file(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"{name} is not there; point MODICUM_DATA at the folder that holds it")
     return path
+
+
+def rule(X):
+    """A model for the numbers of Adult: who gains much, or is over 40 and works long hours."""
+    return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
+
+
+@pytest.fixture
+def node(tmp_path):
+    """Runs calls of an artifact's JavaScript module; skips by name without Node."""
+    return in_node(tmp_path)
 
 
 def as_polars(X: pd.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server that lives as long as the tests: import `postgres_url` where a test needs one."""
+"""A PostgreSQL server that lives as long as the tests; conftest passes the fixture `postgres_url` on."""
 
 import getpass
 import os

@@ -105,10 +105,11 @@ class Process:
 
     def __init__(self, bundle: Path, store: str, *options: str) -> None:
         command = [sys.executable, "-m", "modicum", "serve", str(bundle), "--store", store, "--port", "0", *options]
-        self.errors = open(f"{bundle}.errors", "a+")  # noqa: SIM115
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=os.environ | {"COLUMNS": "200"}
-        )
+        self.errors = Path(f"{bundle}.errors")
+        with self.errors.open("a") as errors:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=os.environ | {"COLUMNS": "200"}
+            )
         self.said = ""
         assert self.process.stdout is not None
         while "Listening at " not in self.said:
@@ -118,15 +119,13 @@ class Process:
         self.url = self.said.split("Listening at ")[1].split(";")[0]
 
     def wrong(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read()
+        return self.errors.read_text()
 
     def stop(self) -> str:
         """Stop it as a person or a supervisor would; all that it has said."""
         self.process.terminate()
         rest, _ = self.process.communicate(timeout=30)
         assert self.process.returncode == 0
-        self.errors.close()
         return self.said + rest
 
     def kill(self) -> None:
@@ -134,7 +133,6 @@ class Process:
         self.process.kill()
         self.process.wait(timeout=30)
         self.process.stdout.close()
-        self.errors.close()
 
 
 def until(condition, seconds: float = 30.0) -> None:

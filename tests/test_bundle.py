@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import rule
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
@@ -120,10 +121,6 @@ def test_a_model_trained_on_raw_data_is_given_values(g, adult, tmp_path):
     md.save_bundle(tmp_path / "b", g, model, inputs="values")
     found = predictions(md.load_bundle(tmp_path / "b"), X[:200])
     assert found == model.predict(g.transform(X[:200], output="values")).tolist()
-
-
-def rule(X):
-    return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
 
 
 def test_cells_and_questionnaires_predict_by_themselves(adult, tmp_path):

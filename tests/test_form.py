@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import rule
 from typer.testing import CliRunner
 
 import modicum as md
@@ -63,7 +64,6 @@ def pat(adult):
 @pytest.fixture(scope="module")
 def cells(adult):
     numbers = adult[0][["age", "hours-per-week", "capital-gain"]]
-    rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)  # noqa: E731
     return md.ModelGuided(rule, random_state=0).fit(numbers).cells_
 
 

@@ -610,7 +610,10 @@ def test_a_question_with_yes_and_no_offers_nothing_else(opened, site, kind):
     X = pd.DataFrame({"smokes": [True, False] * 40, "age": range(18, 98)})
     artifact = md.Uniform(buckets=3).fit(X).generalization_
     if kind != "generalization":
-        rule = lambda X: (X["age"] > 40) & X["smokes"].astype(bool)  # noqa: E731
+
+        def rule(X):
+            return (X["age"] > 40) & X["smokes"].astype(bool)
+
         artifact = md.ModelGuided(rule, random_state=0).fit(X).cells_
     asked = md.Questionnaire(artifact) if kind == "questionnaire" else artifact
     page = opened(asked).page

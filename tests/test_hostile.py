@@ -8,8 +8,8 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from nodejs import in_node
 from serving import Service
-from test_javascript import in_node
 from typer.testing import CliRunner
 
 import modicum as md

@@ -13,6 +13,7 @@ import pytest
 from conftest import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nodejs import in_node
 
 import modicum as md
 from modicum.export.javascript import to_javascript
@@ -22,60 +23,6 @@ from modicum.generalization.questionnaire import _series
 from modicum.generalization.record_format import record_format
 from modicum.table.frames import numbers
 from modicum.table.values import iso
-
-DRIVER = """
-import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
-const special = { nan: NaN, inf: Infinity, "-inf": -Infinity, "-0": -0, absent: undefined };
-const revive = (value) => {
-  if (Array.isArray(value)) return value.map(revive);
-  if (typeof value !== "object" || value === null) return value;
-  if ("$" in value) return value.$ in special ? special[value.$] : BigInt(value.$);
-  if ("map" in value) return new Map(value.map.map(([name, each]) => [name, revive(each)]));
-  throw new Error("unknown");
-};
-const plain = (value) => {
-  if (value instanceof Map) return { map: [...value].map(([name, each]) => [name, plain(each)]) };
-  if (Array.isArray(value)) return value.map(plain);
-  return Object.is(value, -0) ? { $: "-0" } : value;
-};
-const { module, calls } = JSON.parse(readFileSync(0, "utf8"));
-const library = await import(pathToFileURL(module));
-const results = calls.map(([name, ...given]) => {
-  try {
-    return { given: plain(library[name](...given.map(revive))) };
-  } catch (error) {
-    if (!(error instanceof library.Refusal)) throw error;
-    return { refused: error.attribute, message: error.message };
-  }
-});
-const { kind, artifact, attributes } = library;
-console.log(JSON.stringify({ results, kind, artifact, attributes, names: Object.keys(library) }));
-"""
-
-
-def in_node(folder):
-    """A function that runs calls of an artifact's module in one process of Node."""
-    program = shutil.which("node")
-    if program is None:
-        pytest.skip("node is not there")
-    driver = Path(folder) / "driver.mjs"
-    driver.write_text(DRIVER)
-
-    def run(artifact, calls, **options):
-        path = Path(folder) / "module.mjs"
-        to_javascript(artifact, **options).save(path)
-        request = json.dumps({"module": str(path), "calls": calls}, allow_nan=False)
-        done = subprocess.run([program, str(driver)], input=request.encode(), capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-        return json.loads(done.stdout, parse_int=float)  # JavaScript has but one kind of number
-
-    return run
-
-
-@pytest.fixture
-def node(tmp_path):
-    return in_node(tmp_path)
 
 
 def sent(value):
@@ -451,3 +398,9 @@ def test_only_a_path_of_a_module_is_written_and_nothing_else_is_taken(tmp_path):
     g.to_javascript().save(tmp_path / "module.js")
     assert (tmp_path / "module.js").read_text() == str(g.to_javascript())
     assert (tmp_path / "module.d.ts").read_text() == g.to_javascript().types
+
+
+def test_a_generalization_has_no_representatives_to_bring_along():
+    g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    with pytest.raises(md.errors.ParameterError, match="for cells and questionnaires"):
+        g.to_javascript(representatives=True)

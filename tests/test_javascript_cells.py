@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from test_javascript import HOSTILE, node, of_record, sent, spoiled  # noqa: F401
+from test_javascript import HOSTILE, of_record, sent, spoiled
 from test_questionnaire import random_cells
 
 import modicum as md
@@ -107,7 +107,7 @@ def given(done):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_records_fall_into_the_same_cells_and_tell_the_same(node, detail, seed):  # noqa: F811
+def test_records_fall_into_the_same_cells_and_tell_the_same(node, detail, seed):
     random = np.random.default_rng(seed)
     cells = random_cells(detail, 60, random)
     records = random_records(2000, random)
@@ -129,7 +129,7 @@ def test_records_fall_into_the_same_cells_and_tell_the_same(node, detail, seed):
     assert "representative" not in node(cells, [])["names"]
 
 
-def test_thousands_of_real_records_tell_what_their_cells_tell(node, guided):  # noqa: F811
+def test_thousands_of_real_records_tell_what_their_cells_tell(node, guided):
     cells, X = guided
     X = spoiled(X)
     told = given(node(cells, [["generalize", of_record(record)] for record in X.to_dict("records")]))
@@ -149,7 +149,7 @@ def keeping(detail):
     return CellPartition(detail, cells.tree.entries(), kept=kept)
 
 
-def test_what_is_told_besides_is_told_as_it_is(node, keeping):  # noqa: F811
+def test_what_is_told_besides_is_told_as_it_is(node, keeping):
     records = random_records(400, np.random.default_rng(5))
     done = node(keeping, [["generalize", of_record(record)] for record in records])
     told = given(done)
@@ -195,7 +195,7 @@ def as_answers(answers):
     return {"map": [[n, list(a) if isinstance(a, tuple) else sent(a)] for n, a in answers.items()]}
 
 
-def assert_same_questionnaire(node, form, records, seed=0):  # noqa: F811
+def assert_same_questionnaire(node, form, records, seed=0):
     """Every state along a random order of each record, what is sent in the end, and the whole way by itself."""
     random = np.random.default_rng(seed)
     calls, expected = [], []
@@ -220,7 +220,7 @@ def assert_same_questionnaire(node, form, records, seed=0):  # noqa: F811
 
 
 @pytest.mark.parametrize(("n_cells", "seed"), [(1, 0), (8, 1), (40, 2), (200, 3)])
-def test_every_state_along_random_orders_is_the_same(node, detail, n_cells, seed):  # noqa: F811
+def test_every_state_along_random_orders_is_the_same(node, detail, n_cells, seed):
     random = np.random.default_rng(seed)
     form = md.Questionnaire(random_cells(detail, n_cells, random, predictions=2 + seed))
     assert_same_questionnaire(node, form, random_records(20, random), seed)
@@ -228,29 +228,29 @@ def test_every_state_along_random_orders_is_the_same(node, detail, n_cells, seed
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_every_state_of_many_records_is_the_same(node, detail, seed):  # noqa: F811
+def test_every_state_of_many_records_is_the_same(node, detail, seed):
     random = np.random.default_rng(seed)
     form = md.Questionnaire(random_cells(detail, 20 * (seed - 9), random, predictions=2 + seed % 3))
     assert_same_questionnaire(node, form, random_records(200, random), seed)
 
 
-def test_real_records_are_asked_the_same(node, guided):  # noqa: F811
+def test_real_records_are_asked_the_same(node, guided):
     cells, X = guided
     assert_same_questionnaire(node, md.Questionnaire(cells), X[:80].to_dict("records"))
 
 
-def test_what_is_told_besides_is_asked_the_same(node, keeping):  # noqa: F811
+def test_what_is_told_besides_is_asked_the_same(node, keeping):
     assert_same_questionnaire(node, md.Questionnaire(keeping), random_records(20, np.random.default_rng(1)))
 
 
-def test_what_is_kept_in_buckets_is_asked_in_those(node):  # noqa: F811
+def test_what_is_kept_in_buckets_is_asked_in_those(node):
     X = pd.DataFrame({"age": [20, 40, 60, 80], "job": ["nurse", "clerk", "nurse", "cook"]})
     form = md.Questionnaire(one_cell(md.Uniform(buckets=2).fit(X).generalization_, "synthetic"))
     records = [{"age": age, "job": job} for age in (1, 45, 90, None) for job in ("nurse", "clerk", "new", None)]
     assert_same_questionnaire(node, form, records)
 
 
-def test_any_sets_of_codes_are_taken_at_their_word(node, detail):  # noqa: F811
+def test_any_sets_of_codes_are_taken_at_their_word(node, detail):
     random = np.random.default_rng(7)
     form = md.Questionnaire(random_cells(detail, 50, random))
     sizes = dict(zip(detail.names, detail.sizes, strict=True))
@@ -265,7 +265,7 @@ def test_any_sets_of_codes_are_taken_at_their_word(node, detail):  # noqa: F811
         assert one == json.loads(json.dumps(form.state(case).to_dict())), case
 
 
-def test_answers_that_are_none_are_refused_without_repeating_them(node, detail):  # noqa: F811
+def test_answers_that_are_none_are_refused_without_repeating_them(node, detail):
     form = md.Questionnaire(random_cells(detail, 20, np.random.default_rng(0)))
     name = form.cells.needed[0]
     secret = "8423-very-private"
@@ -279,7 +279,7 @@ def test_answers_that_are_none_are_refused_without_repeating_them(node, detail):
         assert each["refused"] in (name, "untold", None)
 
 
-def test_deep_and_wide_trees_are_asked_the_same(node):  # noqa: F811
+def test_deep_and_wide_trees_are_asked_the_same(node):
     number = md.Attribute(name="n", kind="number", storage="integer")
     ranges = Intervals(attribute=number, buckets=[*(Interval(up_to=i) for i in range(800)), Interval()])
     detail = md.Generalization(md.Schema(attributes=(number,)), [ranges])
@@ -302,7 +302,7 @@ def test_a_module_of_cells_is_plain_ascii_without_markup(detail):
     assert any(name in detail.names for name in HOSTILE)
 
 
-def test_a_choice_that_the_tree_refuses_is_refused(node):  # noqa: F811
+def test_a_choice_that_the_tree_refuses_is_refused(node):
     job = md.Attribute(name="job", kind="category")
     groups = (Group(values=("a",)), Group(values=("b",)))
     asked = Groups(attribute=job, buckets=groups, unseen="refuse", missing="refuse")

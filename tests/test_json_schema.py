@@ -6,6 +6,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import rule
 from sql_tables import random_artifact
 
 import modicum as md
@@ -104,7 +105,6 @@ def numbers():
 
 @pytest.fixture(scope="module")
 def cells(numbers):
-    rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)  # noqa: E731
     return md.ModelGuided(rule, random_state=0).fit(numbers).cells_
 
 

@@ -4,6 +4,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import rule
 
 import modicum as md
 from modicum.errors import DataError
@@ -27,10 +28,6 @@ def pat(adult):
 @pytest.fixture(scope="module")
 def numbers(adult):
     return adult[0][["age", "hours-per-week", "capital-gain"]]
-
-
-def rule(X):
-    return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
 
 
 @pytest.fixture(scope="module")

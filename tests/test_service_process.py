@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 
 import httpx
 import pytest
-from postgres import empty_store, postgres_url  # noqa: F401
+from postgres import empty_store
 from serving import Process, body, bundle_of, records_of, until
 
 from modicum.export.bundle import save_bundle

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import psycopg
 import pytest
-from postgres import postgres_url  # noqa: F401 (a fixture)
+from conftest import rule
 from sql_tables import HOSTILE, create_table, quote, rows, same
 
 import modicum as md
@@ -107,7 +107,6 @@ def test_a_refused_value_tells_nothing(ask):
 
 def test_representatives_are_the_cells():
     X = md.datasets.load_adult().X[["age", "hours-per-week", "capital-gain"]][:2000]
-    rule = lambda X: (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)  # noqa: E731
     cells = md.ModelGuided(rule, random_state=0).fit(X).cells_
     found = duckdb.sql(cells.to_sql("X", output="values")).df()
     assert (found.to_numpy() == cells.transform(X, output="values").to_numpy()).all()

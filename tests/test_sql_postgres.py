@@ -2,7 +2,6 @@
 
 import psycopg
 import pytest
-from postgres import postgres_url  # noqa: F401 (a fixture)
 from sql_tables import create_table, expected, quote, random_artifact, rows, same
 from test_sql import NAMES, many_categories
 
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def connection(postgres_url):  # noqa: F811
+def connection(postgres_url):
     with psycopg.connect(postgres_url) as connection:
         yield connection
         connection.rollback()

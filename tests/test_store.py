@@ -10,12 +10,13 @@ from datetime import date
 import duckdb
 import pandas as pd
 import pytest
-from postgres import empty_store, postgres_url, silent  # noqa: F401
+from postgres import empty_store, silent
 from serving import Service, bundle_of, records_of, until
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
 from modicum.export.bundle import Bundle
+from modicum.generalization.collected import content_of, kind_of
 from modicum.generalization.identity import identity
 from modicum.service.guard import check_alone, other_versions
 from modicum.service.store import (
@@ -23,8 +24,6 @@ from modicum.service.store import (
     OtherVersions,
     StoreUnavailable,
     artifact_of,
-    content_of,
-    kind_of,
     new_entry,
     open_store,
     read_records,

@@ -7,7 +7,7 @@ from modicum.errors import ArtifactError, quoted
 from modicum.generalization import CellPartition, Generalization, Questionnaire
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.generalization.cell_tree import code_of
-from modicum.generalization.identity import Collected
+from modicum.generalization.collected import Collected
 from modicum.generalization.record_format import Inputs, RecordFormat, Told
 
 Predict = Callable[[Sequence[Told]], Any]

@@ -17,7 +17,6 @@ from modicum.errors import ArtifactError, ParameterError
 from modicum.export.binding import check_bound
 from modicum.export.bundle_files import (
     ARTIFACT,
-    KINDS,
     MANIFEST,
     artifact_of,
     check_bundle_folder,
@@ -32,7 +31,8 @@ from modicum.export.bundle_files import (
 )
 from modicum.export.stored_model import model_bytes, model_of
 from modicum.generalization import Generalization, Questionnaire, storage
-from modicum.generalization.identity import Collected, check_collected, identity
+from modicum.generalization.collected import Collected, check_collected, kind_of
+from modicum.generalization.identity import identity
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
 from modicum.table.replacing_folder import replacing_folder
 from modicum.table.values import canonical, plain
@@ -70,7 +70,7 @@ class Bundle:
     @property
     def kind(self) -> str:
         """Of which kind the artifact is: "generalization", "cells" or "questionnaire"."""
-        return next(kind for kind, type_ in KINDS.items() if isinstance(self.artifact, type_))
+        return kind_of(self.artifact)
 
     @property
     def can_predict(self) -> bool:

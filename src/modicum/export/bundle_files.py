@@ -10,33 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from modicum.errors import ArtifactError, ParameterError
-from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
-from modicum.generalization.identity import Collected
-from modicum.generalization.loading import parsed
+from modicum.generalization import storage
+from modicum.generalization.collected import Collected, content_of, with_content
 from modicum.table.replacing_folder import check_folder
 
 MANIFEST, ARTIFACT = "manifest.json", "artifact.json"
 _FILES = {MANIFEST, ARTIFACT, "model.skops", "model.onnx"}
-KINDS: dict[str, type[Collected]] = {
-    "generalization": Generalization,
-    "cells": CellPartition,
-    "questionnaire": Questionnaire,
-}
 
 
 def document(artifact: Collected) -> bytes:
     """The artifact as its file holds it."""
-    content = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
-    return storage.lines(content).encode() + b"\n"
+    return storage.lines(content_of(artifact)).encode() + b"\n"
 
 
 def artifact_of(content: bytes, kind: str) -> Collected:
     """The artifact of the bytes that were checked: the file may be another one by now."""
-    found = parsed(storage.parse_json(content, repr(ARTIFACT)), repr(ARTIFACT))
-    artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
-    if not isinstance(artifact, KINDS.get(kind, ())):
-        raise ArtifactError("The manifest names another kind of artifact than the one in this bundle.")
-    return artifact
+    return with_content(kind, storage.parse_json(content, repr(ARTIFACT)), f"The file {ARTIFACT!r}")
 
 
 def versions(format: str | None) -> dict[str, str]:

@@ -4,8 +4,8 @@ from typing import Any
 
 from modicum.generalization.bins import AnyPartition, Groups, Intervals
 from modicum.generalization.cells import CellPartition
+from modicum.generalization.collected import Collected
 from modicum.generalization.core import Generalization
-from modicum.generalization.identity import Collected
 from modicum.generalization.labels import group_label
 from modicum.generalization.questionnaire import Questionnaire
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from modicum.errors import ParameterError
 from modicum.export.js_data import content, literal
-from modicum.generalization.identity import Collected
+from modicum.generalization.collected import Collected
 from modicum.table.replacing import replacing
 
 _PIECES = Path(__file__).parent / "javascript"
@@ -91,6 +91,10 @@ def to_javascript(artifact: Collected, *, representatives: bool = False) -> Java
     export declare function generalize(record: FullRecord): { [name: string]: string | number | null };
     """
     data = content(artifact, representatives)
+    if representatives and data["kind"] == "generalization":
+        raise ParameterError(
+            "The 'representatives' parameter is for cells and questionnaires, not for a generalization."
+        )
     pieces, offered = _KINDS[data["kind"]]
     if representatives and data["kind"] == "cells":
         offered = [*offered, "representative"]

@@ -16,8 +16,9 @@ import numpy as np
 from modicum.generalization.bins import AnyPartition, FullDetail, Intervals
 from modicum.generalization.cell_tree import same_bucket
 from modicum.generalization.cells import CellPartition
+from modicum.generalization.collected import Collected
 from modicum.generalization.core import Generalization
-from modicum.generalization.identity import Collected, identity
+from modicum.generalization.identity import identity
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.table.schema import Attribute
 from modicum.table.values import Mask

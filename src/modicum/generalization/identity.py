@@ -1,41 +1,13 @@
 """What an artifact is known by: a hash of everything that decides a record's buckets and what stands in for them."""
 
 import hashlib
-from typing import Any, get_args
+from typing import Any
 
-from modicum.errors import ParameterError
 from modicum.generalization import storage
-from modicum.generalization.cells import CellPartition
-from modicum.generalization.core import Generalization
+from modicum.generalization.collected import Collected, check_collected, content_of
 from modicum.generalization.questionnaire import Questionnaire
 
-Collected = Generalization | CellPartition | Questionnaire
-
-_DECIDING = (
-    "name",
-    "kind",
-    "storage",
-    "domain",
-    "hierarchy",
-)  # of an attribute; labels follow from these
-
-
-def check_collected(artifact: Any, kinds: tuple[type, ...] = get_args(Collected), name: str = "artifact") -> None:
-    """Refuse what is no artifact, or none of these kinds, in one form of message.
-
-    Examples
-    --------
-    >>> from modicum.generalization.identity import check_collected
-    >>> check_collected("x")
-    Traceback (most recent call last):
-    ...
-    modicum.errors.ParameterError: The 'artifact' parameter must be a Generalization, CellPartition or Questionnaire. \
-Got str instead.
-    """
-    if not isinstance(artifact, kinds):
-        *others, last = [kind.__name__ for kind in kinds]
-        listed = f"{', '.join(others)} or {last}" if others else last
-        raise ParameterError(f"The {name!r} parameter must be a {listed}. Got {type(artifact).__name__} instead.")
+_DECIDING = ("name", "kind", "storage", "domain", "hierarchy")  # of an attribute; labels follow from these
 
 
 def identity(artifact: Collected) -> str:
@@ -54,7 +26,7 @@ def identity(artifact: Collected) -> str:
     """
     check_collected(artifact)
     kind = "questionnaire" if isinstance(artifact, Questionnaire) else "artifact"
-    content = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
+    content = content_of(artifact)
     content["schema"] = [_deciding(attribute) for attribute in content["schema"]["attributes"]]
     return hashlib.sha256(f"{kind}\n{storage.lines(content)}".encode("utf-8", "surrogatepass")).hexdigest()
 

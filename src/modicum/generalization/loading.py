@@ -21,7 +21,7 @@ def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
     ...     md.load(os.path.join(folder, "g.json")) == g
     True
     """
-    return parsed(storage.read_json(path), repr(os.fspath(path)))
+    return parsed(storage.read_json(path), f"The file {os.fspath(path)!r}")
 
 
 def parsed(content: dict[str, Any], where: str) -> Generalization | CellPartition:
@@ -30,4 +30,4 @@ def parsed(content: dict[str, Any], where: str) -> Generalization | CellPartitio
         return Generalization.from_dict(content)
     if content["modicum"] == "cells":
         return CellPartition.from_dict(content)
-    raise ArtifactError(f"The file {where} holds an unknown kind of artifact: {content['modicum']!r}.")
+    raise ArtifactError(f"{where} holds an unknown kind of artifact: {content['modicum']!r}.")

@@ -19,8 +19,8 @@ import pandas as pd
 
 from modicum.errors import DataError
 from modicum.generalization.cells import CellPartition
+from modicum.generalization.collected import Collected, check_collected
 from modicum.generalization.core import Generalization
-from modicum.generalization.identity import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.generalization.questionnaire_records import QuestionnaireRecords
 from modicum.generalization.record_entries import Asked, bucket_code, check_fields, column, labelled, rows

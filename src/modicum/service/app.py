@@ -17,13 +17,14 @@ import modicum
 from modicum.export.bundle import Bundle
 from modicum.export.form import content_security_policy, form_page
 from modicum.export.json_schema import to_json_schema
+from modicum.generalization.collected import content_of
 from modicum.service import contract
 from modicum.service.guard import check_alone
 from modicum.service.limits import Limited, Limits
 from modicum.service.predicting import Predictions
 from modicum.service.quiet import Quiet
 from modicum.service.reading import Outcomes, Records, largest_body, read_fields, sent_id
-from modicum.service.store import PATIENCE, Store, content_of, kind_of, new_entry
+from modicum.service.store import PATIENCE, Store, new_entry
 from modicum.service.writing import Taken, Writer
 
 TAKEN = "Another record was sent under this id, so that this one was not kept."
@@ -84,12 +85,12 @@ class _Service:
         self._description = json.dumps(
             {
                 "generalization": bundle.identity,
-                "kind": kind_of(bundle.artifact),
+                "kind": bundle.kind,
                 "artifact": content_of(bundle.artifact),
                 "record_schema": schema,
             }
         ).encode()
-        store.register(bundle.identity, kind_of(bundle.artifact), json.dumps(content_of(bundle.artifact)))
+        store.register(bundle.identity, bundle.kind, json.dumps(content_of(bundle.artifact)))
         self._writer = Writer(store, bundle.identity, accept_others, patience)
         self._predictions = Predictions(bundle) if bundle.can_predict else None
         self._fields = {"generalization", "id", "record", *(["label"] if self.outcomes.taken else [])}

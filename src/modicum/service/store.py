@@ -15,9 +15,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from modicum.errors import ArtifactError, ParameterError
-from modicum.generalization import CellPartition, Generalization, Questionnaire
-from modicum.generalization.identity import Collected, identity
+from modicum.errors import ParameterError
+from modicum.generalization import Questionnaire
+from modicum.generalization.collected import Collected, with_content
+from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 
 RECORDS, ARTIFACTS = "modicum_records", "modicum_artifacts"
@@ -156,27 +157,9 @@ def are_there(entries: Sequence[Entry], found: Iterable[Entry] | None) -> list[b
     return [there.get(entry.id) == entry.content for entry in entries]
 
 
-def kind_of(artifact: Collected) -> str:
-    """What an artifact is called where its records are kept."""
-    if isinstance(artifact, Questionnaire):
-        return "questionnaire"
-    return "cells" if isinstance(artifact, CellPartition) else "generalization"
-
-
-def content_of(artifact: Collected) -> dict[str, Any]:
-    """An artifact as plain data; a questionnaire as its cells."""
-    return (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
-
-
 def artifact_of(stored: StoredArtifact) -> Collected:
     """The artifact again."""
-    content = json.loads(stored.content)
-    if stored.kind == "generalization":
-        return Generalization.from_dict(content)
-    if stored.kind in ("cells", "questionnaire"):
-        cells = CellPartition.from_dict(content)
-        return cells if stored.kind == "cells" else Questionnaire(cells)
-    raise ArtifactError("The store holds records of a kind of artifact that this version does not know.")
+    return with_content(stored.kind, json.loads(stored.content), "The store")
 
 
 def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Series]:
