@@ -133,7 +133,6 @@ def test_ctrl_c_lets_requests_under_way_finish(folder, tmp_path):
         service.process.send_signal(signal.SIGINT)
         answered = {each.result(timeout=60) for each in work} - {None}
     service.process.communicate(timeout=30)
-    service.errors.close()
     assert service.process.returncode == 0
     store = open_store(str(tmp_path / "data.duckdb"))
     assert {entry.id for entry in store.entries(bundle.identity)} >= answered
