@@ -82,5 +82,5 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev,neural,dp,serve]'
+	$(PIP) --editable '.[dev,neural,dp,serve,scale,spark]'
 	@touch $@ .venv/core

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from engines import held_in, spark_session
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from nodejs import in_node
@@ -139,3 +140,17 @@ def _series(values, attribute):
     if attribute.kind == "number":
         return pd.Series([np.nan if v is None else v for v in values], dtype=float)
     return pd.Series(values, dtype="datetime64[us]" if attribute.kind == "date" else object)
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A local Spark session with two workers."""
+    session = spark_session()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def held(request):
+    """`held(place, X)`: the records of a pandas frame in another place; see tests/engines.py."""
+    return lambda place, X: held_in(place, X, spark=lambda: request.getfixturevalue("spark"))

@@ -10,14 +10,15 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "modicum"
 
 _ARTIFACTS = {"errors", "progress", "table", "generalization"}
-_MODELS = _ARTIFACTS | {"measures", "learners", "trees"}
+_MODELS = _ARTIFACTS | {"engines", "measures", "learners", "trees"}
 _METHODS = {"minimizers", "anonymizers", "anatomy", "prism"}
 ALLOWED = {
     "errors": set(),
     "progress": {"errors"},
     "table": {"errors"},
     "generalization": {"errors", "progress", "table"},
-    "measures": _ARTIFACTS,
+    "engines": _ARTIFACTS,
+    "measures": _ARTIFACTS | {"engines"},
     "learners": _ARTIFACTS | {"measures"},
     "trees": _ARTIFACTS | {"measures"},
     **dict.fromkeys(_METHODS, _MODELS),
@@ -25,7 +26,6 @@ ALLOWED = {
     "evaluation": _MODELS | _METHODS | {"attacks"},
     "datasets": {"errors", "table"},
     "export": _ARTIFACTS,
-    "engines": _MODELS | {"export"},
     "reporting": _MODELS | _METHODS | {"attacks", "evaluation"},
     "service": _MODELS | {"export"},
 }

@@ -1,0 +1,89 @@
+"""Tables on this machine: DuckDB relations, polars and pandas frames, and whatever Ibis reads, as Arrow batches.
+
+The engine reads in its own threads; as many of ours count, each into an array of its own.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.engines.table import EngineTable
+from modicum.engines.work import Counts, Fold, Gather
+from modicum.errors import require
+
+ROWS = 131_072  # of a batch
+_THREADS = min(8, os.cpu_count() or 1)
+
+
+class LocalTable(EngineTable):
+    """A table that an engine in this process evaluates."""
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        self.engine = str(self.lazy.implementation)
+
+    def fold(self, work: Fold) -> Counts:
+        spare: list[Counts] = []
+
+        def count(frame: nw.DataFrame[Any]) -> None:
+            counts = spare.pop() if spare else work.empty()
+            work.add(counts, frame)
+            spare.append(counts)
+
+        for _ in in_threads(count, self.batches(work.columns)):
+            pass
+        return np.sum(spare, axis=0) if spare else work.empty()
+
+    def gather(self, work: Gather) -> Any:
+        pyarrow = require("pyarrow", "scale")
+        picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
+        return pyarrow.concat_tables([work.schema.empty_table(), *picked])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
+        """The records in pieces, as frames of Arrow columns."""
+        pyarrow = require("pyarrow", "scale")
+        self.check(columns)
+        for batch in _reader(pyarrow, self.lazy.select(list(columns))):
+            if batch.num_rows:
+                yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+
+
+def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
+    """What the work makes of each batch, in any order; no more batches wait than there are threads to take them."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        waiting: set[Future[Any]] = set()
+        for batch in batches:
+            waiting.add(pool.submit(work, batch))
+            if len(waiting) > _THREADS:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from (each.result() for each in done)
+        yield from (each.result() for each in waiting)
+
+
+def _reader(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
+    """Arrow record batches of a lazy table, without the whole of it in memory."""
+    native: Any = lazy.to_native()
+    if lazy.implementation is nw.Implementation.DUCKDB:
+        return iter(native.to_arrow_reader(ROWS))
+    if lazy.implementation is nw.Implementation.IBIS:
+        return _ibis_reader(native)
+    if lazy.implementation is nw.Implementation.POLARS:
+        frames = native.collect_batches(chunk_size=ROWS)
+        return (batch for frame in frames for batch in frame.to_arrow().to_batches(ROWS))
+    return iter(lazy.collect(backend="pyarrow").to_native().to_batches(ROWS))
+
+
+def _ibis_reader(native: Any) -> Iterator[Any]:
+    """Batches of an Ibis table; DuckDB is asked itself, as Ibis asks it for batches in words that DuckDB 2 has lost."""
+    backend = native.get_backend()
+    if backend.name == "duckdb":
+        return iter(backend.con.sql(str(native.compile())).to_arrow_reader(ROWS))
+    return iter(native.to_pyarrow_batches(chunk_size=ROWS))
+
+
+def _table(pyarrow: Any, found: Any) -> Any:
+    return pyarrow.Table.from_batches([found]) if isinstance(found, pyarrow.RecordBatch) else found

@@ -1,0 +1,34 @@
+"""From what a user holds to a table where it lives."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from modicum.engines.local_table import LocalTable
+from modicum.engines.spark_table import SparkTable
+from modicum.engines.table import EngineTable
+from modicum.table.frames import is_lazy
+
+_SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
+
+
+def is_table(X: Any) -> bool:
+    """Whether X lives in an engine: a lazy table, or one that was opened."""
+    return isinstance(X, EngineTable) or is_lazy(X)
+
+
+def table_at(X: Any) -> EngineTable:
+    """X where it lives: a DuckDB relation, a Spark DataFrame, a polars LazyFrame, an Ibis table, or a frame in memory.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> table = table_at(duckdb.sql("SELECT range AS n FROM range(5)"))
+    >>> table.engine, table.columns, table.rows()
+    ('duckdb', ['n'], 5)
+    """
+    if isinstance(X, EngineTable):
+        return X
+    lazy: Any = nw.from_native(X)
+    return SparkTable(X) if lazy.implementation in _SPARK else LocalTable(X)

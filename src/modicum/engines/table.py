@@ -1,0 +1,88 @@
+"""A table where it lives, and the few things that methods ask of it there.
+
+Two ways to ask. An expression (`lazy`) is pushed down by narwhals: bucketing, filters, group-bys. Work in Python
+(`fold`, `gather`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked out, come
+back.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from modicum.engines.work import Counts, Fold, Gather
+from modicum.errors import DataError, quoted, require
+
+COUNT = "(records)"  # hardly a name that data has
+
+
+class EngineTable(ABC):
+    """A lazily evaluated table.
+
+    Parameters
+    ----------
+    native : DuckDB relation, Spark DataFrame, polars LazyFrame, Ibis table, or a pandas or polars frame
+
+    Attributes
+    ----------
+    engine : str
+        What evaluates it: "duckdb", "spark", "polars", …
+    types : narwhals Schema
+        The columns and their types.
+    """
+
+    engine: str
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        self.types = self.lazy.collect_schema()
+
+    @property
+    def lazy(self) -> nw.LazyFrame[Any]:
+        """The table as a narwhals expression."""
+        frame: Any = nw.from_native(self.native)
+        return frame.lazy() if isinstance(frame, nw.DataFrame) else frame
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.types.names())
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise where a column is not there."""
+        absent = [name for name in names if name not in self.types]
+        if absent:
+            raise DataError(f"The column {absent[0]!r} is not in the data; it has {quoted(self.columns, limit=8)}.")
+
+    def rows(self) -> int:
+        """How many records there are: a count in the engine."""
+        return int(collected(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
+
+    def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
+        """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> from modicum.engines import table_at
+        >>> table = table_at(duckdb.sql("SELECT unnest(['a', 'b', 'a']) AS word"))
+        >>> sorted(table.counted(["word"]).rows())
+        [('a', 2), ('b', 1)]
+        """
+        chosen = self.lazy.select(*(nw.col(key) if isinstance(key, str) else key for key in keys))
+        names = chosen.collect_schema().names()
+        return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
+
+    @abstractmethod
+    def fold(self, work: Fold) -> Counts:
+        """Count where the records are: one pass over the columns that the work names."""
+
+    @abstractmethod
+    def gather(self, work: Gather) -> Any:
+        """Pick out where the records are: a pyarrow Table."""
+
+
+def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """A small result, as a frame of Arrow columns."""
+    require("pyarrow", "scale")
+    return lazy.collect(backend="pyarrow")

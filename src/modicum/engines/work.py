@@ -1,0 +1,37 @@
+"""What is done to records where they are: a piece of work that an engine is given.
+
+Both kinds see the records batch by batch, in no particular order, and both travel to other processes.
+"""
+
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+
+
+class Fold(Protocol):
+    """Counting: each batch adds to an array, and the arrays of all batches are added up.
+
+    Whole numbers add up to the same however the records are dealt out, so that every engine finds the same.
+    """
+
+    columns: tuple[str, ...]
+
+    def empty(self) -> Counts:
+        """An array of zeros, of one dimension."""
+
+    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+        """Add a batch, which has the `columns`."""
+
+
+class Gather(Protocol):
+    """Picking out a few: what is picked of all batches is brought together, in any order."""
+
+    columns: tuple[str, ...]
+    schema: Any  # pyarrow.Schema of what is picked
+
+    def pick(self, frame: nw.DataFrame[Any]) -> Any:
+        """A pyarrow RecordBatch or Table of what is wanted of a batch."""
