@@ -3,8 +3,8 @@
     python benchmarks/scale.py            # all of it; needs about 5 GB of disk
     python benchmarks/scale.py duckdb     # or one section: duckdb, spark
 
-Every step runs three times, each in a process of its own; the median counts. Beside `apply` stands a plain SELECT of the
-same columns, written to Parquet by the same engine in the same run. Targets: at most 4 GB of memory at 100 million;
+Every step runs three times, each in a process of its own; the median counts. Beside `apply` stands a plain SELECT of
+the same columns, written to Parquet by the same engine in the same run. Targets: at most 4 GB of memory at 100 million;
 apply at most twice the SELECT; at 100 million at most 11 times the seconds of 10 million; Spark finds the same.
 """
 
@@ -114,9 +114,8 @@ def tables() -> None:
     for name in STEPS:
         own = [f"{by_rows[str(rows)][name]['seconds']:.1f} s" for rows in SIZES]
         peak = by_rows[str(SIZES[-1])][name]["peak_bytes"] / 1e9
-        lines.append(
-            f"| {names[name]} | {' | '.join(own)} | {peak:.1f} GB | {figures['spark']['steps'][name]['seconds']:.1f} s |"
-        )
+        in_spark = figures["spark"]["steps"][name]["seconds"]
+        lines.append(f"| {names[name]} | {' | '.join(own)} | {peak:.1f} GB | {in_spark:.1f} s |")
     write_table("engines.md", "scale.py", "\n".join(lines))
 
 
