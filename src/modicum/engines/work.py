@@ -35,3 +35,25 @@ class Gather(Protocol):
 
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
         """A pyarrow RecordBatch or Table of what is wanted of a batch."""
+
+
+class Digest(Protocol):
+    """Summing up: each batch goes into a summary that stays small, and the summaries of all batches become one.
+
+    A summary travels as a table with a column `part`; rows of one part are brought together before they are merged.
+    """
+
+    columns: tuple[str, ...]
+    schema: Any  # pyarrow.Schema of a summary on its way
+
+    def empty(self) -> Any:
+        """A summary of nothing."""
+
+    def add(self, summary: Any, frame: nw.DataFrame[Any]) -> None:
+        """Take a batch in, which has the `columns`."""
+
+    def merge(self, summary: Any, sent: Any) -> None:
+        """Take another summary in, or some of its parts, as it was sent."""
+
+    def sent(self, summary: Any) -> Any:
+        """The summary as a pyarrow Table."""
