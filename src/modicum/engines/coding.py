@@ -15,8 +15,9 @@ import numpy as np
 from modicum.engines.label_coding import labels_at
 from modicum.engines.order_statistics import CountBetween, Known, narrowed
 from modicum.engines.schema_inference import schema_at
-from modicum.engines.survey import LIMIT, Numbers, Words, surveyed
+from modicum.engines.survey import LIMIT, surveyed
 from modicum.engines.table import EngineTable, collected
+from modicum.engines.value_counts import Numbers, Words
 from modicum.errors import DataError
 from modicum.table.checking import check_columns, check_outside, check_words
 from modicum.table.codes import (

@@ -19,8 +19,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.engines.survey import LIMIT, Numbers, Weights, surveyed
+from modicum.engines.survey import LIMIT, surveyed
 from modicum.engines.table import EngineTable
+from modicum.engines.value_counts import Numbers, Weights
 from modicum.errors import DataError
 from modicum.table.frames import column, numbers
 from modicum.table.number_groups import Grouping
@@ -96,25 +97,22 @@ class Known:
         behind = np.flatnonzero(chosen)
         return self.distinct[behind], self.distinct[behind + 1]
 
-    def filled(self, chosen: Mask, found: Numbers) -> "Known":
-        """With the values found in the chosen gaps, which are all that lie there."""
+    def joined(self, chosen: Mask, found: Numbers) -> "Known":
+        """With what was found in the chosen gaps: all values there, or some, and then these gaps must be counted."""
         between = np.where(chosen, 0, self.between)
-        if found.counts.sum() != self.between[chosen].sum():
+        if found.complete and found.counts.sum() != self.between[chosen].sum():
             raise DataError("The table changed while it was read; give one that stays as it is.")
-        return replace(self, between=between)._with(found.distinct, found.counts)
-
-    def _with(self, distinct: Floats, counts: Weights) -> "Known":
-        places = np.searchsorted(self.distinct, distinct)
+        places = np.searchsorted(self.distinct, found.distinct)
         return Known(
-            np.insert(self.distinct, places, distinct),
-            np.insert(self.counts, places, counts),
-            np.insert(self.between, places, 0),
+            np.insert(self.distinct, places, found.distinct),
+            np.insert(self.counts, places, found.counts),
+            np.insert(between, places, 0),
         )
 
 
 @dataclass(frozen=True)
 class CountBetween:
-    """How many records lie above one known value and at or below the next: the work of one pass, for several columns."""
+    """How many records lie above one known value and at or below the next: one pass for several columns."""
 
     attributes: tuple[Attribute, ...]
     edges: tuple[Floats, ...]
@@ -156,10 +154,7 @@ def narrowed(
         inside = surveyed(table, [attributes[name] for name in chosen], fetched, within)
         uncounted = [name for name in chosen if not inside[name].complete]
         for name, gaps in chosen.items():
-            more = inside[name]
-            known[name] = (
-                known[name].filled(gaps, more) if more.complete else known[name]._with(more.distinct, more.counts)
-            )
+            known[name] = known[name].joined(gaps, inside[name])
 
 
 def _counted(table: EngineTable, attributes: Mapping[str, Attribute], known: Mapping[str, Known]) -> dict[str, Known]:

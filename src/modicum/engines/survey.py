@@ -1,10 +1,4 @@
-"""Which values a table's columns have and how many records have each, in one pass over all columns.
-
-A column of texts is counted text by text. A number is counted value by value up to a limit. Beyond it only a sample of
-the values is kept, each still with its exact count: those whose hash is smallest (Bar-Yossef et al., "Counting distinct
-elements in a data stream", RANDOM 2002, §2.3), and the smallest and the largest value. What is kept does not depend on
-the order of the records nor on how they are dealt out: a value that every part keeps was counted by every part.
-"""
+"""Which values a table's columns have and how many records have each, in one pass over all columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,93 +6,16 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.engines.table import EngineTable
+from modicum.engines.value_counts import NO_LIMIT, Numbers, Words
 from modicum.errors import require
 from modicum.table.frames import column, readable_numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.values import Floats, Mask
 
 LIMIT = 131_072  # distinct values that are counted one by one
-Weights = npt.NDArray[np.int64]
-_NO_LIMIT = np.iinfo(np.int64).max
 _VALUE, _MISSING, _UNREADABLE, _SEEN_BELOW, _OVERFULL = range(5)  # what a row says that was sent
-
-
-@dataclass
-class Words:
-    """The texts of a column and how many records have each; none where there are more than the limit."""
-
-    limit: int
-    counts: dict[str, int] = field(default_factory=dict)
-    missing: int = 0
-    overfull: bool = False
-
-    def add(self, words: Sequence[str], counts: Weights) -> None:
-        if self.overfull:
-            return
-        for word, n in zip(words, counts.tolist(), strict=True):
-            self.counts[word] = self.counts.get(word, 0) + n
-        if len(self.counts) > self.limit:
-            self.counts, self.overfull = {}, True
-
-
-@dataclass
-class Numbers:
-    """The distinct numbers of a column in order and how many records have each: all, or a sample by their hashes."""
-
-    limit: int
-    distinct: Floats = field(default_factory=lambda: np.empty(0))
-    counts: Weights = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    missing: int = 0
-    unreadable: int = 0
-    seen_below: int = _NO_LIMIT  # values with a smaller hash are all here
-    waiting: list[tuple[Floats, Weights]] = field(default_factory=list)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all values are here."""
-        return self.seen_below == _NO_LIMIT
-
-    def add(self, values: Floats) -> None:
-        """Count values, none of them missing."""
-        self._take(*np.unique(values[self._kept(values)], return_counts=True))
-
-    def merge(self, distinct: Floats, counts: Weights, seen_below: int) -> None:
-        self.seen_below = min(self.seen_below, seen_below)
-        self._take(distinct, counts)
-
-    def settle(self) -> None:
-        """Bring what waits together with the rest."""
-        if self.waiting:
-            values, counts = (np.concatenate(each) for each in zip((self.distinct, self.counts), *self.waiting))
-            self.waiting.clear()
-            order = np.argsort(values, kind="stable")
-            values, counts = values[order], counts[order]
-            starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.empty(0, int)
-            self.distinct, self.counts = values[starts], np.add.reduceat(counts, starts) if len(starts) else counts
-        if len(self.distinct) > self.limit:
-            smallest = np.partition(_hashes(self.distinct), self.limit)[self.limit]
-            self.seen_below = min(self.seen_below, int(smallest))
-        kept = self._kept(self.distinct)
-        self.distinct, self.counts = self.distinct[kept], self.counts[kept]
-
-    def _take(self, distinct: Floats, counts: Weights) -> None:
-        self.waiting.append((distinct, counts))
-        if sum(len(each) for each, _ in self.waiting) > self.limit:
-            self.settle()
-
-    def _kept(self, values: Floats) -> Mask:
-        """Whose hash is small enough, and the smallest and largest value so far."""
-        if self.complete or not len(values):
-            return np.ones(len(values), dtype=bool)
-        low, high = self._extremes(values)
-        return (_hashes(values) < self.seen_below) | (values <= low) | (values >= high)
-
-    def _extremes(self, values: Floats) -> tuple[float, float]:
-        known = self.distinct if len(self.distinct) else values
-        return min(known[0], values.min()), max(known[-1], values.max())
 
 
 @dataclass(frozen=True)
@@ -166,7 +83,7 @@ class Survey:
                 known.add(sent.column("text").take(chosen).to_pylist(), told[_VALUE])
             else:
                 known.unreadable += int(told[_UNREADABLE].sum())
-                seen_below = int(told[_SEEN_BELOW].min(initial=_NO_LIMIT))
+                seen_below = int(told[_SEEN_BELOW].min(initial=NO_LIMIT))
                 known.merge(number[rows & (says == _VALUE)], told[_VALUE], seen_below)
 
     def sent(self, summary: list[Words | Numbers]) -> Any:
@@ -175,26 +92,21 @@ class Survey:
 
     def _part(self, i: int, known: Words | Numbers) -> Any:
         pa = require("pyarrow", "scale")
+        values: Any
         if isinstance(known, Words):
-            values, counts = list(known.counts), list(known.counts.values())
+            name, values, counts = "text", list(known.counts), np.array(list(known.counts.values()), dtype=np.int64)
             about = [(_MISSING, known.missing), *([(_OVERFULL, 1)] if known.overfull else [])]
         else:
             known.settle()
-            values, counts = known.distinct, known.counts
+            name, values, counts = "number", known.distinct, known.counts
             about = [(_MISSING, known.missing), (_UNREADABLE, known.unreadable), (_SEEN_BELOW, known.seen_below)]
-        nothing = [None] * len(about)
-        columns = {
-            "part": np.full(len(values) + len(about), i, dtype=np.int32),
-            "says": np.append(np.full(len(values), _VALUE), [what for what, _ in about]).astype(np.int32),
-            "text": [*values, *nothing]
-            if isinstance(known, Words)
-            else pa.nulls(len(values) + len(about), pa.string()),
-            "number": np.append(values, np.zeros(len(about)))
-            if isinstance(known, Numbers)
-            else np.zeros(len(values) + len(about)),
-            "n": np.append(np.asarray(counts, dtype=np.int64), [n for _, n in about]).astype(np.int64),
-        }
-        return pa.table(columns, schema=self.schema)
+        size, form = len(values) + len(about), self.schema
+        columns = {each: pa.nulls(size, form.field(each).type) for each in ("text", "number")}
+        columns[name] = pa.concat_arrays([pa.array(values, form.field(name).type), columns[name][len(values) :]])
+        columns["part"] = np.full(size, i, dtype=np.int32)
+        columns["says"] = np.append(np.full(len(values), _VALUE), [what for what, _ in about])
+        columns["n"] = np.append(counts, [n for _, n in about])
+        return pa.table(columns).select(form.names).cast(form)
 
 
 def surveyed(
@@ -232,12 +144,3 @@ def _inside(values: Floats, low: Floats, high: Floats) -> Mask:
     """Which values lie strictly between a low and its high; the pairs are in order and do not overlap."""
     nearest = np.searchsorted(low, values, side="left") - 1
     return (nearest >= 0) & (values < high[nearest])
-
-
-def _hashes(values: Floats) -> npt.NDArray[np.int64]:
-    """Numbers mixed so that no rule of the data shows in them."""
-    mixed = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(0xD6E8FEB86659FD93)
-    mixed ^= mixed >> np.uint64(32)
-    return (mixed >> np.uint64(1)).view(np.int64)

@@ -1,8 +1,8 @@
 """A table where it lives, and the few things that methods ask of it there.
 
 Two ways to ask. An expression (`lazy`) is pushed down by narwhals: bucketing, filters, group-bys. Work in Python
-(`fold`, `gather`, `digest`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked out, come
-back.
+(`fold`, `gather`, `digest`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked
+out or summed up, come back.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
 """What is done to records where they are: a piece of work that an engine is given.
 
-Both kinds see the records batch by batch, in no particular order, and both travel to other processes.
+All kinds see the records batch by batch, in no particular order, and all travel to other processes.
 """
 
 from typing import Any, Protocol
@@ -18,7 +18,9 @@ class Fold(Protocol):
     Whole numbers add up to the same however the records are dealt out, so that every engine finds the same.
     """
 
-    columns: tuple[str, ...]
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is read."""
 
     def empty(self) -> Counts:
         """An array of zeros, of one dimension."""
@@ -30,8 +32,13 @@ class Fold(Protocol):
 class Gather(Protocol):
     """Picking out a few: what is picked of all batches is brought together, in any order."""
 
-    columns: tuple[str, ...]
-    schema: Any  # pyarrow.Schema of what is picked
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is read."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow Schema of what is picked."""
 
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
         """A pyarrow RecordBatch or Table of what is wanted of a batch."""
@@ -43,8 +50,13 @@ class Digest(Protocol):
     A summary travels as a table with a column `part`; rows of one part are brought together before they are merged.
     """
 
-    columns: tuple[str, ...]
-    schema: Any  # pyarrow.Schema of a summary on its way
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is read."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow Schema of a summary on its way."""
 
     def empty(self) -> Any:
         """A summary of nothing."""
