@@ -78,13 +78,18 @@ def odd():
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_a_coder_learned_in_an_engine_is_the_one_learned_in_memory(place, held, adult, monkeypatch):
+def test_a_coder_learned_in_an_engine_is_the_one_learned_in_memory(place, held, adult):
     schema = md.Schema.infer(adult)
     table = table_at(held(place, adult))
     assert schema_at(table) == schema
     same_coder(coder_at(table, schema), Coder.fit(adult, schema))
+
+
+@pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
+def test_the_long_way_to_a_coder_leads_to_the_same_one(place, held, adult, monkeypatch):
+    schema = md.Schema.infer(adult)
     _small(monkeypatch, 300)
-    same_coder(coder_at(table, schema), Coder.fit(adult, schema))
+    same_coder(coder_at(table_at(held(place, adult)), schema), Coder.fit(adult, schema))
 
 
 @pytest.mark.parametrize("place", LAZY)
@@ -98,7 +103,7 @@ def test_odd_names_and_types_are_coded_alike_everywhere(place, held, odd):
     )
     wanted = Coder.fit(odd, as_category)
     same_coder(coder_at(table, as_category), wanted)
-    for name in schema.names:
+    for name in schema.names if place != "spark" else schema.names[:2]:  # each takes seconds there
         same(target_at(table, schema[name], 7, named=["new"]), Target.fit(odd, schema[name], 7, named=["new"]))
 
 
@@ -115,7 +120,7 @@ def test_batches_are_coded_as_a_pandas_frame_is(place, held, odd):
 def test_labels_learned_in_an_engine_are_those_learned_in_memory(place, held, adult, monkeypatch):
     table = table_at(held(place, adult))
     same(labels_at(table, "income"), Labels.fit(adult["income"], name="income"))
-    for limit in (1_000, 12):
+    for limit in (1_000, 12) if place != "spark" else (1_000,):
         _small(monkeypatch, limit)
         same(labels_at(table, "hours-per-week", 5), Labels.fit(adult["hours-per-week"], 5, name="hours-per-week"))
 

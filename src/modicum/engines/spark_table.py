@@ -50,21 +50,25 @@ class SparkTable(EngineTable):
         return whole
 
     def _only(self, columns: tuple[str, ...]) -> Any:
-        return self.lazy.select(list(columns)).to_native()
+        """The columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
+        native: Any = self.lazy.to_native()
+        quoted_names = (name.replace("`", "``") for name in columns)
+        return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
 
 
-def _frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:
+def _frames(batches: Iterator[Any], columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
     pyarrow = require("pyarrow", "scale")
     for batch in batches:
         if batch.num_rows:
-            yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+            table = pyarrow.Table.from_batches([batch]).rename_columns(list(columns))
+            yield nw.from_native(table, eager_only=True)
 
 
 def _counting(work: Fold) -> Any:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
         counts = work.empty()
-        for frame in _frames(batches):
+        for frame in _frames(batches, work.columns):
             work.add(counts, frame)
         cells = np.flatnonzero(counts)
         for start in range(0, len(cells), _CELLS):
@@ -77,7 +81,7 @@ def _counting(work: Fold) -> Any:
 def _picking(work: Gather) -> Any:
     def pick(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
-        for frame in _frames(batches):
+        for frame in _frames(batches, work.columns):
             found = work.pick(frame)
             yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
 
@@ -87,7 +91,7 @@ def _picking(work: Gather) -> Any:
 def _summing(work: Digest) -> Any:
     def add(batches: Iterator[Any]) -> Iterator[Any]:
         summary = work.empty()
-        for frame in _frames(batches):
+        for frame in _frames(batches, work.columns):
             work.add(summary, frame)
         yield from work.sent(summary).to_batches()
 
