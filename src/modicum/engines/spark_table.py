@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import require
 
 _CELLS = 1_000_000  # sent at once
@@ -39,22 +39,36 @@ class SparkTable(EngineTable):
         picked = self._only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 
+    def digest(self, work: Digest) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        self.check(work.columns)
+        form = from_arrow_schema(work.schema)
+        parts = self._only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        whole = work.empty()
+        work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
+        return whole
+
     def _only(self, columns: tuple[str, ...]) -> Any:
-        return self.lazy.select(list(columns)).to_native()
+        """The columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
+        native: Any = self.lazy.to_native()
+        quoted_names = (name.replace("`", "``") for name in columns)
+        return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
 
 
-def _frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:
+def _frames(batches: Iterator[Any], columns: tuple[str, ...]) -> Iterator[nw.DataFrame[Any]]:
     pyarrow = require("pyarrow", "scale")
     for batch in batches:
         if batch.num_rows:
-            yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+            table = pyarrow.Table.from_batches([batch]).rename_columns(list(columns))
+            yield nw.from_native(table, eager_only=True)
 
 
 def _counting(work: Fold) -> Any:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
         counts = work.empty()
-        for frame in _frames(batches):
+        for frame in _frames(batches, work.columns):
             work.add(counts, frame)
         cells = np.flatnonzero(counts)
         for start in range(0, len(cells), _CELLS):
@@ -67,8 +81,29 @@ def _counting(work: Fold) -> Any:
 def _picking(work: Gather) -> Any:
     def pick(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
-        for frame in _frames(batches):
+        for frame in _frames(batches, work.columns):
             found = work.pick(frame)
             yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
 
     return pick
+
+
+def _summing(work: Digest) -> Any:
+    def add(batches: Iterator[Any]) -> Iterator[Any]:
+        summary = work.empty()
+        for frame in _frames(batches, work.columns):
+            work.add(summary, frame)
+        yield from work.sent(summary).to_batches()
+
+    return add
+
+
+def _merging(work: Digest) -> Any:
+    def merge(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        summary = work.empty()
+        for batch in batches:
+            work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
+        yield from work.sent(summary).to_batches()
+
+    return merge
