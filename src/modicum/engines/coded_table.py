@@ -8,6 +8,7 @@ disks of its executors; a lost executor's part is made again.
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Protocol
@@ -88,12 +89,10 @@ class SpilledCodes(CodedTable):
     def __init__(self, table: EngineTable, records: RecordCoder) -> None:
         assert isinstance(table, LocalTable)
         self._packing = records.packing
-        self._file = tempfile.TemporaryFile(prefix="modicum-")
-        try:
+        with ExitStack() as stack:
+            self._file = stack.enter_context(tempfile.TemporaryFile(prefix="modicum-"))
             self._write(table, records)
-        except BaseException:
-            self.close()
-            raise
+            self._open = stack.pop_all()
 
     def _write(self, table: LocalTable, records: RecordCoder) -> None:
         lock = Lock()
@@ -116,7 +115,7 @@ class SpilledCodes(CodedTable):
             yield content
 
     def close(self) -> None:
-        self._file.close()
+        self._open.close()
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class PersistedCodes(CodedTable):
         self._kept.unpersist()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _OnSpark:
     """Counting codes, given a table of packed records."""
 
