@@ -10,10 +10,11 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, obeying
+from modicum.minimizers.base import CodedData, obeying
+from modicum.minimizers.from_counts import CountingMinimizer, TableData
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
-from modicum.table.counts import Layout, RowCounts
+from modicum.table.counts import Layout
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
 from modicum.trees import Criterion, grow
@@ -21,7 +22,7 @@ from modicum.trees import Criterion, grow
 _MOST_CELLS = 2**27  # of one histogram: half a gigabyte
 
 
-class PrivacyTree(Minimizer):
+class PrivacyTree(CountingMinimizer):
     """PAT: collect what a tree needs that predicts the label well and personal attributes badly (papers/0 §7).
 
     The tree lowers, at every split,
@@ -101,12 +102,12 @@ class PrivacyTree(Minimizer):
         check_number(self, "min_leaf", 1)
         check_number(self, "privacy", 0, 1, whole=False)
 
-    def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: CodedData | TableData) -> Sequence[AnyPartition]:
         layout = _layout(data)
         self._check_size(data, layout)
         self._grown_to = self.max_leaves
         weights = attribute_weights(data.schema.personal, self.weights)
-        source = RowCounts(_with_label(data), layout, data.weights)
+        source = data.counts(layout)
         with stoppable("growing the tree") as stop:
             self.tree_ = grow(
                 source,
@@ -118,11 +119,10 @@ class PrivacyTree(Minimizer):
         self.coder_ = data.coder
         return self._from_tree(self.max_leaves)
 
-    def _check_size(self, data: CodedData, layout: Layout) -> None:
-        records = len(data.codes) if data.weights is None else int(data.weights.sum())
-        if self.max_leaves > 1 and records < 2 * self.min_leaf:
+    def _check_size(self, data: CodedData | TableData, layout: Layout) -> None:
+        if self.max_leaves > 1 and data.records < 2 * self.min_leaf:
             raise DataError(
-                f"PrivacyTree cannot split {records:,} records (samples) into leaves of at least {self.min_leaf}; "
+                f"PrivacyTree cannot split {data.records:,} records (samples) into leaves of at least {self.min_leaf}; "
                 "lower min_leaf or give it more data."
             )
         cells = layout.shape[0] * layout.shape[1]
@@ -138,7 +138,7 @@ class PrivacyTree(Minimizer):
         return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(self.coder_.codings)]
 
 
-def _layout(data: CodedData) -> Layout:
+def _layout(data: CodedData | TableData) -> Layout:
     """Splits: every attribute that may be collected. Targets: the personal ones, then the label (the last column)."""
     names, sizes = data.coder.names, data.coder.sizes
     splits = [j for j, name in enumerate(names) if not data.schema[name].forbidden]
@@ -151,12 +151,7 @@ def _layout(data: CodedData) -> Layout:
     )
 
 
-def _with_label(data: CodedData) -> Any:
-    assert data.label is not None
-    return np.column_stack([data.codes, data.label.astype(np.uint16)])
-
-
-def _criterion(data: CodedData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:
+def _criterion(data: CodedData | TableData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:
     """PGini as column weights: c_label = (1-α) σ_y, c_p = -α w_p σ_p."""
     names = data.coder.names
     shares = [-alpha * weights[names[j]] for j in layout.targets[:-1]]
