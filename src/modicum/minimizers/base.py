@@ -1,7 +1,7 @@
 """What every minimizer shares: reading X and y, roles, and the transformer's half of the scikit-learn contract."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,7 +17,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
 from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts, group_numbers
-from modicum.table.counts import CountSource, Layout
+from modicum.table.counts import CountSource, Layout, RowCounts
 from modicum.table.estimator_input import frame_of, record_counts, schema_of
 from modicum.table.frames import as_frame, is_array, numbers
 from modicum.table.labels import Labels, label_name, label_values
@@ -51,15 +51,17 @@ class CodedData:
 
     def counts(self, layout: Layout) -> CountSource:
         """The histograms of a tree's nodes; the label is the last column that a layout can name."""
-        from modicum.table.counts import RowCounts  # deferred: the compiler takes a second to import
+        return RowCounts(self.with_label, layout, self.weights)
 
-        label = [] if self.label is None else [self.label.astype(np.uint16)]
-        return RowCounts(np.column_stack([self.codes, *label]), layout, self.weights)
+    @property
+    def with_label(self) -> CodeArray:
+        """The codes, and the label's class as their last column where there is a label."""
+        return self.codes if self.label is None else np.column_stack([self.codes, self.label.astype(np.uint16)])
 
     def grouped(self, coding: NumberCoding, grouping: Grouping) -> NumberCoding:
         """A number's values in other groups than its codes."""
         values = numbers(self.frame[coding.attribute.name], coding.attribute)
-        return group_numbers(coding.attribute, values, self.weights, grouping)
+        return group_numbers(coding.attribute, values, self.weights, grouping.starts)
 
 
 class Minimizer(TransformerMixin, BaseEstimator):
@@ -135,17 +137,31 @@ class Minimizer(TransformerMixin, BaseEstimator):
 
     def _fit_sample(self, X: Any, y: Any, sample: int, *, sample_weight: Any = None, **others: Any) -> Any:
         """Learn from some of the records, and check on others that they were enough."""
-        from modicum.minimizers.sampling import checked, drawn
+        from modicum.minimizers.sample_check import checked
+        from modicum.minimizers.sampling import drawn
 
         if sample_weight is not None:
             raise ParameterError("sample draws records that count one each; give it or sample_weight, not both.")
-        learning, other = drawn(X, y, sample, getattr(self, "random_state", 0))
+        pair = drawn(X, y, sample, getattr(self, "random_state", 0))
+        learning, other = (replace(part, X=self._in_hand(part.X)) for part in pair)
         self.fit(learning.X, learning.y, **others)
         self.sample_check_ = checked(self, learning, other)
         return self
 
+    def _in_hand(self, X: Any) -> Any:
+        """A sample as the method takes it."""
+        return X
+
     def _forget_sample(self) -> None:
         self.__dict__.pop("sample_check_", None)
+
+    def _leaves(self, X: Any) -> Codes | None:
+        """Where each record arrives, of a method whose predictions come from one place."""
+        return None
+
+    def _attributes(self, X: Any) -> nw.DataFrame[Any]:
+        """Records as the generalization takes them."""
+        return as_frame(X, self._columns)
 
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
         if named_in_engine(X, y):

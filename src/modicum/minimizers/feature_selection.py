@@ -8,8 +8,7 @@ import numpy as np
 from modicum.errors import ParameterError, check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.minimizers.base import CodedData
-from modicum.minimizers.from_counts import CountingMinimizer, TableData
+from modicum.minimizers.from_counts import AnyData, CountingMinimizer
 from modicum.table.codes import Coding, NumberCoding
 from modicum.table.counts import Layout
 from modicum.table.schema import Schema
@@ -79,7 +78,7 @@ class FeatureSelection(CountingMinimizer):
                 f"The 'score' parameter of FeatureSelection must be one of {known}. Got {self.score!r} instead."
             )
 
-    def _partitions(self, data: CodedData | TableData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         tables = _tables(data)
         if self.score == "stepwise":
             scores = _removal_order(data, tables)
@@ -90,14 +89,14 @@ class FeatureSelection(CountingMinimizer):
         chosen = set(self._chosen(data, scores))
         return [keep(c) if j in chosen else drop(c) for j, c in enumerate(data.coder.codings)]
 
-    def _chosen(self, data: CodedData | TableData, scores: Floats) -> list[int]:
+    def _chosen(self, data: AnyData, scores: Floats) -> list[int]:
         """The best `keep`, locked attributes before all others, forbidden ones never; ties go to the earlier column."""
         attributes = [data.schema[name] for name in data.coder.names]
         allowed = [j for j, a in enumerate(attributes) if not a.forbidden]
         return sorted(allowed, key=lambda j: (not attributes[j].locked, -scores[j], j))[: self.keep]
 
 
-def _tables(data: CodedData | TableData) -> list[Floats]:
+def _tables(data: AnyData) -> list[Floats]:
     """Counts of value × class, for each attribute."""
     sizes = data.coder.sizes
     layout = Layout(tuple(range(len(sizes))), tuple(sizes), (len(sizes),), (data.n_classes,))
@@ -179,7 +178,7 @@ _SCORES: dict[str, Callable[[Floats, Floats | None], float]] = {
 }
 
 
-def _removal_order(data: CodedData | TableData, tables: Sequence[Floats]) -> Floats:
+def _removal_order(data: AnyData, tables: Sequence[Floats]) -> Floats:
     """Each attribute's rank: 0 is removed first. The cost of a removal is the rise in squared error it brings."""
     gram, target = _moments(data, tables)
     left = list(range(len(tables)))
@@ -190,11 +189,11 @@ def _removal_order(data: CodedData | TableData, tables: Sequence[Floats]) -> Flo
     return rank
 
 
-def _moments(data: CodedData | TableData, tables: Sequence[Floats]) -> tuple[Floats, Floats]:
+def _moments(data: AnyData, tables: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Second moments of the attributes' profiles P(class | value), and with the class indicators; classes summed.
 
     With N_jk the counts of pairs of values, G_jk = Σ_c (p_jc - s_c)ᵀ N_jk (p_kc - s_c), and the target's j-th entry is
-    Σ_c (p_jc - s_c)ᵀ (n_jc - s_c n_j), where n_jc counts values in class c, n_j = Σ_c n_jc and s_c is the class's share.
+    Σ_c (p_jc - s_c)ᵀ (n_jc - s_c n_j), where n_jc counts values in class c, n_j = Σ_c n_jc, and s_c is a class's share.
     """
     shares = tables[0].sum(0) / tables[0].sum()
     profiles = [table / np.maximum(table.sum(1, keepdims=True), 1) - shares for table in tables]
@@ -203,7 +202,7 @@ def _moments(data: CodedData | TableData, tables: Sequence[Floats]) -> tuple[Flo
     return _gram(data, profiles), target
 
 
-def _gram(data: CodedData | TableData, profiles: Sequence[Floats]) -> Floats:
+def _gram(data: AnyData, profiles: Sequence[Floats]) -> Floats:
     """G of all attributes, from the pairs of their values: as many attributes at a time as memory allows."""
     sizes = data.coder.sizes
     gram = np.zeros((len(sizes), len(sizes)))

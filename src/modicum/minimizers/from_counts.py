@@ -51,10 +51,13 @@ class TableData:
         return numbers_at(self.table, coding.attribute, grouping)
 
 
+AnyData = CodedData | TableData
+
+
 class CountingMinimizer(Minimizer):
     """The common parent of the minimizers that fit on a table in an engine as they do on a frame."""
 
-    def _partitions(self, data: CodedData | TableData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
 
     def _fit_at(self, table: EngineTable, y: str | None, sample_weight: Any) -> None:

@@ -10,13 +10,15 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, obeying
-from modicum.minimizers.from_counts import CountingMinimizer, TableData
+from modicum.minimizers.base import obeying
+from modicum.minimizers.from_counts import AnyData, CountingMinimizer
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
 from modicum.table.counts import Layout
+from modicum.table.frames import as_frame
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
+from modicum.table.values import Codes
 from modicum.trees import Criterion, grow
 
 _MOST_CELLS = 2**27  # of one histogram: half a gigabyte
@@ -102,7 +104,7 @@ class PrivacyTree(CountingMinimizer):
         check_number(self, "min_leaf", 1)
         check_number(self, "privacy", 0, 1, whole=False)
 
-    def _partitions(self, data: CodedData | TableData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         layout = _layout(data)
         self._check_size(data, layout)
         self._grown_to = self.max_leaves
@@ -119,7 +121,7 @@ class PrivacyTree(CountingMinimizer):
         self.coder_ = data.coder
         return self._from_tree(self.max_leaves)
 
-    def _check_size(self, data: CodedData | TableData, layout: Layout) -> None:
+    def _check_size(self, data: AnyData, layout: Layout) -> None:
         if self.max_leaves > 1 and data.records < 2 * self.min_leaf:
             raise DataError(
                 f"PrivacyTree cannot split {data.records:,} records (samples) into leaves of at least {self.min_leaf}; "
@@ -133,12 +135,15 @@ class PrivacyTree(CountingMinimizer):
                 f"group the values of {widest!r} first, or do not count it as personal."
             )
 
+    def _leaves(self, X: Any) -> Codes:
+        return self.tree_.apply(self.coder_.encode(as_frame(X, self._columns)))
+
     def _from_tree(self, n_leaves: int) -> list[AnyPartition]:
         found: dict[int, Any] = dict(zip(self.tree_.layout.splits, self.tree_.buckets(n_leaves), strict=True))
         return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(self.coder_.codings)]
 
 
-def _layout(data: CodedData | TableData) -> Layout:
+def _layout(data: AnyData) -> Layout:
     """Splits: every attribute that may be collected. Targets: the personal ones, then the label (the last column)."""
     names, sizes = data.coder.names, data.coder.sizes
     splits = [j for j, name in enumerate(names) if not data.schema[name].forbidden]
@@ -151,7 +156,7 @@ def _layout(data: CodedData | TableData) -> Layout:
     )
 
 
-def _criterion(data: CodedData | TableData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:
+def _criterion(data: AnyData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:
     """PGini as column weights: c_label = (1-α) σ_y, c_p = -α w_p σ_p."""
     names = data.coder.names
     shares = [-alpha * weights[names[j]] for j in layout.targets[:-1]]

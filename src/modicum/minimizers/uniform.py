@@ -8,8 +8,7 @@ from sklearn.utils import check_random_state
 from modicum.errors import check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
-from modicum.minimizers.base import CodedData
-from modicum.minimizers.from_counts import CountingMinimizer, TableData
+from modicum.minimizers.from_counts import AnyData, CountingMinimizer
 from modicum.table.codes import CategoryCoding, NumberCoding
 from modicum.table.number_groups import EqualWidths
 from modicum.table.schema import Schema
@@ -61,7 +60,7 @@ class Uniform(CountingMinimizer):
     def _check_parameters(self) -> None:
         check_number(self, "buckets", 1)
 
-    def _partitions(self, data: CodedData | TableData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
         return [
             _category(coding, self.buckets, random)
@@ -79,7 +78,7 @@ def _category(coding: CategoryCoding, k: int, random: np.random.RandomState) -> 
     return partition(coding, np.append(own, -1))
 
 
-def _number(coding: NumberCoding, k: int, data: CodedData | TableData) -> AnyPartition:
+def _number(coding: NumberCoding, k: int, data: AnyData) -> AnyPartition:
     """Cut by the values themselves: a code may hold many of them."""
     ranges = data.grouped(coding, EqualWidths(k))
     return partition(ranges, np.append(np.arange(ranges.n_values), -1))

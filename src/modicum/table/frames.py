@@ -138,7 +138,12 @@ def _words(first: npt.NDArray[Any], distinct: Any) -> tuple[Codes, list[str]]:
 def _is_missing(value: Any) -> bool:
     if isinstance(value, np.datetime64):
         return bool(np.isnat(value))
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float | np.floating) and value != value)
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float | np.floating) and value != value)
+    )
 
 
 def numbers(series: nw.Series[Any], attribute: Attribute) -> Floats:
