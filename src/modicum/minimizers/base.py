@@ -58,10 +58,11 @@ class CodedData:
         """The codes, and the label's class as their last column where there is a label."""
         return self.codes if self.label is None else np.column_stack([self.codes, self.label.astype(np.uint16)])
 
-    def grouped(self, coding: NumberCoding, grouping: Grouping) -> NumberCoding:
-        """A number's values in other groups than its codes."""
-        values = numbers(self.frame[coding.attribute.name], coding.attribute)
-        return group_numbers(coding.attribute, values, self.weights, grouping.starts)
+    def grouped(self, grouping: Grouping) -> dict[str, NumberCoding]:
+        """The values of every number in other groups than its codes."""
+        attributes = [coding.attribute for coding in self.coder.codings if isinstance(coding, NumberCoding)]
+        columns = {a.name: numbers(self.frame[a.name], a) for a in attributes}
+        return {a.name: group_numbers(a, columns[a.name], self.weights, grouping.starts) for a in attributes}
 
 
 class Minimizer(TransformerMixin, BaseEstimator):

@@ -46,9 +46,10 @@ class TableData:
         """The histograms of a tree's nodes, a pass for each batch of them."""
         return StreamedCounts(self.coded, layout)
 
-    def grouped(self, coding: NumberCoding, grouping: Grouping) -> NumberCoding:
-        """A number's values in other groups than its codes."""
-        return numbers_at(self.table, coding.attribute, grouping)
+    def grouped(self, grouping: Grouping) -> dict[str, NumberCoding]:
+        """The values of every number in other groups than its codes."""
+        names = [coding.attribute.name for coding in self.coder.codings if isinstance(coding, NumberCoding)]
+        return numbers_at(self.table, dict.fromkeys(names, grouping), self.schema) if names else {}
 
 
 AnyData = CodedData | TableData

@@ -62,10 +62,11 @@ class Uniform(CountingMinimizer):
 
     def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
+        ranges = data.grouped(EqualWidths(self.buckets))  # by the values themselves: a code may hold many of them
         return [
             _category(coding, self.buckets, random)
             if isinstance(coding, CategoryCoding)
-            else _number(coding, self.buckets, data)
+            else _ranges(ranges[coding.attribute.name])
             for coding in data.coder.codings
         ]
 
@@ -78,7 +79,5 @@ def _category(coding: CategoryCoding, k: int, random: np.random.RandomState) -> 
     return partition(coding, np.append(own, -1))
 
 
-def _number(coding: NumberCoding, k: int, data: AnyData) -> AnyPartition:
-    """Cut by the values themselves: a code may hold many of them."""
-    ranges = data.grouped(coding, EqualWidths(k))
-    return partition(ranges, np.append(np.arange(ranges.n_values), -1))
+def _ranges(coding: NumberCoding) -> AnyPartition:
+    return partition(coding, np.append(np.arange(coding.n_values), -1))

@@ -25,7 +25,7 @@ class Grouping(Protocol):
         """How many groups there can be."""
 
     def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
-        """Each value's key; `before` is how many records lie below it, of `total`; the first and last value are there."""
+        """Each value's key, the first and the last value among them; `before` of `total` records lie below it."""
 
     def starts(self, distinct: Floats, counts: Weights) -> Mask:
         """Which values begin a group, from all distinct values and how many records have each."""
