@@ -47,8 +47,8 @@ class RecordHash:
 
 def _of_values(series: nw.Series[Any]) -> Hashes:
     if series.dtype.is_numeric() or series.dtype in (nw.Date, nw.Datetime):
-        kind = "number" if series.dtype.is_numeric() else "date"
-        values = numbers(series, Attribute(name=series.name, kind=kind)) + 0.0  # -0.0 is 0.0
+        attribute = Attribute(name=series.name, kind="number" if series.dtype.is_numeric() else "date")
+        values = numbers(series, attribute) + 0.0  # -0.0 is 0.0
         values[np.isnan(values)] = np.nan  # one missing like another
         return values.view(np.uint64)
     codes, words = texts(series)
