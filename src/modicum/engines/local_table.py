@@ -23,10 +23,10 @@ class LocalTable(EngineTable):
     """A table that an engine in this process evaluates."""
 
     def __init__(self, native: Any) -> None:
+        self.engine = str(nw.from_native(native).implementation)
         super().__init__(native)
-        self.engine = str(self.lazy.implementation)
 
-    def fold(self, work: Fold) -> Counts:
+    def _fold(self, work: Fold) -> Counts:
         spare: list[Counts] = []
 
         def count(frame: nw.DataFrame[Any]) -> None:
@@ -38,7 +38,7 @@ class LocalTable(EngineTable):
             pass
         return np.sum(spare, axis=0) if spare else work.empty()
 
-    def gather(self, work: Gather) -> Any:
+    def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
         picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
         return pyarrow.concat_tables([work.schema.empty_table(), *picked])
