@@ -18,9 +18,10 @@ _LOST = (
     "already been closed|already closed|SESSION_OR_CONTEXT_NOT_EXISTS|stopped SparkContext|SparkContext was shut down|"
     "SparkContext.dagScheduler|Answer from Java side is empty|Connection refused|UNAVAILABLE|Cannot operate on a closed"
 )
-_LACKS = re.compile(
-    r"'?([\w.]+)'? is not (?:implemented|supported) for|No translation rule for .*?\.(\w+)'|(\w+) is not"
-)
+_LACKS = re.compile(r"'?([\w.]+)'? is not (?:implemented|supported) for|No translation rule for .*?(\w+)'>")
+_LACKING = ("NotImplementedError", "OperationNotDefinedError", "UnsupportedOperationError", "UnsupportedBackendType")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_RAISED = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): ", flags=re.MULTILINE)
 _FULL = "No space left|out of disk|ENOSPC|disk is full"
 _MEMORY = "OutOfMemory|out of memory|Java heap space|failed to allocate"
 
@@ -34,11 +35,10 @@ def asking(engine: str) -> Iterator[None]:
     >>> import duckdb
     >>> from modicum.engines.failures import asking
     >>> with asking("duckdb"):
-    ...     duckdb.sql("SELECT CAST('John' AS INT)").fetchall()
+    ...     duckdb.sql("SELECT CAST('John' AS INT)").fetchall()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its own words may quote records,
-    so they are not shown.
+    modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its message is not...
     """
     with _no_quoting():
         try:
@@ -58,16 +58,11 @@ def complaint(engine: str, error: Exception) -> ModicumError:
     if own:
         kind = getattr(modicum.errors, own.group(1), DataError)
         return kind(own.group(2)) if issubclass(kind, ModicumError) else DataError(own.group(2))
-    if isinstance(error, NotImplementedError) or _kind(error) in (
-        "OperationNotDefinedError",
-        "UnsupportedOperationError",
-    ):
+    if type(error).__name__ in _LACKING:
         return _lacking(engine, words)
     module = _NO_MODULE.search(words)
     if module:
-        return DataError(
-            f"The workers of the engine {engine!r} lack the package {module.group(1)!r}; install it there."
-        )
+        return DataError(f"The workers of the engine {engine!r} lack the package {module.group(1)!r}.")
     if re.search(_LOST, words, flags=re.IGNORECASE) or isinstance(error, ConnectionError | AssertionError):
         return DataError(f"The connection to the engine {engine!r} is lost or closed; open it and the table again.")
     if re.search(_FULL, words, flags=re.IGNORECASE):
@@ -75,8 +70,7 @@ def complaint(engine: str, error: Exception) -> ModicumError:
     if re.search(_MEMORY, _kind(error) + words, flags=re.IGNORECASE):
         return DataError(f"The engine {engine!r} has run out of memory; give it more, or fewer threads.")
     return DataError(
-        f"The engine {engine!r} cannot do this ({_kind(error)}); its own words may quote records, so they are not "
-        "shown."
+        f"The engine {engine!r} cannot do this ({_kind(error)}); its message is not shown, as it may quote records."
     )
 
 
