@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from engines import LAZY, held_in
+from typer.testing import CliRunner
 
 import modicum as md
+from modicum.cli.main import app
 from modicum.engines import table_at
 from modicum.engines.coded_table import CodedTable
 from modicum.engines.coding import coder_at, labels_at, schema_at
@@ -81,7 +83,7 @@ def test_missing_values_continuous_numbers_and_hostile_names_change_nothing(plac
 
 @pytest.mark.parametrize("place", LOCAL)
 def test_a_numeric_label_is_cut_at_the_same_edges(place, held, bought):
-    X, y, _ = bought
+    X, _, _ = bought
     label = pd.Series(np.random.default_rng(0).normal(size=len(X)).round(3), name="height")
     here = md.PrivacyTree(max_leaves=4, min_leaf=10, label_bins=3).fit(X, label)
     there = md.PrivacyTree(max_leaves=4, min_leaf=10, label_bins=3).fit(held(place, X.assign(height=label)), "height")
@@ -289,3 +291,56 @@ def test_an_array_of_labels_beside_a_lazy_table_works_as_before(adult):
     here = md.PrivacyTree(max_leaves=3).fit(X, y)
     there = md.PrivacyTree(max_leaves=3).fit(held_in("duckdb", X), y)
     assert there.generalization_.to_dict() == here.generalization_.to_dict()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, adult):
+    folder = tmp_path_factory.mktemp("files")
+    X, y = adult
+    table = X.assign(income=y.where(y.index % 100 > 0))
+    table.to_csv(folder / "adult.csv", index=False)
+    table.to_parquet(folder / "adult.parquet", index=False)
+    return folder
+
+
+def minimized(*arguments):
+    return CliRunner().invoke(app, ["minimize", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("name", ["adult.csv", "adult.parquet"])
+def test_the_command_learns_from_a_file_in_an_engine(name, files, adult, tmp_path):
+    X, y = adult
+    settings = ["--label", "income", "--engine", "duckdb", "--max-leaves", 6, "--personal", "age,sex"]
+    result = minimized(files / name, *settings, "-o", tmp_path / "g.json")
+    assert result.exit_code == 0, result.output
+    assert "60 rows without a value of 'income' are left out" in result.output
+    known = y.index % 100 > 0
+    table = X.assign(income=y)
+    schema = md.Schema.infer(table).with_roles(label="income", personal=["age", "sex"])
+    here = md.PrivacyTree(max_leaves=6, schema=schema).fit(X[known], y[known])
+    assert md.load(tmp_path / "g.json").partitions == here.generalization_.partitions
+
+
+def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, tmp_path):
+    settings = ["--label", "income", "--sample", 2_000, "--max-leaves", 4, "--json"]
+    result = minimized(files / "adult.parquet", *settings, "-o", tmp_path / "g.json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout.splitlines()[-1])["sample"]
+    assert (found["records"], found["others"], found["predicts"]) == (2_000, 2_000, "label")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "duckdb", "--keep", "0.5"], "--keep needs the records in memory"),
+        (["--engine", "duckdb", "--method", "merge"], "--method merge needs the records in memory"),
+        (["--sample", "0"], "must be an int ≥ 1"),
+        (["--engine", "duckdb", "--label", "pay"], "The label 'pay' is not in the file"),
+    ],
+)
+def test_the_command_refuses_what_an_engine_cannot_do(options, message, files, tmp_path):
+    label = [] if "--label" in options else ["--label", "income"]
+    result = minimized(files / "adult.csv", *options, *label, "-o", tmp_path / "g.json")
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+    assert not (tmp_path / "g.json").exists()
