@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import numpy as np
 
 from modicum.engines.table import EngineTable
 from modicum.engines.work import Counts, Digest, Fold, Gather
@@ -23,27 +22,18 @@ class LocalTable(EngineTable):
     """A table that an engine in this process evaluates."""
 
     def __init__(self, native: Any) -> None:
+        self.engine = str(nw.from_native(native).implementation)
         super().__init__(native)
-        self.engine = str(self.lazy.implementation)
 
-    def fold(self, work: Fold) -> Counts:
-        spare: list[Counts] = []
+    def _fold(self, work: Fold) -> Counts:
+        return folded(work, self.batches(work.columns))
 
-        def count(frame: nw.DataFrame[Any]) -> None:
-            counts = spare.pop() if spare else work.empty()
-            work.add(counts, frame)
-            spare.append(counts)
-
-        for _ in in_threads(count, self.batches(work.columns)):
-            pass
-        return np.sum(spare, axis=0) if spare else work.empty()
-
-    def gather(self, work: Gather) -> Any:
+    def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
         picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
         return pyarrow.concat_tables([work.schema.empty_table(), *picked])
 
-    def digest(self, work: Digest) -> Any:
+    def _digest(self, work: Digest) -> Any:
         spare: list[Any] = []
 
         def add(frame: nw.DataFrame[Any]) -> None:
@@ -62,9 +52,29 @@ class LocalTable(EngineTable):
         """The records in pieces, as frames of Arrow columns."""
         pyarrow = require("pyarrow", "scale")
         self.check(columns)
-        for batch in _reader(pyarrow, self.lazy.select(list(columns))):
+        for batch in batches_of(pyarrow, self.lazy.select(list(columns))):
             if batch.num_rows:
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+
+
+def folded(work: Any, batches: Iterator[Any]) -> Counts:
+    """What the work counts in all batches: each thread adds to an array of its own, and these are added up."""
+    spare: list[Counts] = []
+
+    def count(batch: Any) -> None:
+        try:
+            counts = spare.pop()
+        except IndexError:
+            counts = work.empty()
+        work.add(counts, batch)
+        spare.append(counts)
+
+    for _ in in_threads(count, batches):
+        pass
+    total = spare.pop() if spare else work.empty()
+    for counts in spare:
+        total += counts
+    return total
 
 
 def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
@@ -79,7 +89,7 @@ def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[A
         yield from (each.result() for each in waiting)
 
 
-def _reader(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
+def batches_of(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
     """Arrow record batches of a lazy table, without the whole of it in memory."""
     native: Any = lazy.to_native()
     if lazy.implementation is nw.Implementation.DUCKDB:
