@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import require
 
 ROWS = 131_072  # of a batch
@@ -42,6 +42,21 @@ class LocalTable(EngineTable):
         pyarrow = require("pyarrow", "scale")
         picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
         return pyarrow.concat_tables([work.schema.empty_table(), *picked])
+
+    def digest(self, work: Digest) -> Any:
+        spare: list[Any] = []
+
+        def add(frame: nw.DataFrame[Any]) -> None:
+            summary = spare.pop() if spare else work.empty()
+            work.add(summary, frame)
+            spare.append(summary)
+
+        for _ in in_threads(add, self.batches(work.columns)):
+            pass
+        whole = spare.pop() if spare else work.empty()
+        for summary in spare:
+            work.merge(whole, work.sent(summary))
+        return whole
 
     def batches(self, columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
         """The records in pieces, as frames of Arrow columns."""

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import require
 
 _CELLS = 1_000_000  # sent at once
@@ -38,6 +38,16 @@ class SparkTable(EngineTable):
         self.check(work.columns)
         picked = self._only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
+
+    def digest(self, work: Digest) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        self.check(work.columns)
+        form = from_arrow_schema(work.schema)
+        parts = self._only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        whole = work.empty()
+        work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
+        return whole
 
     def _only(self, columns: tuple[str, ...]) -> Any:
         return self.lazy.select(list(columns)).to_native()
@@ -72,3 +82,24 @@ def _picking(work: Gather) -> Any:
             yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
 
     return pick
+
+
+def _summing(work: Digest) -> Any:
+    def add(batches: Iterator[Any]) -> Iterator[Any]:
+        summary = work.empty()
+        for frame in _frames(batches):
+            work.add(summary, frame)
+        yield from work.sent(summary).to_batches()
+
+    return add
+
+
+def _merging(work: Digest) -> Any:
+    def merge(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        summary = work.empty()
+        for batch in batches:
+            work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
+        yield from work.sent(summary).to_batches()
+
+    return merge

@@ -1,8 +1,8 @@
 """A table where it lives, and the few things that methods ask of it there.
 
 Two ways to ask. An expression (`lazy`) is pushed down by narwhals: bucketing, filters, group-bys. Work in Python
-(`fold`, `gather`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked out, come
-back.
+(`fold`, `gather`, `digest`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked
+out or summed up, come back.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import DataError, quoted, require
 
 COUNT = "(records)"  # hardly a name that data has
@@ -80,6 +80,10 @@ class EngineTable(ABC):
     @abstractmethod
     def gather(self, work: Gather) -> Any:
         """Pick out where the records are: a pyarrow Table."""
+
+    @abstractmethod
+    def digest(self, work: Digest) -> Any:
+        """Sum up where the records are: one pass over the columns that the work names, and one summary."""
 
 
 def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
