@@ -8,7 +8,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.engines.coding import target_at
 from modicum.engines.grouped import counted_few
+from modicum.engines.opening import is_table, table_at
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
@@ -118,6 +120,8 @@ def target_key(target: Target, dtype: Any) -> nw.Expr:
 
 def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -> Target:
     """`Target.fit` on known records that may be in an engine."""
+    if is_table(known):
+        return target_at(table_at(known), attribute, bins, **more)
     return Target.fit(known, attribute, bins, **more)
 
 

@@ -23,10 +23,10 @@ class LocalTable(EngineTable):
     """A table that an engine in this process evaluates."""
 
     def __init__(self, native: Any) -> None:
+        self.engine = str(nw.from_native(native).implementation)
         super().__init__(native)
-        self.engine = str(self.lazy.implementation)
 
-    def fold(self, work: Fold) -> Counts:
+    def _fold(self, work: Fold) -> Counts:
         spare: list[Counts] = []
 
         def count(frame: nw.DataFrame[Any]) -> None:
@@ -38,7 +38,7 @@ class LocalTable(EngineTable):
             pass
         return np.sum(spare, axis=0) if spare else work.empty()
 
-    def gather(self, work: Gather) -> Any:
+    def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
         picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
         return pyarrow.concat_tables([work.schema.empty_table(), *picked])
@@ -62,7 +62,7 @@ class LocalTable(EngineTable):
         """The records in pieces, as frames of Arrow columns."""
         pyarrow = require("pyarrow", "scale")
         self.check(columns)
-        for batch in _reader(pyarrow, self.lazy.select(list(columns))):
+        for batch in batches_of(pyarrow, self.lazy.select(list(columns))):
             if batch.num_rows:
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
 
@@ -79,7 +79,7 @@ def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[A
         yield from (each.result() for each in waiting)
 
 
-def _reader(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
+def batches_of(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
     """Arrow record batches of a lazy table, without the whole of it in memory."""
     native: Any = lazy.to_native()
     if lazy.implementation is nw.Implementation.DUCKDB:

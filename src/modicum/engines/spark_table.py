@@ -23,8 +23,7 @@ class SparkTable(EngineTable):
 
     engine = "spark"
 
-    def fold(self, work: Fold) -> Counts:
-        self.check(work.columns)
+    def _fold(self, work: Fold) -> Counts:
         sums = (
             self._only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
         )
@@ -32,10 +31,9 @@ class SparkTable(EngineTable):
         counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
         return counts
 
-    def gather(self, work: Gather) -> Any:
+    def _gather(self, work: Gather) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        self.check(work.columns)
         picked = self._only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from modicum.engines.failures import asking
 from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import DataError, quoted, require
 
@@ -36,7 +37,8 @@ class EngineTable(ABC):
 
     def __init__(self, native: Any) -> None:
         self.native = native
-        self.types = self.lazy.collect_schema()
+        with asking(self.engine):
+            self.types = self.lazy.collect_schema()
 
     @property
     def lazy(self) -> nw.LazyFrame[Any]:
@@ -69,17 +71,30 @@ class EngineTable(ABC):
         >>> sorted(table.counted(["word"]).rows())
         [('a', 2), ('b', 1)]
         """
-        chosen = self.lazy.select(*(nw.col(key) if isinstance(key, str) else key for key in keys))
-        names = chosen.collect_schema().names()
-        return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
+        with asking(self.engine):
+            chosen = self.lazy.select(*(nw.col(key) if isinstance(key, str) else key for key in keys))
+            names = chosen.collect_schema().names()
+            return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
 
-    @abstractmethod
     def fold(self, work: Fold) -> Counts:
         """Count where the records are: one pass over the columns that the work names."""
+        self.check(work.columns)
+        with asking(self.engine):
+            return self._fold(work)
 
-    @abstractmethod
     def gather(self, work: Gather) -> Any:
         """Pick out where the records are: a pyarrow Table."""
+        self.check(work.columns)
+        with asking(self.engine):
+            return self._gather(work)
+
+    @abstractmethod
+    def _fold(self, work: Fold) -> Counts:
+        """The counting, in the engine's way."""
+
+    @abstractmethod
+    def _gather(self, work: Gather) -> Any:
+        """The picking, in the engine's way."""
 
     @abstractmethod
     def digest(self, work: Digest) -> Any:
@@ -89,4 +104,5 @@ class EngineTable(ABC):
 def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """A small result, as a frame of Arrow columns."""
     require("pyarrow", "scale")
-    return lazy.collect(backend="pyarrow")
+    with asking(str(lazy.implementation)):
+        return lazy.collect(backend="pyarrow")
