@@ -98,3 +98,11 @@ def test_an_engine_certifies_as_memory_does(place, held, adult, g, visits, of_vi
         options = {"known": known, "knowledge": knowledge}
         same(md.certify(g, table, **options), md.certify(g, holdout, **options))
     same(md.certify(of_visits, held(place, visits), known=visits), md.certify(of_visits, visits, known=visits))
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_reconstructs_as_memory_does(place, held, adult, g):
+    known, breached = adult[:4_000].reset_index(drop=True), adult[4_000:].reset_index(drop=True)
+    attack = md.attacks.Reconstruction(personal=PERSONAL, members=["counts", "boosted trees"], n_jobs=1, progress=False)
+    found = attack.run(g, held(place, known), held(place, breached))
+    same(found.to_dict() | {"seconds": 0}, attack.run(g, known, breached).to_dict() | {"seconds": 0})
