@@ -106,3 +106,14 @@ def test_an_engine_reconstructs_as_memory_does(place, held, adult, g):
     attack = md.attacks.Reconstruction(personal=PERSONAL, members=["counts", "boosted trees"], n_jobs=1, progress=False)
     found = attack.run(g, held(place, known), held(place, breached))
     same(found.to_dict() | {"seconds": 0}, attack.run(g, known, breached).to_dict() | {"seconds": 0})
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits):
+    attack = md.attacks.Linkability(["age", "education"], ["occupation"], k=60)
+    same(attack.run(g, held(place, adult)), attack.run(g, adult))
+    people = adult[:500]
+    same(attack.run(g, held(place, adult[500:]), held(place, people)), attack.run(g, adult[500:], people))
+    attack = md.attacks.Linkability(["dose", "day"], ["ward"], k=60)
+    nameless = visits.drop(columns="who")
+    same(attack.run(of_visits, held(place, nameless)), attack.run(of_visits, nameless))
