@@ -117,3 +117,23 @@ def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits
     attack = md.attacks.Linkability(["dose", "day"], ["ward"], k=60)
     nameless = visits.drop(columns="who")
     same(attack.run(of_visits, held(place, nameless)), attack.run(of_visits, nameless))
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_measures_a_release_as_memory_does(place, held, visits):
+    table, names = held(place, visits), ["dose", "ward"]
+    for kind in ("distinct", "entropy", "frequency", "recursive"):
+        options = {"kind": kind, "c": 3 if kind == "recursive" else None}
+        in_memory = md.measures.l_diversity(visits, names, "ill", **options)
+        assert md.measures.l_diversity(table, names, "ill", **options) == in_memory
+    for sensitive, options in (("ill", {}), ("dose", {}), ("day", {}), ("ill", {"order": ["cold", "flu", "gout"]})):
+        in_memory = md.measures.t_closeness(visits, ["ward", "flag"], sensitive, **options)
+        assert md.measures.t_closeness(table, ["ward", "flag"], sensitive, **options) == in_memory
+    in_memory = md.measures.classification_metric(visits, names, "ill", suppressed=7)
+    assert md.measures.classification_metric(table, names, "ill", suppressed=7) == in_memory
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_measures_lost_detail_as_memory_does(place, held, visits, of_visits, adult, g):
+    same(md.measures.ncp(of_visits, held(place, visits)), md.measures.ncp(of_visits, visits))
+    same(md.measures.ncp(g, held(place, adult)), md.measures.ncp(g, adult))
