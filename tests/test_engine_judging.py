@@ -8,6 +8,11 @@ import pytest
 from engines import LAZY
 
 import modicum as md
+from modicum.engines import table_at
+from modicum.engines.drawing import drawn, record_hashes
+from modicum.evaluation import drift
+from modicum.evaluation.periods import value_shift
+from modicum.table.frames import as_frame as narwhals
 
 PERSONAL = ["age", "race", "sex"]
 
@@ -137,3 +142,68 @@ def test_an_engine_measures_a_release_as_memory_does(place, held, visits):
 def test_an_engine_measures_lost_detail_as_memory_does(place, held, visits, of_visits, adult, g):
     same(md.measures.ncp(of_visits, held(place, visits)), md.measures.ncp(of_visits, visits))
     same(md.measures.ncp(g, held(place, adult)), md.measures.ncp(g, adult))
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_describes_as_memory_does(place, held, visits, of_visits, adult, g):
+    assert of_visits.describe(held(place, visits)) == of_visits.describe(visits)
+    assert g.describe(held(place, adult)) == g.describe(adult)
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_a_sample_is_the_same_wherever_it_is_drawn(place, held, visits, adult):
+    names = list(visits.columns)
+    shuffled = visits.sample(frac=1, random_state=1, ignore_index=True)
+    few, same_few = (
+        drawn(table_at(one), names, 300, seed=3) for one in (held(place, visits), held("duckdb", shuffled))
+    )
+    assert 200 < len(few) < 400
+    assert record_hashes(few, 0).tolist() == record_hashes(same_few, 0).tolist()
+    repeated = adult[["sex", "race"]]
+    copies = drawn(table_at(held(place, repeated)), ["sex", "race"], 2_000).to_pandas()
+    assert len(copies) == 2_000
+    assert copies["sex"].value_counts(normalize=True)["Male"] == pytest.approx(0.67, abs=0.03)
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_is_judged_on_records_drawn_from_it_as_these_are_in_memory(place, held, adult, g):
+    train, test = (part.reset_index(drop=True) for part in (adult[:3_000], adult[3_000:]))
+    found = md.utility(g, held(place, train), "income", held(place, test), "income", by="sex", sample=2_000)
+    assert 1_800 < found.trained_on < 2_200
+    few = [drawn(table_at(part), list(adult.columns), 2_000).to_pandas() for part in (train, test)]
+    in_memory = [(part.drop(columns="income"), part["income"]) for part in few]
+    same(found, md.utility(g, *in_memory[0], *in_memory[1], by="sex"))
+
+
+@pytest.mark.parametrize("place", ["duckdb"])
+def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
+    then, now = (part.reset_index(drop=True) for part in (adult[:3_000], adult[3_000:]))
+    options = {"personal": ["race", "sex"], "progress": False}
+    found = drift(g, held(place, then), "income", held(place, now), "income", **options)
+    few = [drawn(table_at(part), list(adult.columns)).to_pandas() for part in (then, now)]
+    in_memory = drift(g, *(each for part in few for each in (part.drop(columns="income"), part["income"])), **options)
+    same(found, in_memory)
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_says_how_values_moved_as_memory_does(place, held, visits, of_visits):
+    then, now = visits[:500], visits[500:].assign(ward="D")
+    kept = md.FeatureSelection(keep=3).fit(visits[["dose", "ward", "day"]], visits["ill"]).generalization_
+    for one in (of_visits, kept):
+        for partition in one.partitions:
+            found = value_shift(partition, table_at(held(place, then)), table_at(held(place, now)))
+            same(found, value_shift(partition, narwhals(then), narwhals(now)))
+
+
+@pytest.mark.parametrize("place", ["duckdb"])
+def test_everything_is_judged_in_an_engine(place, held, adult, g):
+    train, test = (part.reset_index(drop=True) for part in (adult[:3_000], adult[3_000:]))
+    options = {"personal": PERSONAL}
+    found = md.judge(g, held(place, train), "income", held(place, test), "income", **options)
+    few = [drawn(table_at(part), list(adult.columns)).to_pandas() for part in (train, test)]
+    in_memory = md.judge(
+        g, *(each for part in few for each in (part.drop(columns="income"), part["income"])), **options
+    )
+    for name in ("description", "utility", "certificate", "values", "label", "classes"):
+        same(getattr(found, name), getattr(in_memory, name))
+    same(found.attack.to_dict() | {"seconds": 0}, in_memory.attack.to_dict() | {"seconds": 0})
