@@ -184,14 +184,17 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
         values = None if self.output == "ranges" else self._values(task, groups)
-        asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
-        if self.l is not None:
-            asked |= {"diversity": self.diversity} | ({"c": self.c} if self.diversity == "recursive" else {})
-        if self.t is not None:
-            asked["distance"] = task.needs.requirement.distance
+        asked = self._asked(task.needs.requirement.distance)
         self.release_: Release = release(
             task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed
         )
+
+    def _asked(self, distance: Distance) -> dict[str, Any]:
+        """What was asked for, as a release tells it."""
+        asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
+        if self.l is not None:
+            asked |= {"diversity": self.diversity} | ({"c": self.c} if self.diversity == "recursive" else {})
+        return asked if self.t is None else asked | {"distance": distance}
 
     def _values(self, task: Task, groups: Codes) -> list[Values]:
         """What stands for each group, one attribute after another."""

@@ -128,7 +128,7 @@ class Members:
     def mode(self) -> Codes:
         """Each group's most frequent category; of several the one that all records have most often."""
         keys, counts, _ = self._held
-        overall = np.bincount(self.column.codes, minlength=self._size)
+        overall = self.column.counts
         groups, codes = keys // self._size, keys % self._size
         order = np.lexsort((-codes, overall[codes], counts, groups))
         return codes[order[np.append(np.flatnonzero(np.diff(groups[order])), len(order) - 1)]]
@@ -210,8 +210,10 @@ def mean(members: Members) -> Values:
     column = members.column
     if column.attribute.is_category or not len(column.values):
         return median(members)
-    values = np.append(column.values, 0.0)[column.codes]
-    found = np.bincount(members.groups, weights=values) / np.maximum(members.present, 1)
+    # Added up in the order of their sizes, so that a sum does not depend on the order of the records.
+    values = np.append(column.values, 0.0)[members.ordered]
+    owner = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    found = np.bincount(owner, weights=values) / np.maximum(members.present, 1)
     unit = _UNITS.get(column.attribute.storage)
     found = found if unit is None else np.round(found / unit) * unit
     return _numbers(column, found, members.mostly_missing)
