@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 import typer
@@ -43,6 +43,10 @@ WeightOption = Annotated[
 ]
 ReportOption = Annotated[
     Path | None, typer.Option(help="Where to write the report (.html; the same numbers as .json beside it).")
+]
+EngineOption = Annotated[
+    Literal["duckdb", "spark"] | None,
+    typer.Option(help="Work where the data is, without reading all of it into memory: DuckDB here, or Spark."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 

@@ -47,7 +47,7 @@ class LocalTable(EngineTable):
         """The records in pieces, as frames of Arrow columns."""
         pyarrow = require("pyarrow", "scale")
         self.check(columns)
-        for batch in _reader(pyarrow, self.lazy.select(list(columns))):
+        for batch in batches_of(pyarrow, self.lazy.select(list(columns))):
             if batch.num_rows:
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
 
@@ -64,7 +64,7 @@ def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[A
         yield from (each.result() for each in waiting)
 
 
-def _reader(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
+def batches_of(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
     """Arrow record batches of a lazy table, without the whole of it in memory."""
     native: Any = lazy.to_native()
     if lazy.implementation is nw.Implementation.DUCKDB:

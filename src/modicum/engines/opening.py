@@ -9,7 +9,7 @@ from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import EngineTable
 from modicum.table.frames import is_lazy
 
-_SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
+SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
 
 
 def is_table(X: Any) -> bool:
@@ -31,4 +31,4 @@ def table_at(X: Any) -> EngineTable:
     if isinstance(X, EngineTable):
         return X
     lazy: Any = nw.from_native(X)
-    return SparkTable(X) if lazy.implementation in _SPARK else LocalTable(X)
+    return SparkTable(X) if lazy.implementation in SPARK else LocalTable(X)

@@ -3,7 +3,8 @@
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from modicum.errors import DataError
@@ -52,13 +53,32 @@ def replacing_folder(
     ...     (target / "a.txt").read_text()
     'done'
     """
+    with beside_folder(folder, may_replace, what) as beside:
+        for name, content in files.items():
+            (Path(beside) / name).write_bytes(content)
+
+
+@contextmanager
+def beside_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: str = "folder") -> Iterator[str]:
+    """An empty folder that takes the place of `folder` when the block ends well, and vanishes when it does not.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from modicum.table.replacing_folder import beside_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder) / "new"
+    ...     with beside_folder(target, lambda path: False) as beside:
+    ...         _ = (pathlib.Path(beside) / "a.txt").write_text("done")
+    ...     (target / "a.txt").read_text()
+    'done'
+    """
     target = check_folder(folder, may_replace, what)
     beside = target.parent / f".modicum-{secrets.token_hex(8)}"
     old = beside.with_name(beside.name + "-old")
     try:
         beside.mkdir()
-        for name, content in files.items():
-            (beside / name).write_bytes(content)
+        yield str(beside)
         if target.exists():
             target.rename(old)
         beside.rename(target)

@@ -1,0 +1,72 @@
+"""Files opened and written by an engine: one file, folders that are partitioned or not, patterns."""
+
+import duckdb
+import pandas as pd
+import pytest
+
+import modicum as md
+from modicum.engines.files import opened
+from modicum.engines.writing import write
+from modicum.errors import DataError
+from modicum.table.files import read_table
+
+ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.services)]
+ODD = 'w "q` [a]*'
+
+
+@pytest.fixture
+def records():
+    return pd.DataFrame(
+        {
+            "n": range(12),
+            ODD: ["a/b é=", None, "x%41", "{y}"] * 3,
+            "year": [2020, 2021, 2022] * 4,
+            "day": pd.to_datetime(["2020-01-01 00:00", "2021-06-05 10:30", None] * 4),
+        }
+    )
+
+
+@pytest.fixture
+def engine(request):
+    """An engine by name; Spark where its session is the tests' own."""
+    if request.param == "spark":
+        request.getfixturevalue("spark")
+    return request.param
+
+
+def rows(table):
+    frame = table.lazy.collect(backend="pyarrow").to_native().to_pandas()
+    return sorted(map(str, frame.to_dict("records")))
+
+
+def expected(X):
+    return sorted(map(str, X.to_dict("records")))
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize("partition_by", [[], ["year"], [ODD, "year"]])
+def test_what_one_engine_writes_every_engine_reads(engine, partition_by, records, tmp_path):
+    folder = tmp_path / "a b [1]"
+    with duckdb.connect() as connection:
+        write(connection.from_df(records), folder, partition_by=partition_by)
+    with opened(folder, engine) as table:
+        assert rows(table) == expected(records[table.columns])
+        write(table.native, tmp_path / "again", partition_by=partition_by)
+    for place in (tmp_path / "again", tmp_path / "again" / "**" / "*.parquet"):
+        with opened(place) as table:
+            assert sorted(table.columns) == sorted(records)
+            assert rows(table) == expected(records[table.columns])
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a b [1]", "again"]
+
+
+def test_a_csv_has_the_values_that_an_artifact_gives_it(people, tmp_path):
+    X, _ = people
+    X.to_csv(tmp_path / "people.csv", index=False)
+    schema = md.Schema.infer(X)
+    with opened(tmp_path / "people.csv", schema=schema) as table:
+        assert rows(table) == expected(read_table(tmp_path / "people.csv", schema=schema))
+
+
+def test_duckdb_leaves_other_machines_to_spark(tmp_path):
+    with pytest.raises(DataError, match="the engine 'spark' reads it"), opened("s3://bucket/people"):
+        pass
