@@ -5,7 +5,7 @@ number per cell however many tasks there were. A task that is lost is run again 
 for nothing: the sums are the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -26,7 +26,7 @@ class SparkTable(EngineTable):
     def fold(self, work: Fold) -> Counts:
         self.check(work.columns)
         sums = (
-            self._only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
+            self.only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
         )
         counts = work.empty()
         counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
@@ -36,10 +36,11 @@ class SparkTable(EngineTable):
         from pyspark.sql.pandas.types import from_arrow_schema
 
         self.check(work.columns)
-        picked = self._only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
+        picked = self.only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 
-    def _only(self, columns: tuple[str, ...]) -> Any:
+    def only(self, columns: Sequence[str]) -> Any:
+        """The DataFrame of these columns."""
         return self.lazy.select(list(columns)).to_native()
 
 
