@@ -1,8 +1,9 @@
 """What every anonymizer shares: reading the data, publishing groups, and the scikit-learn contract."""
 
 import hashlib
+import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -24,7 +25,8 @@ from modicum.anonymizers.stand_ins import (
     of_codes,
 )
 from modicum.anonymizers.task import Task, task_of
-from modicum.errors import DataError, PrivacyWarning, check_choice, check_number
+from modicum.engines import is_table
+from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.generalization.release import Release
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
@@ -156,6 +158,61 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self._warn_of_own(frame)
         return self._like(frame.select(self._published).to_native(), X)
 
+    def release_to(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        y: str | None = None,
+        *,
+        partition_by: Sequence[str] = (),
+        rows_at_once: int = 1_000_000,
+    ) -> Any:
+        """Anonymize a table where it lives, into files: the same records as `fit` would release of it in memory.
+
+        For tables too large for memory. The upper levels of the partition are grown from counts; a part of at most
+        `rows_at_once` records is finished by itself, on this machine part after part, in Spark by its executors (a part
+        that cannot be split is finished whole, however large). What was written is measured in the engine, and put in
+        its place only where it has what was asked for.
+
+        Parameters
+        ----------
+        X : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
+        path : path
+            A name that ends in .parquet or .csv is a file, another one a folder of Parquet files. Spark writes folders.
+        y : name of a column, optional
+            The label, which is released as it is.
+        partition_by : names
+            Columns that become folders, `column=value`.
+        rows_at_once : int
+            How many records may be held in memory at once, by each worker.
+
+        Returns
+        -------
+        self
+            `release_` says what was measured; its `frame` is the lazy table that was written, in no particular order.
+
+        Examples
+        --------
+        >>> import duckdb, modicum as md, tempfile
+        >>> X = duckdb.sql("SELECT range % 90 AS age, range % 7 AS job FROM range(5000)")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     anonymizer = md.Mondrian(k=50).release_to(X, f"{folder}/released.parquet", rows_at_once=1_000)
+        ...     anonymizer.release_.k, anonymizer.release_.frame.count("*").fetchone()
+        (55, (5000,))
+        """
+        from modicum.anonymizers.engine_release import release_at
+
+        self._check_settings()
+        self.release_ = release_at(self, X, y, path, partition_by, rows_at_once)
+        return self
+
+    def _check_engine(self) -> None:
+        """Refuse what cannot be had where a table lives."""
+        raise ParameterError(
+            f"{type(self).__name__} takes all records at once; Mondrian, RPlusTree and AccuracyGuided release a table "
+            "where it lives."
+        )
+
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns that are released."""
         check_is_fitted(self)
@@ -171,10 +228,17 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     def _groups(self, task: Task) -> Codes:
         raise DataError(f"{type(self).__name__} does not say how it makes groups.")
 
-    def _task(self, X: Any, y: Any) -> Task:
+    def _check_settings(self) -> None:
         check_choice(self, "representatives", REPRESENTATIVES)
         check_choice(self, "output", ("values", "ranges"))
         check_number(self, "random_state", 0)
+
+    def _task(self, X: Any, y: Any) -> Task:
+        self._check_settings()
+        if is_table(X):
+            raise DataError(
+                f"The table lives in an engine; {type(self).__name__}.release_to(X, path) writes its release there."
+            )
         self.__dict__.pop("sample_indices_", None)
         frame = frame_of(self, X)
         self._columns = list(frame.columns)

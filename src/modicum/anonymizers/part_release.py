@@ -1,7 +1,7 @@
 """What becomes of one part of a table too large for memory: the same groups and values as if all of it were here."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 
@@ -9,7 +9,6 @@ from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.publishing import replaced, widths_of
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.anonymizers.task import Task
-from modicum.anonymizers.upper_tree import CutTree, Encoded
 from modicum.anonymizers.whole_columns import WholeColumn
 from modicum.errors import require
 from modicum.measures.requirement import Requirement
@@ -53,6 +52,13 @@ class WholeTask:
         return RankedColumn(own.attribute, own.encode(frame[own.attribute.name]).astype("int32"), own.values)
 
 
+class Upper(Protocol):
+    """The upper levels of a partition; they travel to where the records are."""
+
+    def which(self, frame: nw.DataFrame[Any]) -> Codes:
+        """The part of each record of a batch."""
+
+
 def loss_column(i: int) -> str:
     """Where the NCP of a record's group in the i-th quasi-identifier is told, until all of it is added up."""
     return f"(loss {i})"
@@ -66,19 +72,19 @@ class ReleasedParts:
     ----------
     owner : the anonymizer
     whole : what is known of the whole table
-    tree : its upper levels
+    upper : the upper levels of its partition
     columns : those that are released
     schema : of what is made
     """
 
     owner: Any
     whole: WholeTask
-    tree: CutTree
+    upper: Upper
     columns: tuple[str, ...]
     schema: Any
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        return self.tree.nodes(Encoded(self.whole.quasi).codes(frame))
+        return self.upper.which(frame)
 
     def make(self, table: Any) -> Any:
         pyarrow = require("pyarrow", "scale")

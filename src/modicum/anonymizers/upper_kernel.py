@@ -5,7 +5,6 @@ one after another.
 """
 
 import numba
-import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)

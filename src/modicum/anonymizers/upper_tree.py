@@ -16,13 +16,16 @@ import numpy.typing as npt
 
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.whole_columns import WholeColumn
-from modicum.engines.work import Counts, Fold
+from modicum.engines.coded_table import CodeFold
+from modicum.engines.work import Counts
 from modicum.measures.requirement import Requirement
+from modicum.table.codes import CodeArray
 from modicum.table.values import Codes
 
 _CELLS = 4_000_000  # counted in one pass
 Ints = npt.NDArray[np.int64]
-Folding = Callable[[Fold], Counts]
+Cut = tuple[int, int, int]  # attribute, the first code that goes right, how many records go left
+Folding = Callable[[CodeFold], Counts]
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class CutTree:
         """One leaf."""
         return cls(np.array([-1]), np.array([0]), np.array([-1]))
 
-    def nodes(self, codes: Codes) -> Codes:
+    def nodes(self, codes: CodeArray) -> Codes:
         """The leaf that each record comes to."""
         from modicum.anonymizers.upper_kernel import route  # deferred: the compiler takes a second to import
 
@@ -61,80 +64,65 @@ class CutTree:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Records as codes of the whole table."""
+    """How records become codes of the whole table."""
 
     whole: tuple[WholeColumn, ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(each.attribute.name for each in self.whole)
+    def names(self) -> list[str]:
+        return [each.attribute.name for each in self.whole]
 
-    def codes(self, frame: nw.DataFrame[Any]) -> Codes:
+    @property
+    def sizes(self) -> list[int]:
+        return [each.size for each in self.whole]
+
+    def encode(self, X: Any) -> CodeArray:
         """One row per record, one column per attribute."""
-        return np.column_stack([each.encode(frame[each.attribute.name]) for each in self.whole])
+        columns = [each.encode(X[each.attribute.name]).astype(np.uint16) for each in self.whole]
+        return np.ascontiguousarray(np.column_stack(columns))
 
 
 @dataclass(frozen=True)
 class _Counting:
     """Counts of every code at some nodes."""
 
-    encoded: Encoded
     tree: CutTree
     open: Ints
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.encoded.columns
-
-    @property
-    def starts(self) -> Ints:
-        sizes = [each.size for each in self.encoded.whole]
-        return np.cumsum([0, *sizes])
+    starts: Ints
 
     def empty(self) -> Counts:
         return np.zeros(len(self.open) * int(self.starts[-1]), dtype=np.int64)
 
-    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+    def add(self, counts: Counts, codes: CodeArray) -> None:
         from modicum.anonymizers.upper_kernel import count_codes
 
-        codes = self.encoded.codes(frame)
-        starts = self.starts
-        count_codes(codes, _slots(self.tree, self.open, codes), starts, starts[-1], counts)
+        count_codes(codes, _slots(self.tree, self.open, codes), self.starts, self.starts[-1], counts)
 
 
 @dataclass(frozen=True)
 class _Weighing:
-    """Counts of the codes of some attributes on the left side of every cut that nodes may make."""
+    """Counts of the codes of some columns, the `targets`, on the left side of every cut that nodes may make."""
 
-    encoded: Encoded
     tree: CutTree
     open: Ints
     firsts: Ints
     attributes: Ints
     limits: Ints
     targets: Ints
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.encoded.columns
-
-    @property
-    def starts(self) -> Ints:
-        return np.cumsum([0, *(self.encoded.whole[t].size for t in self.targets)])
+    starts: Ints
 
     def empty(self) -> Counts:
         return np.zeros(len(self.limits) * int(self.starts[-1]), dtype=np.int64)
 
-    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+    def add(self, counts: Counts, codes: CodeArray) -> None:
         from modicum.anonymizers.upper_kernel import count_left
 
-        codes = self.encoded.codes(frame)
-        slots, starts = _slots(self.tree, self.open, codes), self.starts
         cuts = (self.firsts, self.attributes, self.limits)
-        count_left(codes, slots, *cuts, self.targets, starts, starts[-1], counts)
+        slots = _slots(self.tree, self.open, codes)
+        count_left(codes, slots, *cuts, self.targets, self.starts, self.starts[-1], counts)
 
 
-def _slots(tree: CutTree, open_: Ints, codes: Codes) -> Codes:
+def _slots(tree: CutTree, open_: Ints, codes: CodeArray) -> Codes:
     """Which of the open nodes each record is at; -1 for none."""
     place = np.full(len(tree.attributes), -1)
     place[open_] = np.arange(len(open_))
@@ -147,7 +135,7 @@ class UpperTree:
 
     Parameters
     ----------
-    fold : counts where the records are
+    fold : counts codes where the records are; their columns are the quasi-identifiers, then what is sensitive
     quasi : the quasi-identifiers
     sensitive : what must be diverse or close, where that is asked
     requirement : of both sides of every cut
@@ -166,42 +154,35 @@ class UpperTree:
     def __post_init__(self) -> None:
         ranked = Ranked(tuple(each.as_ranked() for each in self.quasi))
         self._table = (ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
-        limited = self.sensitive is not None and not self.requirement.is_plain
-        self._limited = limited
-        self.encoded = Encoded((*self.quasi, *([self.sensitive] if limited and self.sensitive is not None else [])))
+        last = [] if self.sensitive is None else [self.sensitive.size]
+        self._sizes = [*(each.size for each in self.quasi), *last]
 
     def grow(self, n: int) -> CutTree:
         """Cut the n records of the whole table until every part is small enough."""
         open_ = {0: n}
         while open_ := {node: size for node, size in open_.items() if size > self.rows}:
-            cuts, sizes = [], []
-            for nodes in self._batches(list(open_)):
-                for node, found in zip(nodes, self._decided(np.array(nodes)), strict=True):
-                    if found is not None:
-                        cuts.append((node, found[0], found[1]))
-                        sizes.append((found[2], open_[node] - found[2]))
+            cuts = [cut for nodes in self._batches(list(open_)) for cut in self._cuts(nodes)]
             first = len(self.tree.attributes)
-            self.tree = self.tree.cut(cuts)
-            open_ = {first + 2 * i + side: size for i, both in enumerate(sizes) for side, size in enumerate(both)}
+            self.tree = self.tree.cut([(node, *cut[:2]) for node, cut in cuts])
+            sizes = [size for node, cut in cuts for size in (cut[2], open_[node] - cut[2])]
+            open_ = {first + i: size for i, size in enumerate(sizes)}
         return self.tree
 
     def _batches(self, nodes: list[int]) -> list[list[int]]:
-        """As many nodes at once as there is room to count; weighing takes more of it."""
-        size = sum(each.size for each in self.encoded.whole)
-        cuts = 3 * len(self.quasi) if self.tight else 1
-        step = max(1, _CELLS // (size * cuts))
+        """As many nodes at once as there is room to count; weighing the sides of cuts takes more of it."""
+        step = max(1, _CELLS // (sum(self._sizes) * (3 * len(self.quasi) if self.tight else 1)))
         return [nodes[start : start + step] for start in range(0, len(nodes), step)]
 
-    def _decided(self, nodes: Ints) -> list[tuple[int, int, int] | None]:
-        """For each node its cut: attribute, limit, how many go left; None where there is none."""
-        work = _Counting(self.encoded, self.tree, nodes)
+    def _cuts(self, nodes: list[int]) -> list[tuple[int, Cut]]:
+        """Each node's cut, where it has one."""
+        work = _Counting(self.tree, np.array(nodes), np.cumsum([0, *self._sizes]))
         counts = self.fold(work).reshape(len(nodes), -1)
         tried = [self._tried(own) for own in counts]
-        if self._limited or self.tight:
-            return self._weighed(nodes, counts, tried)
-        return [own[0] if own else None for own in tried]
+        if self.sensitive is not None or self.tight:
+            tried = self._weighed(nodes, counts, tried)
+        return [(node, own[0]) for node, own in zip(nodes, tried, strict=True) if own]
 
-    def _tried(self, counts: Counts) -> list[tuple[int, int, int]]:
+    def _tried(self, counts: Counts) -> list[Cut]:
         """The cuts that a node may make, in the order in which they are tried."""
         from modicum.anonymizers.upper_kernel import counted_places, counted_spread
 
@@ -212,50 +193,51 @@ class UpperTree:
         found = []
         for a in order:
             own = counts[starts[a] : starts[a] + sizes[a]]
-            for limit in limits[: counted_places(own, self.requirement.k, is_category[a], limits)].tolist():
-                found.append((int(a), limit, int(own[:limit].sum())))
+            many = counted_places(own, self.requirement.k, is_category[a], limits)
+            found += [(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
         return found
 
-    def _weighed(
-        self, nodes: Ints, counts: Counts, tried: list[list[tuple[int, int, int]]]
-    ) -> list[tuple[int, int, int] | None]:
-        """Of the cuts that may be made the first, or tightest, whose sides are what is asked."""
-        d, many = len(self.quasi), len(self.encoded.whole)
-        targets = np.arange(0 if self.tight else d, many)
+    def _weighed(self, nodes: list[int], counts: Counts, tried: list[list[Cut]]) -> list[list[Cut]]:
+        """Of the cuts that each node may make the first, or tightest, whose sides are what is asked."""
+        targets = np.arange(0 if self.tight else len(self.quasi), len(self._sizes))
         firsts = np.cumsum([0, *map(len, tried)])
         attributes, limits = (np.array([cut[i] for own in tried for cut in own], dtype=np.int64) for i in (0, 1))
-        if not len(limits):
-            return [None] * len(nodes)
-        work = _Weighing(self.encoded, self.tree, nodes, firsts, attributes, limits, targets)
-        left = self.fold(work).reshape(len(limits), -1)
-        whole = counts[:, -left.shape[1] :]
-        return [
-            self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)
-        ]
+        starts = np.cumsum([0, *(self._sizes[t] for t in targets)])
+        work = _Weighing(self.tree, np.array(nodes), firsts, attributes, limits, targets, starts)
+        left = self.fold(work).reshape(len(limits), -1) if len(limits) else np.zeros((0, int(starts[-1])))
+        whole = counts[:, -int(starts[-1]) :]
+        return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 
-    def _best(self, tried: list[tuple[int, int, int]], counts: Counts, left: Counts) -> tuple[int, int, int] | None:
+    def _best(self, tried: list[Cut], counts: Counts, left: Counts) -> list[Cut]:
         from modicum.anonymizers.upper_kernel import loss_of_sides
 
-        m = self.encoded.whole[-1].size - self._absent if self._limited else 0
-        best, found = np.inf, None
+        best, found = np.inf, []
+        widths = np.empty(len(self.quasi))
         for cut, own in zip(tried, left, strict=True):
-            if self._limited and not self._admitted(counts, own, m):
+            if self.sensitive is not None and not self._admitted(counts, own):
                 continue
             if not self.tight:
-                return cut
-            n = int(counts[: self._table[1][0]].sum())
-            loss = loss_of_sides(own, counts, cut[2], n - cut[2], self._table, np.empty(len(self.quasi)))
+                return [cut]
+            n = int(counts[: self._sizes[0]].sum())
+            loss = loss_of_sides(own, counts, cut[2], n - cut[2], self._table, widths)
             if loss < best:
-                best, found = loss, cut
+                best, found = loss, [cut]
         return found
 
-    @property
-    def _absent(self) -> int:
-        """1 where nobody's sensitive value is missing, so that the requirement does not count it."""
-        assert self.sensitive is not None
-        return int(self.sensitive.missing == 0)
+    def _admitted(self, counts: Counts, left: Counts) -> bool:
+        """Whether the sensitive values of both sides are what is asked; missing counts where it occurs at all."""
+        start, many = len(counts) - self._sizes[-1], len(self.requirement.overall)
+        own, both = left[start : start + many], counts[start : start + many]
+        return self.requirement.met_by(own) and self.requirement.met_by(both - own)
 
-    def _admitted(self, counts: Counts, left: Counts, m: int) -> bool:
-        size = self.encoded.whole[-1].size
-        own, all_ = left[-size:][:m], counts[-size:][:m]
-        return self.requirement.met_by(own) and self.requirement.met_by(all_ - own)
+
+@dataclass(frozen=True)
+class CutParts:
+    """The part of each record, told by a tree of cuts."""
+
+    tree: CutTree
+    encoded: Encoded
+
+    def which(self, frame: nw.DataFrame[Any]) -> Codes:
+        """The part of each record of a batch."""
+        return self.tree.nodes(self.encoded.encode(frame))

@@ -70,7 +70,9 @@ class WholeColumn:
         found = numbers(series, self.attribute)
         gone = np.isnan(found)
         codes = np.where(gone, len(self.values), np.searchsorted(self.values, found))
-        if not np.array_equal(np.append(self.values, np.nan)[np.minimum(codes, len(self.values))], found, equal_nan=True):
+        if not np.array_equal(
+            np.append(self.values, np.nan)[np.minimum(codes, len(self.values))], found, equal_nan=True
+        ):
             raise _changed(self.attribute.name)
         return codes
 

@@ -35,14 +35,16 @@ class PartWork(Protocol):
         """What becomes of all records of one part: a pyarrow Table of the schema."""
 
 
-def made_of_parts(table: EngineTable, work: PartWork, folder: Path) -> None:
-    """Write what is made of every part as Parquet files into a folder that does not exist yet."""
+def made_of_parts(table: EngineTable, work: PartWork, room: str) -> str:
+    """Write what is made of every part as Parquet files; the folder in which they are, inside the one that is given."""
     table.check(work.columns)
+    made = f"{room}/made"
     if isinstance(table, SparkTable):
-        _in_spark(table, work, folder)
+        _in_spark(table, work, made)
     else:
         assert isinstance(table, LocalTable)
-        _in_turn(table, work, folder)
+        _in_turn(table, work, Path(made))
+    return made
 
 
 def _in_turn(table: LocalTable, work: PartWork, folder: Path) -> None:
@@ -97,7 +99,7 @@ class Spill:
         self._waiting, self._held = {}, 0
 
 
-def _in_spark(table: SparkTable, work: PartWork, folder: Path) -> None:
+def _in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import LongType, StructField, StructType
 
@@ -105,7 +107,7 @@ def _in_spark(table: SparkTable, work: PartWork, folder: Path) -> None:
     told = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
     parts = chosen.mapInArrow(_telling(work), told)
     made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(work.schema))
-    made.write.parquet(str(folder))
+    made.write.parquet(folder)
 
 
 def _telling(work: PartWork) -> Any:
