@@ -55,8 +55,8 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
     owner._check_engine()
     if owner.representatives not in ("median", "mean"):
         raise ParameterError(
-            "The 'representatives' parameter must be 'median' or 'mean' where a table is released in its engine: others "
-            f"depend on the order of the rows. Got {owner.representatives!r} instead."
+            "The 'representatives' parameter must be 'median' or 'mean' where a table is released in its engine: "
+            f"others depend on the order of the rows. Got {owner.representatives!r} instead."
         )
     if isinstance(rows_at_once, bool) or not isinstance(rows_at_once, int) or rows_at_once < 2 * owner.k:
         raise ParameterError(f"The 'rows_at_once' parameter must be an int ≥ 2 k. Got {rows_at_once!r} instead.")

@@ -87,19 +87,22 @@ class Members:
         return (keys[place] == wanted) & (persons[place] > 1)
 
     def nearest_shared(self, code: Codes) -> Codes:
-        """The nearest code that two persons of the group share; the code itself where there is none."""
+        """The nearest code that two persons of the group share, by size or by place; itself where there is none."""
         keys, _, persons = self._held
+        values = np.arange(self._size - 1) if self.column.attribute.is_category else self.column.values
+        size_of = np.append(values, 0.0)
         keys = keys[(persons > 1) & (keys % self._size != self.column.missing)]
         wanted = np.arange(len(code)) * self._size + code
         place = np.searchsorted(keys, wanted)
-        best, steps = code.copy(), np.full(len(code), np.iinfo(np.int64).max)
+        best, steps = code.copy(), np.full(len(code), np.inf)
         for side in (place - 1, place):
             inside = (side >= 0) & (side < len(keys))
             own = keys[side[inside]]
             near = own // self._size == np.flatnonzero(inside)
             where, found = np.flatnonzero(inside)[near], own[near] % self._size
-            closer = np.abs(found - code[where]) < steps[where]
-            best[where[closer]], steps[where[closer]] = found[closer], np.abs(found - code[where])[closer]
+            apart = np.abs(size_of[found] - size_of[code[where]])
+            closer = apart < steps[where]
+            best[where[closer]], steps[where[closer]] = found[closer], apart[closer]
         return best
 
     def quantile(self, share: Any) -> Floats:

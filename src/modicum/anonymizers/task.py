@@ -170,7 +170,7 @@ def check_limits(owner: Any) -> None:
 
 
 def requirement_of(owner: Any, sensitive: RankedColumn, counts: Codes) -> Requirement:
-    """What every group must have, where `counts` are how many of all records have each sensitive value, missing last."""
+    """What every group must have; `counts` are how many of all records have each sensitive value, missing last."""
     many = len(sensitive.values) + int(counts[len(sensitive.values) :].any())
     if many > MAX_CATEGORIES:
         raise DataError(
