@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.engines.failures import asking
 from modicum.engines.local_table import ROWS, LocalTable, folded, in_threads
 from modicum.engines.packed_codes import FrameCoder, Packing, RecordCoder
 from modicum.engines.spark_table import SparkTable
@@ -102,8 +103,9 @@ class SpilledCodes(CodedTable):
             with lock:
                 self._file.write(packed.data)
 
-        for _ in in_threads(code, table.batches(records.columns)):
-            pass
+        with asking(table.engine):
+            for _ in in_threads(code, table.batches(records.columns)):
+                pass
         self._file.flush()
 
     def fold(self, work: CodeFold) -> Counts:

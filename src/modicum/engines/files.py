@@ -7,17 +7,17 @@ away with it.
 
 import glob
 import os
-import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from modicum.engines.listing import Listing, listing
 from modicum.engines.local_table import LocalTable
 from modicum.engines.parquet_types import agreed
-from modicum.engines.spark_session import is_local, session
+from modicum.engines.spark_files import in_spark
+from modicum.engines.spark_session import session
 from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
@@ -75,7 +75,7 @@ def opened(
     needed = None if schema is None else set(schema.names if only is None else only)
     if engine == "spark":
         with session() as spark:
-            yield SparkTable(_in_spark(spark, os.fspath(path), needed))
+            yield SparkTable(in_spark(spark, os.fspath(path), needed))
         return
     with bounded(ordered) as connection:
         found = listing(_on_this_machine(path))
@@ -119,7 +119,7 @@ def _csv(
 def _parquet(
     connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None
 ) -> "duckdb.DuckDBPyRelation":
-    columns = _agreed(connection, found, needed)
+    columns = agreed(connection, found, needed)
     files = [glob.escape(file) for file in found.files]
     query = "SELECT * FROM read_parquet($files, hive_partitioning=$said, hive_types_autocast=false)"
     relation = reading(found.path, lambda: connection.sql(query, params={"files": files, "said": bool(found.said)}))
@@ -131,54 +131,3 @@ def _parquet(
 
 def _said(found: Listing, name: str, column: str) -> str:
     return f"CAST({column} AS BIGINT)" if found.whole(name) else column
-
-
-def _agreed(connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None) -> list[str]:
-    columns = agreed(connection, found.files, needed)
-    twice = [name for name in columns if name in found.said]
-    if twice:
-        raise DataError(f"The column {twice[0]!r} is in the files of {found.path!r} and in the names of their folders.")
-    return columns
-
-
-def _in_spark(spark: Any, path: str, needed: set[str] | None) -> Any:
-    if not is_local(spark, path):
-        return spark.read.parquet(path)
-    found = listing(path.removeprefix("file://"))
-    if found.kind == "csv":
-        raise DataError(
-            f"The engine 'spark' reads Parquet, and {path!r} is CSV, which has no types; use the engine 'duckdb', or "
-            "convert it to Parquet first."
-        )
-    with connected() as connection:
-        columns = _agreed(connection, found, needed)
-    return _typed(_read(spark, found), columns, found)
-
-
-def _read(spark: Any, found: Listing) -> Any:
-    """The files as Spark reads them, what their folders say as text."""
-    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
-    before = spark.conf.get(inference)
-    spark.conf.set(inference, "false")
-    try:
-        reader = spark.read.option("basePath", f"file://{os.path.abspath(found.root)}")
-        return reader.parquet(*(f"file://{_as_pattern(os.path.abspath(file))}" for file in found.files))
-    finally:
-        spark.conf.set(inference, before)
-
-
-def _typed(frame: Any, columns: Sequence[str], found: Listing) -> Any:
-    parts = [frame[_in_ticks(name)] for name in columns]
-    for name in found.said:
-        column = frame[_in_ticks(name)]
-        parts.append(column.cast("long").alias(name) if found.whole(name) else column)
-    return frame.select(*parts)
-
-
-def _in_ticks(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _as_pattern(path: str) -> str:
-    """A path in which Hadoop sees no pattern."""
-    return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)

@@ -29,15 +29,20 @@ class Listing:
         The folder under which folders' names say something.
     files : tuple of str
     kind : "csv" or "parquet"
-    said : dict
-        What folders' names say: column to the values of the files, one each; None is missing.
+    written : dict
+        What folders' names say: column to the values above each file, as they are written in a name.
     """
 
     path: str
     root: str
     files: tuple[str, ...]
     kind: str
-    said: dict[str, tuple[str | None, ...]]
+    written: dict[str, tuple[str, ...]]
+
+    @property
+    def said(self) -> dict[str, tuple[str | None, ...]]:
+        """What folders' names say: column to the values above each file; None is missing."""
+        return {name: tuple(map(value_of, values)) for name, values in self.written.items()}
 
     def whole(self, name: str) -> bool:
         """Whether all that the folders say of a column are whole numbers, as one writes them."""
@@ -88,10 +93,15 @@ def _of(path: str, root: str, files: Sequence[str], finds: str) -> Listing:
     if not any(kinds.values()):
         raise DataError(f"{finds} no CSV or Parquet file (.csv, .tsv, .parquet).")
     kind = "parquet" if kinds["parquet"] else "csv"
-    return Listing(path, root, tuple(kinds[kind]), kind, _said(root, kinds[kind]))
+    return Listing(path, root, tuple(kinds[kind]), kind, _written(root, kinds[kind]))
 
 
-def _said(root: str, files: Sequence[str]) -> dict[str, tuple[str | None, ...]]:
+def value_of(written: str) -> str | None:
+    """What a part of a folder's name means: characters that a name may not hold are written %2F and the like."""
+    return None if written == NO_VALUE else unquote(written)
+
+
+def _written(root: str, files: Sequence[str]) -> dict[str, tuple[str, ...]]:
     pairs = [_pairs(os.path.relpath(file, root)) for file in files]
     for file, each in zip(files, pairs, strict=True):
         if list(each) != list(pairs[0]):
@@ -102,12 +112,12 @@ def _said(root: str, files: Sequence[str]) -> dict[str, tuple[str | None, ...]]:
     return {column: tuple(each[column] for each in pairs) for column in pairs[0]}
 
 
-def _pairs(relative: str) -> dict[str, str | None]:
+def _pairs(relative: str) -> dict[str, str]:
     parts = (part.partition("=") for part in Path(relative).parts[:-1])
-    return {unquote(key): None if value == NO_VALUE else unquote(value) for key, sign, value in parts if sign and key}
+    return {unquote(key): value for key, sign, value in parts if sign and key}
 
 
-def _named(pairs: dict[str, str | None]) -> str:
+def _named(pairs: dict[str, str]) -> str:
     return quoted(pairs) if pairs else "no column"
 
 

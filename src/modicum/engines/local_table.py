@@ -11,7 +11,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import require
 
 ROWS = 131_072  # of a batch
@@ -22,16 +22,31 @@ class LocalTable(EngineTable):
     """A table that an engine in this process evaluates."""
 
     def __init__(self, native: Any) -> None:
+        self.engine = str(nw.from_native(native).implementation)
         super().__init__(native)
-        self.engine = str(self.lazy.implementation)
 
-    def fold(self, work: Fold) -> Counts:
+    def _fold(self, work: Fold) -> Counts:
         return folded(work, self.batches(work.columns))
 
-    def gather(self, work: Gather) -> Any:
+    def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
         picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
         return pyarrow.concat_tables([work.schema.empty_table(), *picked])
+
+    def _digest(self, work: Digest) -> Any:
+        spare: list[Any] = []
+
+        def add(frame: nw.DataFrame[Any]) -> None:
+            summary = spare.pop() if spare else work.empty()
+            work.add(summary, frame)
+            spare.append(summary)
+
+        for _ in in_threads(add, self.batches(work.columns)):
+            pass
+        whole = spare.pop() if spare else work.empty()
+        for summary in spare:
+            work.merge(whole, work.sent(summary))
+        return whole
 
     def batches(self, columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
         """The records in pieces, as frames of Arrow columns."""

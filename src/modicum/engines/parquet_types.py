@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from modicum.engines.listing import Listing
 from modicum.errors import DataError
 
 if TYPE_CHECKING:
@@ -14,19 +15,22 @@ if TYPE_CHECKING:
 Types = dict[str, str]
 
 
-def agreed(connection: "duckdb.DuckDBPyConnection", files: Sequence[str], needed: set[str] | None) -> list[str]:
+def agreed(connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None) -> list[str]:
     """The columns that every file has with one type, in the first file's order.
 
-    A needed column (all of them, where nothing says which are) that a file lacks, or has with another type, is refused.
+    A needed column (all of them, where nothing says which are) that a file lacks, or has with another type, is refused;
+    so is one that the folders' names speak of as well.
     """
-    types = _types(connection, files)
-    everywhere = [
-        name for name in types[files[0]] if all(each.get(name) == types[files[0]][name] for each in types.values())
-    ]
+    types = _types(connection, found.files)
+    first = types[found.files[0]]
+    everywhere = [name for name in first if all(each.get(name) == first[name] for each in types.values())]
     known = {name: file for file, each in reversed(types.items()) for name in each}
     for name, owner in sorted(known.items()):
         if name not in everywhere and (needed is None or name in needed):
             raise DataError(_complaint(name, owner, types))
+    twice = [name for name in everywhere if name in found.written]
+    if twice:
+        raise DataError(f"The column {twice[0]!r} is in the files of {found.path!r} and in the names of their folders.")
     return everywhere
 
 

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import require
 
 _CELLS = 1_000_000  # sent at once
@@ -23,8 +23,7 @@ class SparkTable(EngineTable):
 
     engine = "spark"
 
-    def fold(self, work: Fold) -> Counts:
-        self.check(work.columns)
+    def _fold(self, work: Fold) -> Counts:
         sums = (
             self.only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
         )
@@ -32,12 +31,20 @@ class SparkTable(EngineTable):
         counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
         return counts
 
-    def gather(self, work: Gather) -> Any:
+    def _gather(self, work: Gather) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        self.check(work.columns)
         picked = self.only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
+
+    def _digest(self, work: Digest) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        form = from_arrow_schema(work.schema)
+        parts = self.only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        whole = work.empty()
+        work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
+        return whole
 
     def only(self, columns: Sequence[str]) -> Any:
         """The DataFrame of these columns."""
@@ -73,3 +80,24 @@ def _picking(work: Gather) -> Any:
             yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
 
     return pick
+
+
+def _summing(work: Digest) -> Any:
+    def add(batches: Iterator[Any]) -> Iterator[Any]:
+        summary = work.empty()
+        for frame in _frames(batches):
+            work.add(summary, frame)
+        yield from work.sent(summary).to_batches()
+
+    return add
+
+
+def _merging(work: Digest) -> Any:
+    def merge(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        summary = work.empty()
+        for batch in batches:
+            work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
+        yield from work.sent(summary).to_batches()
+
+    return merge

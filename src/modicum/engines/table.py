@@ -1,8 +1,8 @@
 """A table where it lives, and the few things that methods ask of it there.
 
 Two ways to ask. An expression (`lazy`) is pushed down by narwhals: bucketing, filters, group-bys. Work in Python
-(`fold`, `gather`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked out, come
-back.
+(`fold`, `gather`, `digest`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked
+out or summed up, come back.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +11,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from modicum.engines.work import Counts, Fold, Gather
+from modicum.engines.failures import asking
+from modicum.engines.work import Counts, Digest, Fold, Gather
 from modicum.errors import DataError, quoted, require
 
 COUNT = "(records)"  # hardly a name that data has
@@ -36,7 +37,8 @@ class EngineTable(ABC):
 
     def __init__(self, native: Any) -> None:
         self.native = native
-        self.types = self.lazy.collect_schema()
+        with asking(self.engine):
+            self.types = self.lazy.collect_schema()
 
     @property
     def lazy(self) -> nw.LazyFrame[Any]:
@@ -69,20 +71,44 @@ class EngineTable(ABC):
         >>> sorted(table.counted(["word"]).rows())
         [('a', 2), ('b', 1)]
         """
-        chosen = self.lazy.select(*(nw.col(key) if isinstance(key, str) else key for key in keys))
-        names = chosen.collect_schema().names()
-        return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
+        with asking(self.engine):
+            chosen = self.lazy.select(*(nw.col(key) if isinstance(key, str) else key for key in keys))
+            names = chosen.collect_schema().names()
+            return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
 
-    @abstractmethod
     def fold(self, work: Fold) -> Counts:
         """Count where the records are: one pass over the columns that the work names."""
+        self.check(work.columns)
+        with asking(self.engine):
+            return self._fold(work)
 
-    @abstractmethod
     def gather(self, work: Gather) -> Any:
         """Pick out where the records are: a pyarrow Table."""
+        self.check(work.columns)
+        with asking(self.engine):
+            return self._gather(work)
+
+    def digest(self, work: Digest) -> Any:
+        """Sum up where the records are: one pass over the columns that the work names, and one summary."""
+        self.check(work.columns)
+        with asking(self.engine):
+            return self._digest(work)
+
+    @abstractmethod
+    def _fold(self, work: Fold) -> Counts:
+        """The counting, in the engine's way."""
+
+    @abstractmethod
+    def _gather(self, work: Gather) -> Any:
+        """The picking, in the engine's way."""
+
+    @abstractmethod
+    def _digest(self, work: Digest) -> Any:
+        """The summing up, in the engine's way."""
 
 
 def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """A small result, as a frame of Arrow columns."""
     require("pyarrow", "scale")
-    return lazy.collect(backend="pyarrow")
+    with asking(str(lazy.implementation)):
+        return lazy.collect(backend="pyarrow")

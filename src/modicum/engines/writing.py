@@ -13,6 +13,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from modicum.engines.failures import asking
 from modicum.engines.local_table import batches_of
 from modicum.engines.opening import SPARK
 from modicum.engines.spark_session import is_local
@@ -47,10 +48,14 @@ def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str]
     ['odd=0', 'odd=1']
     """
     lazy = _lazy(native)
-    name = os.fspath(path)
+    with asking(str(lazy.implementation)):
+        _write(lazy, os.fspath(path), partition_by)
+
+
+def _write(lazy: nw.LazyFrame[Any], name: str, partition_by: Sequence[str]) -> None:
     _check_partitions(lazy.collect_schema().names(), partition_by)
     if lazy.implementation in SPARK:
-        _write_spark(native, name, partition_by)
+        _write_spark(lazy.to_native(), name, partition_by)
     elif partition_by or not _is_file(name):
         with beside_folder(name, holds_only_parquet, "folder of Parquet files") as folder:
             _write_folder(lazy, folder, partition_by)

@@ -17,8 +17,9 @@ import pandas as pd
 
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.number_groups import EqualCounts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Floats, plainest_date_between, shortest_between
+from modicum.table.values import Floats, Mask, plainest_date_between, shortest_between
 
 MAX_CODES = 256
 MAX_CATEGORIES = 10_000
@@ -159,36 +160,56 @@ class Coder:
 
 
 def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> Coding:
-    absent = DataError(f"The column {attribute.name!r} holds no value at all in these rows; leave it out.")
     if attribute.is_category:
-        coding = _fit_category(attribute, series, weights)
-        if coding.counts.sum() == 0:
-            raise absent
-        return coding
+        codes, words = texts(series)
+        counts = _counts(np.where(codes < 0, len(words), codes), len(words) + 1, weights)
+        return category_coding(attribute, words, counts[:-1], int(counts[-1]))
     values = numbers(series, attribute)
     if np.isnan(values).all():
-        raise absent
-    return group_numbers(attribute, values, weights, lambda _, counts: equal_starts(counts, MAX_CODES))
+        raise no_value(attribute)
+    return group_numbers(attribute, values, weights, EqualCounts(MAX_CODES).starts)
+
+
+def no_value(attribute: Attribute) -> DataError:
+    """The complaint about a column in which everything is missing."""
+    return DataError(f"The column {attribute.name!r} holds no value at all in these rows; leave it out.")
 
 
 def group_numbers(
     attribute: Attribute,
     values: Floats,
     weights: Weights | None,
-    starts_of: Callable[[Floats, Weights], npt.NDArray[np.bool_]],
+    starts_of: Callable[[Floats, Weights], Mask],
 ) -> NumberCoding:
     """A number coded by groups of neighbours; `starts_of(distinct, counts)` says where a group begins."""
-    if np.isinf(values).any():
-        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
     present = ~np.isnan(values)
-    distinct, inverse = np.unique(values[present], return_inverse=True)
+    distinct, inverse = np.unique(values[present] + 0.0, return_inverse=True)  # -0.0 is 0.0
     counts = _counts(inverse, len(distinct), None if weights is None else weights[present])
+    missing = int((~present).sum() if weights is None else weights[~present].sum())
+    return number_coding(attribute, distinct, counts, missing, starts_of)
+
+
+def number_coding(
+    attribute: Attribute,
+    distinct: Floats,
+    counts: Weights,
+    missing: int,
+    starts_of: Callable[[Floats, Weights], Mask],
+) -> NumberCoding:
+    """A number coded by groups of neighbours, from its distinct values in order and how many records have each.
+
+    Only some values matter: those at both ends of a group, and each group's median with its neighbours. The records of
+    others may be counted with the value before them.
+    """
+    if np.isinf(distinct[[0, -1]]).any():
+        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
     starts = np.flatnonzero(starts_of(distinct, counts))
     last = np.append(starts[1:], len(distinct)) - 1
-    middle = [start + weighted_median(counts[start : end + 1]) for start, end in zip(starts, last, strict=True)]
-    missing = int((~present).sum() if weights is None else weights[~present].sum())
+    reached = np.cumsum(counts)
+    before = reached[starts] - counts[starts]
+    middle = np.searchsorted(reached, before + (reached[last] - before + 1) // 2)
     edges = _between(attribute, distinct[last[:-1]], distinct[starts[1:]])
-    typical = _typical(attribute, distinct, counts, np.array(middle), edges)
+    typical = _typical(attribute, distinct, counts, middle, edges)
     return NumberCoding(attribute, edges, typical, np.add.reduceat(counts, starts), missing)
 
 
@@ -214,7 +235,7 @@ def _typical(
     return np.where(usable, beside, medians)
 
 
-def equal_starts(counts: Weights, groups: int) -> npt.NDArray[np.bool_]:
+def equal_starts(counts: Weights, groups: int) -> Mask:
     """Where a new group begins: at every distinct value, or where these are too many at every 1/groups of the records.
 
     Examples
@@ -224,24 +245,28 @@ def equal_starts(counts: Weights, groups: int) -> npt.NDArray[np.bool_]:
     >>> equal_starts(np.array([5, 1, 1, 1, 2]), groups=2).tolist()
     [True, True, False, False, False]
     """
-    if len(counts) <= groups:
-        return np.ones(len(counts), dtype=bool)
-    before = np.cumsum(counts) - counts
-    return np.diff(before * groups // counts.sum(), prepend=-1) > 0
+    return EqualCounts(groups).starts(np.empty(0), counts)
 
 
-def _fit_category(attribute: Attribute, series: nw.Series[Any], weights: Weights | None) -> CategoryCoding:
-    codes, words = texts(series)
+def category_coding(attribute: Attribute, words: Sequence[str], counts: Weights, missing: int) -> CategoryCoding:
+    """A category coded by the texts that occur and how many records have each."""
     values = values_in_order(attribute, words)
     if len(values) > MAX_CATEGORIES:
-        raise DataError(
-            f"The column {attribute.name!r} has {len(values):,} different categories, more than {MAX_CATEGORIES:,}; "
-            "declare it an identifier or a number, or group its values first."
-        )
+        raise too_many_categories(attribute, len(values))
+    if not counts.sum():
+        raise no_value(attribute)
     position = {value: i for i, value in enumerate(values)}
-    lookup = np.array([position[word] for word in words] + [len(values)], dtype=np.int64)
-    counts = _counts(lookup[codes], len(values) + 1, weights)
-    return CategoryCoding(attribute, tuple(values), counts[:-1], int(counts[-1]))
+    ordered = np.zeros(len(values), dtype=np.int64)
+    ordered[[position[word] for word in words]] = counts
+    return CategoryCoding(attribute, tuple(values), ordered, missing)
+
+
+def too_many_categories(attribute: Attribute, found: int) -> DataError:
+    """The complaint about a category with more values than a coding can hold."""
+    return DataError(
+        f"The column {attribute.name!r} has {found:,} different categories, more than {MAX_CATEGORIES:,}; "
+        "declare it an identifier or a number, or group its values first."
+    )
 
 
 def values_in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:

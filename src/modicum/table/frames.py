@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 from narwhals.stable.v2.dependencies import get_polars
 
-from modicum.errors import DataError, quoted
+from modicum.errors import DataError, quoted, require
 from modicum.table.schema import Attribute
-from modicum.table.values import Codes, Floats, canonical
+from modicum.table.values import Codes, Floats, Mask, canonical
 
 
 def is_array(X: Any) -> bool:
@@ -101,13 +101,15 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     >>> codes.tolist(), words
     ([0, -1, 1, 0], ['x', 'y'])
     """
+    native = series.to_native()
+    if is_arrow(native):
+        return _words(*_arrow_distinct(native, str(series.name)))
     if series.dtype.is_integer() and series.null_count():
         # With nulls numpy would make floats of them, which are not exact beyond 2**53.
         present = ~series.is_null().to_numpy()
         codes = np.full(len(series), -1, dtype=np.int64)
         codes[present], words = texts(series.drop_nulls())
         return codes, words
-    native = series.to_native()
     if isinstance(native, pd.Series) and isinstance(native.dtype, pd.StringDtype):
         return _words(*pd.factorize(native))  # without an object for every row
     values = series.to_numpy()
@@ -116,7 +118,7 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
         # A mixed column may hold 1 and True, which hash alike but are different texts.
         if any(isinstance(value, list | dict | set | tuple | np.ndarray) for value in values):
-            raise DataError(f"The column {series.name!r} holds lists or the like, which are no categories.")
+            raise no_categories(series.name)
         values = np.array([None if _is_missing(value) else canonical(value) for value in values], dtype=object)
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
@@ -124,42 +126,120 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
 
 
 def _words(first: npt.NDArray[Any], distinct: Any) -> tuple[Codes, list[str]]:
-    """Codes into the canonical texts of these values, some of which may be the same text."""
-    words = [canonical(value) for value in distinct]
-    position = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    lookup = np.array([position[word] for word in words] + [-1], dtype=np.int64)
+    """Codes into the canonical texts of these values, some of which may be the same text or missing (NaN)."""
+    if getattr(distinct.dtype, "kind", "O") == "M":
+        distinct = distinct.astype("datetime64[us]")
+    words = [None if _is_missing(value) else canonical(value) for value in distinct]
+    position = {word: i for i, word in enumerate(dict.fromkeys(word for word in words if word is not None))}
+    lookup = np.array([-1 if word is None else position[word] for word in words] + [-1], dtype=np.int64)
     return lookup[first], list(position)
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float | np.floating) and value != value)
+    )
 
 
 def numbers(series: nw.Series[Any], attribute: Attribute) -> Floats:
     """A column of numbers or dates as float64; NaN is missing; text that is no number is an error."""
-    values = series.to_numpy()
+    values, unreadable = readable_numbers(series, attribute)
+    if unreadable:
+        raise not_readable(attribute, unreadable)
+    return values
+
+
+def readable_numbers(series: nw.Series[Any], attribute: Attribute) -> tuple[Floats, int]:
+    """A column of numbers or dates as float64, and how many of its values cannot be read as one (NaN, like missing).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum import Attribute
+    >>> from modicum.table.frames import as_frame, readable_numbers
+    >>> series = as_frame(pd.DataFrame({"age": ["31", "old", None]}))["age"]
+    >>> readable_numbers(series, Attribute(name="age", kind="number"))
+    (array([31., nan, nan]), 1)
+    """
+    native = series.to_native()
+    if is_arrow(native) and not _is_plain(native.type):
+        # Whatever numpy would make objects of is read once per distinct value.
+        codes, distinct = _arrow_distinct(native, str(series.name))
+        found, failed = _numbers(distinct, attribute)
+        return np.append(found, np.nan)[codes], int(np.append(failed, False)[codes].sum())
+    found, failed = _numbers(series.to_numpy(), attribute)
+    return found, int(failed.sum())
+
+
+def not_readable(attribute: Attribute, unreadable: int) -> DataError:
+    """The complaint about values that are no numbers or dates."""
+    kind = "date" if attribute.kind == "date" else "number"
+    return DataError(
+        f"The column {attribute.name!r} should hold a {kind}, but {unreadable:,} of its values cannot be read as one."
+    )
+
+
+def _numbers(values: npt.NDArray[Any], attribute: Attribute) -> tuple[Floats, Mask]:
+    """The values as float64, and which of them are neither missing nor readable."""
     if attribute.kind == "date":
-        return _date_numbers(values, attribute.name)
+        return _date_numbers(values)
     if values.dtype.kind in "iufb":
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False), np.zeros(len(values), dtype=bool)
     converted = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce")
-    _complain_about_text(values, np.asarray(converted.isna()), attribute.name, "number")
-    return converted.to_numpy(dtype=np.float64, na_value=np.nan)
+    failed = np.asarray(converted.isna()) & ~np.asarray(pd.isna(values))
+    return converted.to_numpy(dtype=np.float64, na_value=np.nan), failed
 
 
-def _date_numbers(values: npt.NDArray[Any], name: str) -> Floats:
+def _date_numbers(values: npt.NDArray[Any]) -> tuple[Floats, Mask]:
+    failed = np.zeros(len(values), dtype=bool)
     if values.dtype.kind != "M":
         converted = pd.to_datetime(pd.Series(values, dtype=object), errors="coerce", format="ISO8601", utc=True)
-        _complain_about_text(values, np.asarray(converted.isna()), name, "date")
+        failed = np.asarray(converted.isna()) & ~np.asarray(pd.isna(values))
         values = converted.dt.tz_localize(None).to_numpy()
     micros = values.astype("datetime64[us]")
-    return np.where(np.isnat(micros), np.nan, micros.astype(np.int64) / 1e6)
+    return np.where(np.isnat(micros), np.nan, micros.astype(np.int64) / 1e6), failed
 
 
-def _complain_about_text(values: npt.NDArray[Any], failed: npt.NDArray[np.bool_], name: str, kind: str) -> None:
-    bad = int((failed & ~np.asarray(pd.isna(values))).sum())
-    if bad:
-        raise DataError(f"The column {name!r} should hold a {kind}, but {bad:,} of its values cannot be read as one.")
+def is_arrow(native: Any) -> bool:
+    """Whether a column is Arrow's own, which pyarrow need not be loaded to know."""
+    return type(native).__module__.startswith("pyarrow.")
+
+
+def _is_plain(arrow_type: Any) -> bool:
+    """Whether numpy has the type, so that no value becomes an object."""
+    types = require("pyarrow", "scale").types
+    return bool(
+        types.is_integer(arrow_type)
+        or types.is_floating(arrow_type)
+        or types.is_date(arrow_type)
+        or types.is_timestamp(arrow_type)
+    )
+
+
+def _arrow_distinct(native: Any, name: str) -> tuple[Codes, npt.NDArray[Any]]:
+    """Codes into an Arrow column's distinct values, -1 for null."""
+    pyarrow = require("pyarrow", "scale")
+    if pyarrow.types.is_nested(native.type):
+        raise no_categories(name)
+    if pyarrow.types.is_dictionary(native.type):  # which may name values that nobody has
+        native = native.cast(native.type.value_type)
+    encoded = native.dictionary_encode().combine_chunks()
+    encoded = encoded if isinstance(encoded, pyarrow.Array) else pyarrow.concat_arrays(encoded.chunks)
+    distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
+    if distinct.dtype.kind in "UT":
+        distinct = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes, distinct
+
+
+def no_categories(name: str) -> DataError:
+    """The complaint about a column of lists, structures and the like."""
+    return DataError(f"The column {name!r} holds lists or the like, which are no categories.")
 
 
 def same_kind(columns: Mapping[str, Any], like: Any) -> Any:

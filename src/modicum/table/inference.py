@@ -16,6 +16,7 @@ import pandas as pd
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, numbers, texts
 from modicum.table.schema import Attribute, Kind, Schema, Storage, Suggestion
+from modicum.table.values import Floats
 
 _KINDS: dict[Storage, Kind] = {
     "text": "category",
@@ -73,6 +74,11 @@ def infer_attribute(series: nw.Series[Any]) -> Attribute:
     if series.dtype == nw.Enum or _is_ordered_categorical(series):
         return Attribute(name=name, kind="ordered", domain=tuple(series.cat.get_categories().to_list()))
     storage = storage_of(series)
+    return stored_as(name, storage)
+
+
+def stored_as(name: str, storage: Storage) -> Attribute:
+    """A column whose values are written in this way."""
     return Attribute(name=name, kind=_KINDS[storage], storage=storage)
 
 
@@ -101,14 +107,25 @@ def _is_ordered_categorical(series: nw.Series[Any]) -> bool:
 
 
 def _all_midnight(series: nw.Series[Any]) -> bool:
-    values = numbers(series, Attribute(name=series.name, kind="date"))
-    return bool(np.all(values[~np.isnan(values)] % 86_400 == 0))
+    return not not_whole(numbers(series, Attribute(name=series.name, kind="date")), 86_400)
 
 
 def _number_storage(series: nw.Series[Any]) -> Storage:
-    values = series.to_numpy().astype(np.float64)
+    return "float" if not_whole(series.to_numpy().astype(np.float64)) else "integer"
+
+
+def not_whole(values: Floats, unit: int = 1) -> int:
+    """How many finite values are no multiple of the unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.inference import not_whole
+    >>> not_whole(np.array([1.0, 2.5, np.nan, np.inf]))
+    1
+    """
     finite = values[np.isfinite(values)]
-    return "integer" if np.array_equal(finite, np.floor(finite)) else "float"
+    return int(np.sum(finite != np.floor(finite) if unit == 1 else finite % unit != 0))
 
 
 def _object_storage(series: nw.Series[Any]) -> Storage:

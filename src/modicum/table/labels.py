@@ -37,23 +37,20 @@ class Labels:
     @classmethod
     def fit(cls, y: Any, bins: int | None = None, weights: Weights | None = None, name: str = "y") -> "Labels":
         """The classes of `y`; a number with many values only by `bins` groups of about equal size."""
-        if bins is not None and (not isinstance(bins, int) or not 2 <= bins <= MAX_CATEGORIES_OF_LABEL):
-            raise ParameterError(
-                f"The 'label_bins' parameter must be an int from 2 to {MAX_CATEGORIES_OF_LABEL}. Got {bins!r} instead."
-            )
-        values = label_values(y, name=name)
-        distinct, counts = _distinct(values, weights)
+        check_bins(bins)
+        distinct, counts = _distinct(label_values(y, name=name), weights)
+        return cls.of(distinct, counts, bins, name)
+
+    @classmethod
+    def of(
+        cls, distinct: npt.NDArray[Any], counts: npt.NDArray[Any], bins: int | None = None, name: str = "y"
+    ) -> "Labels":
+        """The classes of a label of which the distinct values, in order, and their counts are known."""
         if len(distinct) < 2:
             raise DataError(f"The label {name!r} is constant: there is nothing to predict (1 class).")
         if bins is not None:
             return _binned(distinct, counts, bins, name)
-        if values.dtype.kind in "iuf" and len(distinct) > MAX_CLASSES:
-            raise DataError(
-                f"The label {name!r} is a number with {len(distinct):,} different values. Give label_bins "
-                f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
-            )
-        if len(distinct) > MAX_CATEGORIES_OF_LABEL:
-            raise DataError(f"The label {name!r} has {len(distinct):,} classes, more than {MAX_CATEGORIES_OF_LABEL}.")
+        check_classes(len(distinct), distinct.dtype.kind in "iuf", name)
         return cls(distinct)
 
     @property
@@ -79,6 +76,25 @@ class Labels:
         return np.asarray(found, dtype=np.int64)
 
 
+def check_bins(bins: Any) -> None:
+    """Raise where a label cannot be cut into so many ranges."""
+    if bins is not None and (not isinstance(bins, int) or not 2 <= bins <= MAX_CATEGORIES_OF_LABEL):
+        raise ParameterError(
+            f"The 'label_bins' parameter must be an int from 2 to {MAX_CATEGORIES_OF_LABEL}. Got {bins!r} instead."
+        )
+
+
+def check_classes(found: int, is_number: bool, name: str) -> None:
+    """Raise where a label has too many values to be classes."""
+    if is_number and found > MAX_CLASSES:
+        raise DataError(
+            f"The label {name!r} is a number with {found:,} different values. Give label_bins "
+            f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
+        )
+    if found > MAX_CATEGORIES_OF_LABEL:
+        raise DataError(f"The label {name!r} has {found:,} classes, more than {MAX_CATEGORIES_OF_LABEL}.")
+
+
 def label_name(y: Any) -> str:
     """What the label is called, where it says so."""
     return str(getattr(y, "name", None) or "y")
@@ -95,12 +111,16 @@ def label_values(y: Any, n: int | None = None, name: str | None = None) -> npt.N
         raise DataError(f"The label {called} has shape {values.shape}; it needs one value{needed}.")
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer", "floating"):
         values = values.astype(np.float64)
-    absent = int(np.sum(pd.isna(values)))
+    check_labels(values, int(np.sum(pd.isna(values))), called)
+    return values
+
+
+def check_labels(values: npt.NDArray[Any], absent: int, called: str) -> None:
+    """Raise where a label is missing or infinite."""
     if absent:
         raise DataError(f"The label {called} has {absent:,} missing values (NaN); leave those rows out.")
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise DataError(f"The label {called} (Input y) contains infinity; leave those rows out.")
-    return values
 
 
 def _distinct(values: npt.NDArray[Any], weights: Weights | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
@@ -118,7 +138,7 @@ def _binned(distinct: npt.NDArray[Any], counts: npt.NDArray[np.float64], bins: i
     if distinct.dtype.kind not in "iuf":
         raise DataError(f"The label {name!r} is no number, so label_bins cannot be used.")
     reached = np.cumsum(counts)
-    wanted = np.ceil(reached[-1] * np.arange(1, bins) / bins)
+    wanted = label_ranks(reached[-1], bins)
     edges = np.unique(distinct[np.searchsorted(reached, wanted)]).astype(np.float64)
     edges = edges[edges < distinct[-1]]
     if not len(edges):
@@ -126,3 +146,8 @@ def _binned(distinct: npt.NDArray[Any], counts: npt.NDArray[np.float64], bins: i
             f"The label {name!r} has one value too often to be cut into {bins} ranges; use fewer or more bins."
         )
     return Labels(np.arange(len(edges) + 1), edges)
+
+
+def label_ranks(records: float, bins: int) -> Floats:
+    """The ranks of the records with which a numeric label's ranges end, the last range left out."""
+    return np.ceil(records * np.arange(1, bins) / bins)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError
-from modicum.table.codes import CategoryCoding, Coding, NumberCoding, Weights, equal_starts, group_numbers
+from modicum.table.codes import CategoryCoding, Coding, NumberCoding, Weights, group_numbers
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.number_groups import EqualCounts
 from modicum.table.schema import Attribute
 from modicum.table.values import UNKNOWN, Codes, Floats
 
@@ -52,11 +52,13 @@ class Target:
         frame = as_frame(known)
         series = column(frame, attribute.name)
         if attribute.is_category:
-            return cls(_categories(attribute, series, named), may_miss)
+            codes, words = texts(series)
+            counts = np.bincount(codes[codes >= 0], minlength=len(words))
+            return cls(named_categories(attribute, words, counts, int((codes < 0).sum()), named), may_miss)
         values = numbers(series, attribute)
         if np.isnan(values).all():
-            raise DataError(f"The column {attribute.name!r} holds no value at all, so there is nothing to guess.")
-        return cls(group_numbers(attribute, values, None, lambda _, counts: equal_starts(counts, bins)), may_miss)
+            raise nothing_to_guess(attribute)
+        return cls(group_numbers(attribute, values, None, EqualCounts(bins).starts), may_miss)
 
     @property
     def attribute(self) -> Attribute:
@@ -105,10 +107,16 @@ class Target:
         return codes
 
 
-def _categories(attribute: Attribute, series: nw.Series[Any], named: Sequence[str]) -> CategoryCoding:
+def named_categories(
+    attribute: Attribute, words: Sequence[str], counts: Weights, missing: int, named: Sequence[str]
+) -> CategoryCoding:
     """Every category that occurs or is named, in the order of its name: unlike a coder's, without a limit."""
-    codes, words = texts(series)
-    words = [*words, *sorted(set(named) - set(words))]
+    further = sorted(set(named) - set(words))
+    words, counts = [*words, *further], np.append(counts, np.zeros(len(further), dtype=np.int64))
     order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)
-    counts = np.bincount(codes[codes >= 0], minlength=len(words))[order]
-    return CategoryCoding(attribute, tuple(words[i] for i in order), counts, int((codes < 0).sum()))
+    return CategoryCoding(attribute, tuple(words[i] for i in order), counts[order], missing)
+
+
+def nothing_to_guess(attribute: Attribute) -> DataError:
+    """The complaint about a column in which everything is missing."""
+    return DataError(f"The column {attribute.name!r} holds no value at all, so there is nothing to guess.")

@@ -1,0 +1,219 @@
+"""What a fit must know of a table before it counts, learned where the table lives: kinds, codes, classes, targets.
+
+Each function finds what its counterpart in memory finds of the same records in a pandas frame, and complains in the
+same words. The records are read once, or three times where a number has more than 131,072 different values
+(`modicum.engines.order_statistics`); the schema, where it is inferred, takes another pass over floats and datetimes.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.engines.label_coding import labels_at
+from modicum.engines.order_statistics import CountBetween, Known, narrowed
+from modicum.engines.schema_inference import schema_at
+from modicum.engines.survey import LIMIT, surveyed
+from modicum.engines.table import EngineTable, collected
+from modicum.engines.value_counts import Numbers, Words
+from modicum.errors import DataError
+from modicum.table.checking import check_columns, check_outside, check_words
+from modicum.table.codes import (
+    MAX_CODES,
+    CategoryCoding,
+    Coder,
+    NumberCoding,
+    category_coding,
+    no_value,
+    number_coding,
+    too_many_categories,
+)
+from modicum.table.frames import no_categories, not_readable
+from modicum.table.number_groups import EqualCounts, Grouping, rises
+from modicum.table.schema import Attribute, Schema
+from modicum.table.targets import BINS, Target, named_categories, nothing_to_guess
+
+__all__ = ["coder_at", "labels_at", "numbers_at", "schema_at", "target_at"]
+
+_EVERYTHING = 2**62
+
+
+def coder_at(table: EngineTable, schema: Schema) -> Coder:
+    """How the table's features become codes: `Coder.fit` where the table lives.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.coding import coder_at, schema_at
+    >>> table = table_at(duckdb.sql("SELECT range AS n, range % 2 = 0 AS even FROM range(1000)"))
+    >>> coder = coder_at(table, schema_at(table))
+    >>> coder.sizes
+    [256, 2]
+    """
+    if set(schema.features) - set(table.columns) and not table.rows():
+        raise _no_rows()
+    check_columns(schema, table.columns)
+    read = [attribute for attribute in schema if attribute.name in table.columns and _is_read(attribute, table)]
+    found = _surveyed(table, read)
+    if not (any(_has_rows(each) for each in found.values()) or table.rows()):
+        raise _no_rows()
+    for attribute in read:
+        _check(table, attribute, found[attribute.name])
+    chosen = [schema[name] for name in schema.features]
+    known = _narrowed(table, [(each, EqualCounts(MAX_CODES)) for each in chosen if not each.is_category], found)
+    return Coder(schema, tuple(_coding(table, each, found[each.name], known) for each in chosen))
+
+
+def numbers_at(
+    table: EngineTable, groupings: Mapping[str, Grouping], schema: Schema | None = None
+) -> dict[str, NumberCoding]:
+    """Numbers and dates coded by groups of neighbouring values: `group_numbers` where the table lives.
+
+    Parameters
+    ----------
+    table : EngineTable
+    groupings : dict of name to Grouping
+        `EqualCounts`, `EqualWidths`, `AtEdges` or `AtRanks` of `modicum.table.number_groups`.
+    schema : Schema, optional
+        The columns' kinds; inferred where it is not given.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.coding import numbers_at
+    >>> from modicum.table.number_groups import EqualWidths
+    >>> table = table_at(duckdb.sql("SELECT range AS n FROM range(1001)"))
+    >>> numbers_at(table, {"n": EqualWidths(2)})["n"].edges.tolist()
+    [499.5]
+    """
+    table.check(list(groupings))
+    schema = schema_at(table, list(groupings)) if schema is None else schema
+    found = _surveyed(table, [schema[name] for name in groupings])
+    for name in groupings:
+        _check_numbers(schema[name], found[name], no_value)
+    known = _narrowed(table, [(schema[name], grouping) for name, grouping in groupings.items()], found)
+    return {name: _number_coding(schema[name], grouping, found[name], known) for name, grouping in groupings.items()}
+
+
+def target_at(
+    table: EngineTable,
+    attribute: Attribute,
+    bins: int = BINS,
+    *,
+    named: Sequence[str] = (),
+    may_miss: bool = False,
+) -> Target:
+    """An attribute's values as something to guess: `Target.fit` where the table lives.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.coding import schema_at, target_at
+    >>> table = table_at(duckdb.sql("SELECT range AS n FROM range(1000)"))
+    >>> target_at(table, schema_at(table)["n"]).size
+    10
+    """
+    table.check([attribute.name])
+    found = _surveyed(table, [attribute], words=_EVERYTHING)
+    known = found[attribute.name]
+    if isinstance(known, Words):
+        counts = np.array(list(known.counts.values()), dtype=np.int64)
+        return Target(named_categories(attribute, list(known.counts), counts, known.missing, named), may_miss)
+    _check_numbers(attribute, known, nothing_to_guess)
+    grouping = EqualCounts(bins)
+    return Target(
+        _number_coding(attribute, grouping, known, _narrowed(table, [(attribute, grouping)], found)), may_miss
+    )
+
+
+def _surveyed(table: EngineTable, attributes: Sequence[Attribute], words: int = LIMIT) -> dict[str, Any]:
+    for attribute in attributes:
+        if table.types[attribute.name].is_nested():
+            raise no_categories(attribute.name)
+    return surveyed(table, attributes, words=words)
+
+
+def _narrowed(
+    table: EngineTable, asked: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Any]
+) -> dict[str, Known]:
+    """What is known of the numbers that were not counted value by value; infinity is complained of later."""
+    open_ = [
+        (attribute, grouping)
+        for attribute, grouping in asked
+        if not found[attribute.name].complete and np.isfinite(found[attribute.name].distinct[[0, -1]]).all()
+    ]
+    attributes = {attribute.name: attribute for attribute, _ in open_}
+    return narrowed(
+        table, attributes, {name: found[name] for name in attributes}, {a.name: grouping for a, grouping in open_}
+    )
+
+
+def _no_rows() -> DataError:
+    return DataError("The data has no rows.")
+
+
+def _has_rows(known: Words | Numbers) -> bool:
+    return bool(known.missing or len(known.counts) or (isinstance(known, Words) and known.overfull))
+
+
+def _is_read(attribute: Attribute, table: EngineTable) -> bool:
+    """Whether a column is coded, or must be looked at to see that it is what the schema says."""
+    if attribute.collectable or attribute.domain is not None:
+        return True
+    return not attribute.is_category and not table.types[attribute.name].is_numeric()
+
+
+def _check(table: EngineTable, attribute: Attribute, known: Words | Numbers) -> None:
+    """Raise where a column holds what the schema excludes, as `check_values` does."""
+    if isinstance(known, Words):
+        if attribute.domain is not None and known.overfull:
+            known = surveyed(table, [attribute], words=_EVERYTHING)[attribute.name]
+        check_words(attribute, known.counts)
+        return
+    if known.unreadable:
+        raise not_readable(attribute, known.unreadable)
+    low, high = attribute.bounds
+    outside = (known.distinct < low) | (known.distinct > high)
+    if outside.any():
+        exact = known.counts[outside].sum() if known.complete else _outside(table, attribute)
+        check_outside(attribute, int(exact))
+
+
+def _outside(table: EngineTable, attribute: Attribute) -> int:
+    low, high = attribute.bounds
+    counts = table.fold(CountBetween((attribute,), (np.array([np.nextafter(low, -np.inf), high]),)))
+    return int(counts[0] + counts[2])
+
+
+def _check_numbers(attribute: Attribute, known: Numbers, absent: Any) -> None:
+    if known.unreadable:
+        raise not_readable(attribute, known.unreadable)
+    if not len(known.distinct):
+        raise absent(attribute)
+
+
+def _coding(
+    table: EngineTable, attribute: Attribute, found: Words | Numbers, known: Mapping[str, Known]
+) -> CategoryCoding | NumberCoding:
+    if isinstance(found, Numbers):
+        _check_numbers(attribute, found, no_value)
+        return _number_coding(attribute, EqualCounts(MAX_CODES), found, known)
+    if found.overfull:
+        different = collected(table.lazy.select(nw.col(attribute.name).n_unique()))[attribute.name][0]
+        raise too_many_categories(attribute, int(different) - (found.missing > 0))
+    counts = np.array(list(found.counts.values()), dtype=np.int64)
+    return category_coding(attribute, list(found.counts), counts, found.missing)
+
+
+def _number_coding(
+    attribute: Attribute, grouping: Grouping, found: Numbers, known: Mapping[str, Known]
+) -> NumberCoding:
+    if attribute.name not in known:
+        return number_coding(attribute, found.distinct, found.counts, found.missing, grouping.starts)
+    exact = known[attribute.name]
+    return number_coding(attribute, exact.distinct, exact.abridged, found.missing, partial(rises, grouping))

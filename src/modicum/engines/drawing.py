@@ -1,0 +1,176 @@
+"""Records drawn where they live, the same ones however they are dealt out.
+
+All records are put in the order of a hash of their values, and those at evenly spaced ranks are taken. So a sample is a
+matter of the records and the seed alone; equal records, which have equal hashes, come in it as often as their share
+says. A rank is found by counting: how many records have each beginning of a hash, then, where too many share one, its
+next bits.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.engines.record_hash import Hashes, RecordHash
+from modicum.engines.table import EngineTable, collected
+from modicum.engines.work import Counts
+from modicum.errors import DataError, ParameterError, require
+from modicum.table.values import Codes, Mask
+
+_BITS = 22  # of the hash that are counted in one pass
+_DEEP_ENOUGH = 44  # bits after which records that still share them are taken to be equal
+_EACH, _MORE = 20, 100_000  # records looked at for each one drawn, and besides
+_HASH, _MANY = "(hash)", "(records)"
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Which records are drawn, by their rank in the order of the hashes: to learn from, and to check with."""
+
+    learning: Codes
+    other: Codes
+
+    @classmethod
+    def of(cls, records: int, sample: int) -> "Ranks":
+        """Evenly spaced ranks; as many others to check with, where there are as many.
+
+        Examples
+        --------
+        >>> from modicum.engines.drawing import Ranks
+        >>> ranks = Ranks.of(10, 3)
+        >>> ranks.learning.tolist(), ranks.other.tolist()
+        ([0, 4, 7], [2, 5, 9])
+        """
+        if not isinstance(sample, int | np.integer) or isinstance(sample, bool) or sample < 1:
+            raise ParameterError(f"The 'sample' parameter must be an int ≥ 1. Got {sample!r} instead.")
+        if sample >= records:
+            raise DataError(
+                f"A sample of {sample:,} records cannot be drawn and checked: there are {records:,}. Leave sample out "
+                "to learn from all of them."
+            )
+        others = min(int(sample), records - int(sample))
+        many = int(sample) + others
+        numbers = np.arange(many, dtype=np.int64)
+        ranks = (2 * numbers + 1) * records // (2 * many)
+        is_other = np.diff((np.arange(many + 1, dtype=np.int64) * others) // many) > 0
+        return cls(ranks[~is_other], ranks[is_other])
+
+
+def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]:
+    """Records to learn from and as many others to check with, as Arrow tables in the order of their hashes.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.drawing import draw_from
+    >>> learning, other = draw_from(table_at(duckdb.sql("SELECT range AS n FROM range(1000)")), sample=10)
+    >>> len(learning), len(other), len(set(learning["n"].to_pylist()) & set(other["n"].to_pylist()))
+    (10, 10, 0)
+    """
+    hashing = RecordHash(tuple(table.columns), seed)
+    counting = CellCounts(hashing, np.zeros(1, dtype=np.uint64), 0, _BITS)
+    counts = table.fold(counting)
+    ranks = Ranks.of(int(counts.sum()), sample)
+    wanted = np.concatenate([ranks.learning, ranks.other])
+    inside, within, looked_at = _narrowed(counting, counts, wanted)
+    used = _BITS
+    while looked_at > _EACH * len(wanted) + _MORE and used < _DEEP_ENOUGH:
+        chosen, cell = np.unique(inside, return_inverse=True)
+        counting = CellCounts(hashing, chosen, used, _BITS - len(chosen).bit_length())
+        counts = table.fold(counting)
+        before = (np.cumsum(counts) - counts)[:: 2**counting.bits]
+        inside, within, looked_at = _narrowed(counting, counts, before[cell] + within)
+        used += counting.bits
+    found = _taken(table, hashing, inside, used, within)
+    return found.slice(0, len(ranks.learning)), found.slice(len(ranks.learning))
+
+
+def _narrowed(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Hashes, Codes, int]:
+    """For each rank the beginning of the hash it has, its rank among the records with it, and how many have one."""
+    reached = np.cumsum(counts)
+    cell = np.searchsorted(reached, ranks, side="right")
+    inside = counting.beginnings(cell)
+    return inside, ranks - (reached - counts)[cell], int(counts[np.unique(cell)].sum())
+
+
+def _taken(table: EngineTable, hashing: RecordHash, inside: Hashes, used: int, within: Codes) -> Any:
+    """The record of each rank, from all records with these beginnings."""
+    schema = collected(table.lazy.head(0)).to_native().schema
+    picked = table.gather(Picked(hashing, np.unique(inside), used, schema))
+    order = np.argsort(picked[_HASH].to_numpy().view(np.uint64), kind="stable")
+    hashes = picked[_HASH].to_numpy().view(np.uint64)[order]
+    reached = np.cumsum(picked[_MANY].to_numpy()[order])
+    first = np.searchsorted(hashes >> np.uint64(64 - used), inside, side="left")
+    before = np.append(0, reached)[first]
+    rows = np.searchsorted(reached, before + within, side="right")
+    return picked.select(table.columns).take(order[rows])
+
+
+@dataclass(frozen=True)
+class _Beginnings:
+    """Records whose hash begins in one of some ways: with the bits of `inside`, of which there are `used`."""
+
+    hashing: RecordHash
+    inside: Hashes
+    used: int
+
+    def found(self, hashes: Hashes) -> tuple[Codes, Mask]:
+        """Which beginning each hash has, and whether it has one."""
+        if not self.used:
+            return np.zeros(len(hashes), dtype=np.int64), np.ones(len(hashes), dtype=bool)
+        begins = hashes >> np.uint64(64 - self.used)
+        place = np.minimum(np.searchsorted(self.inside, begins), len(self.inside) - 1)
+        return place, self.inside[place] == begins
+
+
+@dataclass(frozen=True)
+class CellCounts(_Beginnings):
+    """How many records have each of the next `bits` of a hash after each of some beginnings."""
+
+    bits: int
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.hashing.columns
+
+    def empty(self) -> Counts:
+        return np.zeros(len(self.inside) << self.bits, dtype=np.int64)
+
+    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+        hashes = self.hashing.of(frame)
+        place, is_in = self.found(hashes)
+        following = (hashes[is_in] << np.uint64(self.used)) >> np.uint64(64 - self.bits)
+        np.add.at(counts, (place[is_in] << self.bits) + following.astype(np.int64), 1)
+
+    def beginnings(self, cells: npt.NDArray[np.int64]) -> Hashes:
+        """What a hash in each cell begins with."""
+        following = (cells & ((1 << self.bits) - 1)).astype(np.uint64)
+        return (self.inside[cells >> self.bits] << np.uint64(self.bits)) | following
+
+
+@dataclass(frozen=True)
+class Picked(_Beginnings):
+    """The records with some beginnings, equal ones of a batch once and with their number."""
+
+    records: Any  # the Arrow schema of the table
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.hashing.columns
+
+    @cached_property
+    def schema(self) -> Any:
+        pyarrow = require("pyarrow", "scale")
+        return self.records.append(pyarrow.field(_HASH, pyarrow.int64())).append(pyarrow.field(_MANY, pyarrow.int64()))
+
+    def pick(self, frame: nw.DataFrame[Any]) -> Any:
+        hashes = self.hashing.of(frame)
+        rows = np.flatnonzero(self.found(hashes)[1])
+        distinct, first, many = np.unique(hashes[rows], return_index=True, return_counts=True)
+        table = frame.select(self.records.names).to_native().take(rows[first])
+        table = table.append_column(_HASH, [distinct.view(np.int64)]).append_column(_MANY, [many])
+        return table.cast(self.schema)

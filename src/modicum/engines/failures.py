@@ -1,0 +1,115 @@
+"""What an engine complains of, in one sentence without a record's value.
+
+Engines quote the data in their messages and logs, so their words are never passed on. A complaint of modicum's own that
+a worker raised far away comes through as it was said there.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import modicum.errors
+from modicum.errors import DataError, ModicumError
+
+_PACKAGES = {"duckdb", "_duckdb", "polars", "pyspark", "py4j", "ibis", "pyarrow", "narwhals", "sqlglot", "sqlite3"}
+_OWN = re.compile(r"^modicum\.errors\.(\w+): (.+)$", flags=re.MULTILINE)
+_LOST = (
+    "already been closed|already closed|SESSION_OR_CONTEXT_NOT_EXISTS|stopped SparkContext|SparkContext was shut down|"
+    "SparkContext.dagScheduler|Answer from Java side is empty|Connection refused|UNAVAILABLE|Cannot operate on a closed"
+)
+_LACKS = re.compile(r"'?([\w.]+)'? is not (?:implemented|supported) for|No translation rule for .*?(\w+)'>")
+_LACKING = ("NotImplementedError", "OperationNotDefinedError", "UnsupportedOperationError", "UnsupportedBackendType")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_RAISED = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): ", flags=re.MULTILINE)
+_FULL = "No space left|out of disk|ENOSPC|disk is full"
+_MEMORY = "OutOfMemory|out of memory|Java heap space|failed to allocate"
+
+
+@contextmanager
+def asking(engine: str) -> Iterator[None]:
+    """While an engine is asked for something: what goes wrong there becomes one clear sentence.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines.failures import asking
+    >>> with asking("duckdb"):
+    ...     duckdb.sql("SELECT CAST('John' AS INT)").fetchall()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its message is not...
+    """
+    with _no_quoting():
+        try:
+            yield
+        except ModicumError:
+            raise
+        except Exception as error:
+            if not _is_the_engines(error):
+                raise
+            raise complaint(engine, error) from None
+
+
+def complaint(engine: str, error: Exception) -> ModicumError:
+    """What to say of an engine's error."""
+    words = str(error)
+    own = _OWN.search(words)
+    if own:
+        kind = getattr(modicum.errors, own.group(1), DataError)
+        return kind(own.group(2)) if issubclass(kind, ModicumError) else DataError(own.group(2))
+    if type(error).__name__ in _LACKING:
+        return _lacking(engine, words)
+    module = _NO_MODULE.search(words)
+    if module:
+        return DataError(f"The workers of the engine {engine!r} lack the package {module.group(1)!r}.")
+    if re.search(_LOST, words, flags=re.IGNORECASE) or isinstance(error, ConnectionError | AssertionError):
+        return DataError(f"The connection to the engine {engine!r} is lost or closed; open it and the table again.")
+    if re.search(_FULL, words, flags=re.IGNORECASE):
+        return DataError(f"The engine {engine!r} has no space left on its disk.")
+    if re.search(_MEMORY, _kind(error) + words, flags=re.IGNORECASE):
+        return DataError(f"The engine {engine!r} has run out of memory; give it more, or fewer threads.")
+    return DataError(
+        f"The engine {engine!r} cannot do this ({_kind(error)}); its message is not shown, as it may quote records."
+    )
+
+
+def _lacking(engine: str, words: str) -> DataError:
+    found = _LACKS.search(words)
+    what = next((group for group in found.groups() if group), "") if found else ""
+    function = f"the function {what!r}" if what else "a function"
+    return DataError(
+        f"The engine {engine!r} lacks {function} that this needs; DuckDB, Spark, polars and Ibis over DuckDB have it."
+    )
+
+
+def _is_the_engines(error: Exception) -> bool:
+    if isinstance(error, NotImplementedError | ConnectionError):
+        return True
+    return any(parent.__module__.split(".")[0] in _PACKAGES for parent in type(error).__mro__) or _from_pyspark(error)
+
+
+def _from_pyspark(error: Exception) -> bool:
+    """PySpark asserts that a session is there."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return isinstance(error, AssertionError) and where.split(".")[0] in _PACKAGES
+
+
+def _kind(error: Exception) -> str:
+    """The error's name; of one that a worker raised, its name there."""
+    raised = _RAISED.findall(str(error)) if type(error).__name__ == "PythonException" else []
+    return str(raised[-1]) if raised else type(error).__name__
+
+
+@contextmanager
+def _no_quoting() -> Iterator[None]:
+    """PySpark's log repeats the message of a failed query, with the value that failed."""
+    logger = logging.getLogger("DataFrameQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
