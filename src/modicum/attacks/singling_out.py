@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.breach import check_artifact
+from modicum.attacks.crowds import Crowd, crowd, crowd_at
+from modicum.engines import is_table, table_at
 from modicum.errors import DataError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups
-from modicum.generalization.describe import persons_in
-from modicum.generalization.raw import raw_generalization
-from modicum.measures.intervals import Interval, mean_interval, share_interval
-from modicum.measures.uniqueness import Uniqueness, check_population, expected_uniques
+from modicum.measures.intervals import Interval
+from modicum.measures.uniqueness import Uniqueness, check_population, expected_from
 from modicum.table.frames import as_frame
-from modicum.table.groups import group_rows
-from modicum.table.roles import person_codes
 from modicum.table.values import Codes, iso, plain
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)  # where the bars of the histogram start
@@ -37,7 +35,7 @@ class SinglingOutResult:
     rarest : how many combinations are that rare
     groups : how many combinations there are
     sizes : people in a group ("1", "2–4", …) → how many such groups there are
-    predicate : a description in words that fits a rarest combination and no other record
+    predicate : a description in words that fits a rarest combination (the first, in the order of the buckets) alone
     population : how many people are expected to be unique in the whole population, where its size was given
     people, random_state, seconds : how many people were breached, the seed, how long it took
     """
@@ -93,53 +91,50 @@ class SinglingOut:
         self.random_state = random_state
 
     def run(self, g: Artifact, breached: Any) -> SinglingOutResult:
-        """Look for the rarest of the breached records."""
+        """Look for the rarest of the breached records; a table in an engine is counted there."""
         start = time.perf_counter()
         check_artifact(g)
-        frame = as_frame(breached, g.names)
-        if not len(frame):
-            raise DataError("The breached data has 0 rows, so nobody can be singled out.")
-        persons = person_codes(g.schema, frame)
-        people = len(frame) if persons is None else int(persons.max()) + 1
-        if self.population is not None:
-            check_population(self.population, people)
-        codes = g.codes(frame)
-        groups = group_rows(codes)
-        sizes = persons_in(groups, persons)
-        least = int(sizes.min())
-        alone = _alone(groups, sizes, persons)
-        raw_groups = group_rows(raw_generalization(frame, g.schema).codes(frame))
-        raw = _alone(raw_groups, persons_in(raw_groups, persons), persons)
-        place = int(np.flatnonzero(sizes[groups] == least)[0])
+        found = self._crowd(g, breached)
+        least = int(found.sizes[0][0])
         return SinglingOutResult(
-            error=1 - alone / people,
-            interval=_interval(alone, people, None if persons is not None else groups, sizes),
-            naive=1.0 if people > 1 else 0.0,
-            raw=1 - raw / people,
-            unique=alone,
+            error=1 - found.alone / found.people,
+            interval=found.interval,
+            naive=1.0 if found.people > 1 else 0.0,
+            raw=1 - found.raw_alone / found.people,
+            unique=found.alone,
             least=least,
-            rarest=int((sizes == least).sum()),
-            groups=len(sizes),
-            sizes=_histogram(sizes),
-            predicate=predicate(g, codes[place]),
-            population=self._expected(g, groups, sizes, persons),
-            people=people,
+            rarest=int(found.sizes[1][0]),
+            groups=int(found.sizes[1].sum()),
+            sizes=_histogram(*found.sizes),
+            predicate=predicate(g, found.rarest),
+            population=self._expected(g, found),
+            people=found.people,
             random_state=self.random_state,
             seconds=time.perf_counter() - start,
         )
 
-    def _expected(self, g: Artifact, groups: Codes, sizes: Codes, persons: Codes | None) -> Uniqueness | None:
+    def _crowd(self, g: Artifact, breached: Any) -> Crowd:
+        """Who is alike in the breach, counted where it lies."""
+        empty = DataError("The breached data has 0 rows, so nobody can be singled out.")
+        asked = self.population is not None
+        if is_table(breached):
+            found = crowd_at(g, table_at(breached), asked)
+        else:
+            frame = as_frame(breached, g.names)
+            if not len(frame):
+                raise empty
+            found = crowd(g, frame, asked)
+        if not found.people:
+            raise empty
+        return found
+
+    def _expected(self, g: Artifact, found: Crowd) -> Uniqueness | None:
         if self.population is None:
             return None
-        possible = _possible(g) if persons is None else None
-        return expected_uniques(_alike(groups, sizes, persons), self.population, self.random_state, possible=possible)
-
-
-def _interval(alone: int, people: int, groups: Codes | None, sizes: Codes) -> Interval:
-    """Wilson's; where some are alone, for so many independent people as the groups tell (who is not is so in pairs)."""
-    if not alone or groups is None:
-        return share_interval(people - alone, people)
-    return mean_interval((sizes[groups] > 1).astype(np.float64), groups)
+        check_population(self.population, found.people)
+        assert found.alike is not None
+        possible = None if found.persons else _possible(g)
+        return expected_from(found.alike, self.population, self.random_state, possible)
 
 
 def _possible(g: Artifact) -> int | None:
@@ -147,29 +142,11 @@ def _possible(g: Artifact) -> int | None:
     return math.prod(g.sizes) if all(g.sizes) else None
 
 
-def _alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
-    """How many people have a record that nobody else's equals."""
-    single = sizes[groups] == 1
-    return int(single.sum()) if persons is None else len(np.unique(persons[single]))
-
-
-def _alike(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
-    """How many people are alike in all their records: the group sizes, where each has one."""
-    if persons is None:
-        return sizes
-    width = int(persons.max()) + 1
-    pairs = np.unique(groups * width + persons)
-    sign = np.random.default_rng(0).integers(0, 2**63, len(sizes), dtype=np.uint64)  # of a group; a person's add up
-    signs = np.zeros(width, dtype=np.uint64)
-    np.add.at(signs, pairs % width, sign[pairs // width])
-    return np.unique(signs, return_counts=True)[1]
-
-
-def _histogram(sizes: Codes) -> dict[str, int]:
+def _histogram(sizes: Codes, often: Codes) -> dict[str, int]:
     """How many groups have each size, in bars that grow."""
     found = {}
     for low, high in zip(_STEPS, [*_STEPS[1:], None], strict=True):
-        inside = int(((sizes >= low) & (True if high is None else sizes < high)).sum())
+        inside = int(often[(sizes >= low) & (True if high is None else sizes < high)].sum())
         name = f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}" if high else f"{low:,} or more"
         found[name] = inside
     last = max(i for i, many in enumerate(found.values()) if many)

@@ -13,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from modicum.engines import is_table, table_at
+from modicum.engines.grouped import sizes_at, with_keys
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, texts
 from modicum.table.groups import first_rows, group_rows, sizes_of
@@ -20,6 +23,7 @@ from modicum.table.values import canonical
 
 Ints = npt.NDArray[np.int64]
 
+_EMPTY = DataError("The data has no rows, so nobody is hidden in it.")
 _CLOSE = 4096
 _MOST_PLACES = 4  # for each record, of a table of all combinations
 
@@ -42,8 +46,8 @@ class Held:
     totals: Ints
 
 
-def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[nw.DataFrame[Any], list[str]]:
-    """The frame and the quasi-identifiers to look at: all columns but the `others` where none are named.
+def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[Any, list[str]]:
+    """The frame, or the table in its engine, and the quasi-identifiers to look at: all but the `others` by default.
 
     Examples
     --------
@@ -52,7 +56,7 @@ def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) 
     >>> named_columns(pd.DataFrame({"age": [31], "job": ["nurse"], "who": [1]}), None, "who")[1]
     ['age', 'job']
     """
-    table = as_frame(frame)
+    table = table_at(frame) if is_table(frame) else as_frame(frame)
     if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
         raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {names!r}.")
     asked = table.columns if names is None else list(dict.fromkeys(names))
@@ -60,8 +64,8 @@ def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) 
     for name in [*found, *(name for name in others if name is not None)]:
         if name not in table.columns:
             raise DataError(f"The column {name!r} is not in the data.")
-    if not len(table):
-        raise DataError("The data has no rows, so nobody is hidden in it.")
+    if isinstance(table, nw.DataFrame) and not len(table):
+        raise _EMPTY
     return table, found
 
 
@@ -80,6 +84,39 @@ def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
     if not names:
         return np.zeros(len(table), dtype=np.int64)
     return group_rows(np.column_stack(_observed(table, names)))
+
+
+def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = None) -> tuple[Ints, Ints]:
+    """The sizes of the groups of records that are alike, from small to large, and how many groups have each.
+
+    A table in an engine is counted there. With a person column persons are counted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.alike import size_counts
+    >>> [found.tolist() for found in size_counts(pd.DataFrame({"age": [31, 30, 31, 29]}), ["age"])]
+    [[1, 2], [2, 1]]
+    """
+    table, found = named_columns(frame, names, person)
+    if isinstance(table, EngineTable):
+        return _sizes_at(table, found, person)
+    if person is None:
+        sizes = alike_sizes(table, found)
+    else:
+        sizes = np.bincount(held(alike(table, found), value_codes(table[person])).group)
+    return np.unique(sizes, return_counts=True)
+
+
+def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> tuple[Ints, Ints]:
+    lazy, keys = with_keys(table, [*names, *([person] if person else [])])
+    lazy = lazy.with_columns(nw.lit(0).alias("modicum_all")).select("modicum_all", *keys)
+    if person:  # each once in a group, those without a name together
+        lazy = lazy.unique()
+    sizes = sizes_at(lazy, ["modicum_all", *keys[: len(names)]])
+    if not len(sizes[0]):
+        raise _EMPTY
+    return sizes
 
 
 def alike_sizes(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from modicum.measures.alike import Ints, alike, alike_sizes, held, named_columns, value_codes
+from modicum.measures.alike import size_counts
 
 
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
@@ -14,7 +12,7 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
     Parameters
     ----------
     frame : frame
-        What is released, such as `g.transform(X)`.
+        What is released, such as `g.transform(X)`; a table in an engine is counted there.
     quasi_identifiers : names of columns; all (but `person`) by default. Missing values are alike.
     person : a column that the rows of one person share; then persons are counted.
 
@@ -25,7 +23,7 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
     >>> md.measures.k_anonymity(released, ["age", "job"]), md.measures.k_anonymity(released, ["job"])
     (1, 3)
     """
-    return int(_groups(frame, quasi_identifiers, person).min())
+    return int(size_counts(frame, quasi_identifiers, person)[0][0])
 
 
 def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) -> float:
@@ -49,14 +47,5 @@ def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) 
     >>> round(md.measures.disclosure_risk(released), 3)
     0.667
     """
-    sizes = _groups(frame, quasi_identifiers, None)
-    return len(sizes) / int(sizes.sum())
-
-
-def _groups(frame: Any, quasi_identifiers: Sequence[str] | None, person: str | None) -> Ints:
-    """The sizes of the groups of records that are alike, in persons where there is such a column."""
-    table, names = named_columns(frame, quasi_identifiers, person)
-    if person is None:
-        return alike_sizes(table, names)
-    found = held(alike(table, names), value_codes(table[person]))
-    return np.bincount(found.group)
+    sizes, often = size_counts(frame, quasi_identifiers)
+    return int(often.sum()) / int((sizes * often).sum())

@@ -30,6 +30,10 @@ from typing import Any
 
 import numpy as np
 
+from modicum.engines import is_table, table_at
+from modicum.engines.buckets import target_of
+from modicum.engines.grouped import records_of
+from modicum.engines.hindsight import best_at
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Artifact
 from modicum.generalization.raw import raw_generalization
@@ -40,6 +44,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
 from modicum.table.values import Codes, plain
 
+_EMPTY = DataError("The holdout has no rows, so nothing can be certified.")
 _THIN = 5  # records in a cell on average, below which cells are too small to bound much
 _SEEN = {
     "nothing": "the generalized record",
@@ -169,7 +174,8 @@ def certify(
     ----------
     g : Generalization, or another artifact with `codes`
     X_holdout : frame
-        Full records that had no part in making or choosing `g`. A column with the schema's role `person` is used.
+        Full records that had no part in making or choosing `g`. A column with the schema's role `person` is used. A
+        table in an engine is counted there.
     personal : attributes to certify; the schema's personal attributes by default.
     confidence : float
         With this probability all bounds hold together.
@@ -178,8 +184,8 @@ def certify(
         one it guesses (A4).
     weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
     known : frame, optional
-        Other records, on which the bins of personal numbers are fixed. Without them a tenth of the holdout is set
-        aside for that and does not count.
+        Other records, on which the bins of personal numbers are fixed. Without them a tenth of a holdout in memory is
+        set aside for that and does not count.
     bins : int
         How finely a number is guessed.
     candidates : int
@@ -204,29 +210,95 @@ def certify(
         raise ParameterError(f"The 'knowledge' parameter must be one of {quoted(_SEEN)}. Got {knowledge!r} instead.")
     attributes = personal_attributes(g.schema, personal)
     shares = attribute_weights(attributes, weights)
-    holdout = as_frame(X_holdout, g.names)
-    if known is None and any(not g.schema[name].is_category for name in attributes):
-        holdout, known = _set_aside(holdout, g.schema, random_state)
-    if len(holdout) == 0:
-        raise DataError("The holdout has no rows, so nothing can be certified.")
-    cells = _cells(g, holdout, attributes, knowledge)
-    persons = person_codes(g.schema, holdout)
-    margin = margin_of(len(holdout), persons, (1 - confidence) / (len(attributes) * candidates))
-    values = {name: _values(g.schema, name, holdout, known, bins) for name in attributes}
-    observed = {name: best_in_hindsight(cells[name], codes) for name, codes in values.items()}
+    delta = (1 - confidence) / (len(attributes) * candidates)
+    count = _counted_at if is_table(X_holdout) else _counted
+    found = count(g, X_holdout, attributes, knowledge, known, bins, random_state)
+    margin = _margin(found.records, found.squares, delta)
     return Certificate(
-        bounds={name: min(1.0, u + margin) for name, u in observed.items()},
-        observed=observed,
-        naive={name: float(np.bincount(codes).max() / len(codes)) for name, codes in values.items()},
+        bounds={name: min(1.0, u + margin) for name, u in found.observed.items()},
+        observed=found.observed,
+        naive=found.naive,
         confidence=confidence,
-        records=len(holdout),
-        persons=len(holdout) if persons is None else int(persons.max()) + 1,
-        groups=max(int(of_row.max()) + 1 for of_row in cells.values()),
+        records=found.records,
+        persons=found.persons,
+        groups=found.groups,
         margin=margin,
         bins=bins,
         knowledge=knowledge,
         weights=shares,
     )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What a holdout is counted for; `squares` is Σ m_i² over persons with m_i records."""
+
+    observed: dict[str, float]
+    naive: dict[str, float]
+    records: int
+    persons: int
+    groups: int
+    squares: int
+
+
+def _counted(
+    g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
+) -> _Counted:
+    """The counts of records in memory."""
+    holdout = as_frame(X, g.names)
+    if known is None and any(not g.schema[name].is_category for name in attributes):
+        holdout, known = _set_aside(holdout, g.schema, random_state)
+    if len(holdout) == 0:
+        raise _EMPTY
+    cells = _cells(g, holdout, attributes, knowledge)
+    persons = person_codes(g.schema, holdout)
+    values = {name: _values(g.schema, name, holdout, known, bins) for name in attributes}
+    return _Counted(
+        observed={name: best_in_hindsight(cells[name], codes) for name, codes in values.items()},
+        naive={name: float(np.bincount(codes).max() / len(codes)) for name, codes in values.items()},
+        records=len(holdout),
+        persons=len(holdout) if persons is None else int(persons.max()) + 1,
+        groups=max(int(of_row.max()) + 1 for of_row in cells.values()),
+        squares=len(holdout) if persons is None else _squares(np.bincount(persons)),
+    )
+
+
+def _counted_at(
+    g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
+) -> _Counted:
+    """The counts of a table in an engine, by group-bys there."""
+    table = table_at(X)
+    numbers = [name for name in attributes if not g.schema[name].is_category]
+    if known is None and numbers:
+        raise ParameterError(
+            f"The 'known' parameter must give other records, on which the bins of {numbers[0]!r} are fixed: of a table "
+            f"in {table.engine} none are set aside for that."
+        )
+    n = table.rows()
+    if not n:
+        raise _EMPTY
+    targets = {name: target_of(known, g.schema[name], bins) for name in numbers}
+    found = {
+        name: best_at(table, g, name, targets.get(name), _side(g, attributes, name, knowledge)) for name in attributes
+    }
+    person = g.schema.person if g.schema.person in table.types else None
+    many, often = (np.array([1]), np.array([n])) if person is None else records_of(table.lazy, person)
+    return _Counted(
+        observed={name: best.right / n for name, best in found.items()},
+        naive={name: best.naive / n for name, best in found.items()},
+        records=n,
+        persons=int(often.sum()),
+        groups=max(best.groups for best in found.values()),
+        squares=int((many.astype(object) ** 2 * often.astype(object)).sum()),
+    )
+
+
+def _side(g: Artifact, attributes: Sequence[str], name: str, knowledge: str) -> list[str]:
+    """Which attributes the adversary knows in full who guesses this one."""
+    if knowledge == "nothing":
+        return []
+    guessed = attributes if knowledge == "non_personal" else [name]
+    return [other for other in g.schema.features if other not in guessed]
 
 
 def _cells(g: Artifact, holdout: Any, attributes: Sequence[str], knowledge: str) -> dict[str, Codes]:
@@ -236,10 +308,9 @@ def _cells(g: Artifact, holdout: Any, attributes: Sequence[str], knowledge: str)
         return dict.fromkeys(attributes, group_rows(seen))
     full = raw_generalization(holdout, g.schema)
     values = full.codes(holdout)
-    others = [j for j, name in enumerate(full.names) if name not in attributes]
+    side = {name: [full.names.index(other) for other in _side(g, attributes, name, knowledge)] for name in attributes}
     if knowledge == "non_personal":
-        return dict.fromkeys(attributes, group_rows(np.hstack([seen, values[:, others]])))
-    side = {name: [j for j, other in enumerate(full.names) if other != name] for name in attributes}
+        return dict.fromkeys(attributes, group_rows(np.hstack([seen, values[:, side[attributes[0]]]])))
     return {name: group_rows(np.hstack([seen, values[:, columns]])) for name, columns in side.items()}
 
 
@@ -275,8 +346,15 @@ def margin_of(n: int, persons: Codes | None, delta: float) -> float:
     >>> round(margin_of(10_000, None, 0.01), 4)
     0.0152
     """
-    squares = n if persons is None else int((np.bincount(persons).astype(np.float64) ** 2).sum())
+    return _margin(n, n if persons is None else _squares(np.bincount(persons)), delta)
+
+
+def _margin(n: int, squares: int, delta: float) -> float:
     return math.sqrt(math.log(1 / delta) * squares / (2 * n**2))
+
+
+def _squares(records: Codes) -> int:
+    return int((records.astype(np.float64) ** 2).sum())
 
 
 def _set_aside(holdout: Any, schema: Schema, random_state: int) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import ParameterError
-from modicum.measures.alike import alike, held, named_columns, sensitive_column, value_codes
+from modicum.measures.alike import held, sensitive_column, size_counts, value_codes
 
 
 def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
@@ -30,8 +30,8 @@ def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *
     (5, 15)
     """
     _check_suppressed(suppressed, "discernibility")
-    sizes = np.bincount(alike(*named_columns(frame, quasi_identifiers)))
-    return int((sizes**2).sum()) + int(suppressed) * (int(sizes.sum()) + int(suppressed))
+    sizes, often = (found.astype(object) for found in size_counts(frame, quasi_identifiers))  # squares may be huge
+    return int((sizes**2 * often).sum()) + int(suppressed) * (int((sizes * often).sum()) + int(suppressed))
 
 
 def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: str, *, suppressed: int = 0) -> float:

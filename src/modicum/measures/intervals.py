@@ -78,9 +78,42 @@ def mean_interval(
         return 0.0, 1.0
     off = values - p
     sums = off if units is None else np.bincount(units, weights=off)
-    variance = float((sums**2).sum()) / n**2
+    return _by_spread(n, p, float((sums**2).sum()), many, units is not None, level)
+
+
+def counted_interval(
+    totals: npt.NDArray[Any],
+    often: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64] | None = None,
+    level: float = LEVEL,
+) -> Interval:
+    """`mean_interval` of rows that are counted: how often each value occurs.
+
+    With `sizes` of units whose rows are not independent: how many rows each has, what their values add up to, and how
+    often there is such a unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.intervals import counted_interval, mean_interval
+    >>> counted = counted_interval(np.array([0.0, 1.0]), np.array([70, 30]))
+    >>> bool(np.allclose(counted, mean_interval(np.array([1] * 30 + [0] * 70))))
+    True
+    """
+    many = int(often.sum())
+    n = many if sizes is None else int((sizes * often).sum())
+    p = float((totals * often).sum() / n)
+    if sizes is not None and many < 2:
+        return 0.0, 1.0
+    off = totals - p * (1 if sizes is None else sizes)
+    return _by_spread(n, p, float((off**2 * often).sum()), many, sizes is not None, level)
+
+
+def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: float) -> Interval:
+    """Wilson's for n' = p(1−p) / Var(mean), from the sum of squares of how far each unit is off."""
+    variance = squares / n**2
     effective = min(n, p * (1 - p) / variance) if variance > 1e-12 else many
-    z = _normal_quantile((1 + level) / 2) if units is None else _student_quantile((1 + level) / 2, many - 1)
+    z = _student_quantile((1 + level) / 2, many - 1) if units else _normal_quantile((1 + level) / 2)
     return _wilson(p, effective, z)
 
 

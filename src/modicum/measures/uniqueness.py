@@ -93,17 +93,34 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, poss
     counts = np.asarray(sizes)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or counts.min() < 1:
         raise ParameterError("The 'sizes' parameter must list how many people each group has, ints ≥ 1.")
-    n = int(counts.sum())
+    return expected_from(np.unique(counts, return_counts=True), population, random_state, possible)
+
+
+def expected_from(
+    counted: tuple[Sizes, Sizes], population: int, random_state: int, possible: int | None = None
+) -> Uniqueness:
+    """The same from the sizes that occur and how many groups have each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.uniqueness import expected_from
+    >>> expected_from((np.array([1, 5, 400]), np.array([3, 1, 2])), population=808, random_state=0).unique
+    3.0
+    """
+    sizes, often = counted
+    n = int((sizes * often).sum())
     check_population(population, n)
     most = population if possible is None else min(possible, population)
-    point = _fitted(counts, _STARTS)
-    unique, of_sample = (min(most, float(found)) for found in _expected(counts, point, int(population)))
+    point = _fitted(sizes, often, _STARTS)
+    unique, of_sample = (min(most, float(found)) for found in _expected(sizes, often, point, int(population)))
     random = np.random.default_rng(random_state)
     drawn = [unique]
     for _ in range(_DRAWS if n < population else 0):
-        again = random.choice(counts, len(counts))
-        scale = n / again.sum()
-        drawn.append(min(most, scale * _expected(again, _fitted(again, [point]), round(population / scale))[0]))
+        again = random.multinomial(often.sum(), often / often.sum())
+        scale = n / (sizes * again).sum()
+        fitted = _fitted(sizes, again, [point])
+        drawn.append(min(most, scale * _expected(sizes, again, fitted, round(population / scale))[0]))
     ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Uniqueness(
         population=int(population),
@@ -114,12 +131,12 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, poss
     )
 
 
-def _expected(sizes: Sizes, point: npt.NDArray[np.float64], population: int) -> tuple[float, float]:
+def _expected(sizes: Sizes, often: Sizes, point: npt.NDArray[np.float64], population: int) -> tuple[float, float]:
     """How many of N people are unique, and how many of the sample's."""
     from scipy.special import gammaln
 
-    n, groups = int(sizes.sum()), len(sizes)
-    alone = int((sizes == 1).sum())
+    n, groups = int((sizes * often).sum()), int(often.sum())
+    alone = int(often[sizes == 1].sum())
     if population <= n:
         return float(alone), float(alone)
     alpha, theta = _parameters(point)
@@ -133,13 +150,12 @@ def _expected(sizes: Sizes, point: npt.NDArray[np.float64], population: int) -> 
     return of_sample + (population - n) * float(new), of_sample
 
 
-def _fitted(sizes: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:
+def _fitted(size: Sizes, often: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:
     """α and θ of the highest likelihood, as the free numbers of `_parameters`."""
     from scipy.optimize import minimize
     from scipy.special import gammaln
 
-    n, groups = int(sizes.sum()), len(sizes)
-    size, often = np.unique(sizes, return_counts=True)
+    n, groups = int((size * often).sum()), int(often.sum())
 
     def unlikely(point: npt.NDArray[np.float64]) -> float:
         alpha, theta = _parameters(point)

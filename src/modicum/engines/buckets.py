@@ -1,0 +1,129 @@
+"""What a generalization shows of a table in an engine: its buckets as keys to group by, in the engine and out of it."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.engines.coding import target_at
+from modicum.engines.grouped import counted_few
+from modicum.engines.opening import is_table, table_at
+from modicum.engines.table import EngineTable
+from modicum.errors import ParameterError
+from modicum.generalization import Artifact, Generalization
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
+from modicum.generalization.lazy import in_engine
+from modicum.table.codes import NumberCoding
+from modicum.table.schema import Attribute
+from modicum.table.targets import BINS, Target
+from modicum.table.values import Codes
+
+_ALL = "modicum_all"  # there is always a key, also where nothing is collected
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A table as a generalization shows it.
+
+    Attributes
+    ----------
+    lazy : one column per attribute that is collected, and what was asked for beside them
+    keys : the columns that are shown
+    partitions : of all attributes
+    """
+
+    lazy: nw.LazyFrame[Any]
+    keys: list[str]
+    partitions: Sequence[AnyPartition]
+
+    def codes(self, shown: nw.DataFrame[Any]) -> Codes:
+        """What `g.codes` says of records that look like this."""
+        found = np.zeros((len(shown), len(self.partitions)), dtype=np.int64)
+        for j, partition in enumerate(self.partitions):
+            if isinstance(partition, FullDetail):
+                found[:, j] = partition.encode(shown[_key(j)])
+            elif not isinstance(partition, Dropped):
+                found[:, j] = shown[_key(j)].to_numpy()
+        return found
+
+    def distinct(self, *beside: str) -> tuple[nw.DataFrame[Any], Codes, Codes]:
+        """Every combination that occurs of what is shown and of some columns beside: these, its codes, its records."""
+        keys = [*self.keys, *beside]
+        found, counts = counted_few(self.lazy, keys, "buckets and values" if beside else "buckets")
+        codes = self.codes(found)
+        return found, codes, counts
+
+
+def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | None = None) -> Seen:
+    """The buckets of a table's records as keys, behind further columns; a number in full detail is its own key.
+
+    Examples
+    --------
+    >>> import duckdb, pandas as pd, modicum as md
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.buckets import buckets_at
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
+    >>> _, codes, counts = buckets_at(table_at(duckdb.sql("SELECT * FROM X")), g).distinct()
+    >>> sorted(zip(codes.tolist(), counts.tolist()))
+    [([0, 0], 2), ([1, 0], 1)]
+    """
+    if not isinstance(g, Generalization):
+        raise ParameterError(
+            f"A table in {table.engine} is judged through a Generalization; {type(g).__name__} is judged in memory, "
+            "for instance on a sample."
+        )
+    shown = [(j, p) for j, p in enumerate(g.partitions) if not isinstance(p, Dropped)]
+    table.check([p.name for _, p in shown])
+    exact = {_key(j): number_key(p.attribute, table.types[p.name]) for j, p in shown if isinstance(p, FullDetail)}
+    added = {_ALL: nw.lit(0), **exact, **(beside or {})}
+    wide = table.lazy.with_columns(*(made.alias(name) for name, made in added.items()))
+    chosen = [(j, p) for j, p in shown if not isinstance(p, FullDetail)]
+    kept = [*added, *(name for name in [g.schema.person] if name is not None and name in table.types)]
+    lazy = _renamed(wide, chosen, kept)
+    return Seen(lazy, [_ALL, *map(_key, (j for j, _ in shown))], g.partitions)
+
+
+def _renamed(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPartition]], kept: Sequence[str]) -> Any:
+    """The buckets by place, as a column beside them may have an attribute's name."""
+    aside = {name: f"modicum_kept{i}" for i, name in enumerate(kept)}
+    wide = wide.with_columns(*(nw.col(name).alias(other) for name, other in aside.items()))
+    coded = in_engine(wide.to_native(), [p for _, p in chosen], "codes", beside=list(aside.values()))
+    back = [nw.col(other).alias(name) for name, other in aside.items()]
+    return nw.from_native(coded).select(*(nw.col(p.name).alias(_key(j)) for j, p in chosen), *back)
+
+
+def number_key(attribute: Attribute, dtype: Any) -> nw.Expr:
+    """A number or date by which records are alike: null where it is missing, and never -0."""
+    value = nw.col(attribute.name)
+    if attribute.kind == "date":
+        return value if getattr(dtype, "time_zone", None) is not None else value.cast(nw.Datetime("us"))
+    number = value.cast(nw.Float64)
+    return nw.when(~number.is_nan()).then(number + 0.0)
+
+
+def target_key(target: Target, dtype: Any) -> nw.Expr:
+    """The bin of a personal number, as `target.encode` says it."""
+    assert isinstance(target.coding, NumberCoding)
+    value = number_key(target.attribute, dtype)
+    edges: list[Any] = target.coding.edges.tolist()
+    if target.attribute.kind == "date":
+        start = dt.datetime(1970, 1, 1, tzinfo=dt.UTC if getattr(dtype, "time_zone", None) is not None else None)
+        edges = [start + dt.timedelta(seconds=edge) for edge in edges]
+    above = [(value > edge).cast(nw.Int64) for edge in edges]
+    code = nw.sum_horizontal(*above) if above else nw.lit(0)
+    return nw.when(value.is_null()).then(nw.lit(target.missing_code)).otherwise(code)
+
+
+def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -> Target:
+    """`Target.fit` on known records that may be in an engine."""
+    if is_table(known):
+        return target_at(table_at(known), attribute, bins, **more)
+    return Target.fit(known, attribute, bins, **more)
+
+
+def _key(j: int) -> str:
+    return f"modicum_z{j}"
