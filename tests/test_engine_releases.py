@@ -7,6 +7,7 @@ from engines import LAZY
 
 import modicum as md
 
+METHODS = [md.Mondrian, md.RPlusTree, md.AccuracyGuided]
 QUASI = ["age", "sex", "race", "native-country", "hours-per-week", "workclass"]
 
 
@@ -67,7 +68,7 @@ def test_every_engine_writes_the_release_that_memory_gives(place, held, adult, s
 @pytest.mark.parametrize(
     "asked", [{}, {"output": "ranges"}, {"representatives": "mean"}], ids=["values", "ranges", "mean"]
 )
-@pytest.mark.parametrize("method", [md.Mondrian, md.RPlusTree])
+@pytest.mark.parametrize("method", METHODS)
 def test_what_stands_for_groups_is_the_same(method, asked, held, adult, schema, tmp_path):
     anonymizer = method(k=10, quasi_identifiers=QUASI, schema=schema, **asked)
     check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")
@@ -83,7 +84,7 @@ def test_what_stands_for_groups_is_the_same(method, asked, held, adult, schema, 
     ],
     ids=["entropy", "recursive", "closeness", "both"],
 )
-@pytest.mark.parametrize("method", [md.Mondrian, md.RPlusTree])
+@pytest.mark.parametrize("method", METHODS)
 def test_diversity_and_closeness_hold_as_in_memory(method, asked, held, adult, schema, tmp_path):
     anonymizer = method(k=10, quasi_identifiers=QUASI, sensitive="occupation", schema=schema, **asked)
     check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")

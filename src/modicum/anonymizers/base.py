@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from modicum.anonymizers.part_release import Upper, WholeTask
 from modicum.anonymizers.publishing import loss, measured, release, replaced
 from modicum.anonymizers.stand_ins import (
     REPRESENTATIVES,
@@ -26,6 +27,7 @@ from modicum.anonymizers.stand_ins import (
 )
 from modicum.anonymizers.task import Task, task_of
 from modicum.engines import is_table
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.generalization.release import Release
 from modicum.measures.closeness import Distance
@@ -104,6 +106,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.suppress = suppress
         self.schema = schema
         self.random_state = random_state
+
+    release_: Release
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Anonymize these records: `release_`.
@@ -200,7 +204,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         ...     anonymizer.release_.k, anonymizer.release_.frame.count("*").fetchone()
         (55, (5000,))
         """
-        from modicum.anonymizers.engine_release import release_at
+        from modicum.anonymizers.engine_release import release_at  # deferred: it needs all that engines need
 
         self._check_settings()
         self.release_ = release_at(self, X, y, path, partition_by, rows_at_once)
@@ -212,6 +216,13 @@ class Anonymizer(TransformerMixin, BaseEstimator):
             f"{type(self).__name__} takes all records at once; Mondrian, RPlusTree and AccuracyGuided release a table "
             "where it lives."
         )
+
+    def _known(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
+        """What else must be known of the whole table before its parts are told."""
+        return task
+
+    def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
+        raise DataError(f"{type(self).__name__} does not say how it takes a table apart.")
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns that are released."""
@@ -249,9 +260,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
         values = None if self.output == "ranges" else self._values(task, groups)
         asked = self._asked(task.needs.requirement.distance)
-        self.release_: Release = release(
-            task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed
-        )
+        self.release_ = release(task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed)
 
     def _asked(self, distance: Distance) -> dict[str, Any]:
         """What was asked for, as a release tells it."""

@@ -15,8 +15,10 @@ from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.part_release import ReleasedParts, WholeTask, loss_column, released_schema
 from modicum.anonymizers.publishing import refuse_broken
 from modicum.anonymizers.task import check_limits, parts_of, requirement_of, why_not
+from modicum.anonymizers.upper_guided import has_classes
 from modicum.anonymizers.whole_columns import WholeColumn, whole_columns
 from modicum.engines import table_at
+from modicum.engines.coding import schema_at
 from modicum.engines.parts import made_of_parts
 from modicum.engines.parts_places import check_place, lasting, put, reopened, room_beside
 from modicum.engines.table import EngineTable, collected
@@ -35,17 +37,18 @@ def release_at(owner: Any, X: Any, y: Any, path: Any, partition_by: Sequence[str
     table = table_at(X)
     _check(owner, table, y, path, partition_by, rows_at_once)
     schema = _schema(owner, table, y)
-    task = whole_task(owner, table, schema)
+    task = owner._known(table, whole_task(owner, table, schema), schema.label)
     published = tuple(n for n in table.columns if n not in schema or not schema[n].is_identifying)
     empty = collected(table.lazy.select(list(published)).head(0)).to_native()
     made_schema = released_schema(empty.schema, task.names, owner.output == "ranges")
     work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, made_schema)
     measured: list[Release] = []
+    label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
     with room_beside(table, path) as room, reopened(table, made_of_parts(table, work, room)) as made:
         blank = _unmeasured(owner, task, _losses(made, task))
 
         def check(written: EngineTable) -> None:
-            measured.append(_measured(task, written, blank, schema.label))
+            measured.append(_measured(task, written, blank, label))
 
         put(table, made.lazy.select(list(published)).to_native(), path, partition_by, check, _written(owner, task))
     return replace(measured[0], frame=lasting(table, path, partition_by))
@@ -67,9 +70,6 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
 
 
 def _schema(owner: Any, table: EngineTable, y: str | None) -> Schema:
-    if owner.schema is None:
-        from modicum.engines.coding import schema_at
-
     schema = schema_at(table) if owner.schema is None else owner.schema
     if not isinstance(schema, Schema):
         raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")

@@ -1,6 +1,6 @@
 """What becomes of one part of a table too large for memory: the same groups and values as if all of it were here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -10,10 +10,28 @@ from modicum.anonymizers.publishing import replaced, widths_of
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.anonymizers.task import Task
 from modicum.anonymizers.whole_columns import WholeColumn
-from modicum.errors import require
+from modicum.errors import DataError, require
 from modicum.measures.requirement import Requirement
+from modicum.table.codes import Coder
+from modicum.table.labels import Labels
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What guides a tree: a label and its classes in the whole table, and how that codes the quasi-identifiers."""
+
+    name: str
+    labels: Labels
+    coder: Coder | None
+
+    def encode(self, frame: nw.DataFrame[Any]) -> Codes:
+        """The class of each record."""
+        classes = self.labels.encode(frame[self.name].to_numpy())
+        if (classes < 0).any():
+            raise DataError(f"The column {self.name!r} has changed while the table was read.")
+        return classes
 
 
 @dataclass(frozen=True)
@@ -27,6 +45,7 @@ class WholeTask:
     sensitive : what must be diverse or close, where that is asked
     requirement : of every group
     rows : how many records there are
+    guide : what guides the partition, where something does
     """
 
     schema: Schema
@@ -34,6 +53,7 @@ class WholeTask:
     sensitive: WholeColumn | None
     requirement: Requirement
     rows: int
+    guide: Guide | None = None
 
     @property
     def names(self) -> list[str]:
@@ -43,7 +63,11 @@ class WholeTask:
     def part(self, frame: nw.DataFrame[Any]) -> Task:
         """Some of the records, with what must be known of all."""
         ranked = Ranked(tuple(each.ranked(frame[each.attribute.name]) for each in self.quasi))
-        return Task(frame, self.schema, ranked, Needs(self.requirement, self._sensitive(frame)), None)
+        task = Task(frame, self.schema, ranked, Needs(self.requirement, self._sensitive(frame)), None)
+        if self.guide is None:
+            return task
+        coding = None if self.guide.coder is None else (self.guide.coder, len(self.guide.labels))
+        return replace(task, guide=self.guide.encode(frame), coding=coding)
 
     def _sensitive(self, frame: nw.DataFrame[Any]) -> RankedColumn | None:
         own = self.sensitive

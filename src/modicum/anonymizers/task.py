@@ -13,7 +13,7 @@ from modicum.errors import DataError, ParameterError, SchemaError, check_choice,
 from modicum.measures.closeness import Distance
 from modicum.measures.requirement import DISTANCES, DIVERSITIES, Requirement, hierarchy_arrays
 from modicum.table.checking import check_values
-from modicum.table.codes import MAX_CATEGORIES
+from modicum.table.codes import MAX_CATEGORIES, Coder
 from modicum.table.frames import column
 from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import person_codes
@@ -34,6 +34,8 @@ class Task:
     label : each record's class, where a label was given that has classes
     guide : each record's class as a guided method learns it
     asked : the model that says so
+    coding : how the quasi-identifiers of the whole table are coded, and how many classes the guide has there, where
+        these records are a part of it
     """
 
     frame: nw.DataFrame[Any]
@@ -43,6 +45,7 @@ class Task:
     label: Codes | None
     guide: Codes | None = None
     asked: Any = None
+    coding: tuple[Coder, int] | None = None
 
     @property
     def names(self) -> list[str]:

@@ -204,7 +204,9 @@ class UpperTree:
         attributes, limits = (np.array([cut[i] for own in tried for cut in own], dtype=np.int64) for i in (0, 1))
         starts = np.cumsum([0, *(self._sizes[t] for t in targets)])
         work = _Weighing(self.tree, np.array(nodes), firsts, attributes, limits, targets, starts)
-        left = self.fold(work).reshape(len(limits), -1) if len(limits) else np.zeros((0, int(starts[-1])))
+        left = (
+            self.fold(work).reshape(len(limits), -1) if len(limits) else np.zeros((0, int(starts[-1])), dtype=np.int64)
+        )
         whole = counts[:, -int(starts[-1]) :]
         return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 

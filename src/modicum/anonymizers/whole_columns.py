@@ -1,4 +1,4 @@
-"""What is known of a column of a table too large for memory, from a group-by in its engine."""
+"""What is known of a column of a table too large for memory, counted in its engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.anonymizers.ranks import RankedColumn, Whole, in_order
-from modicum.engines.table import COUNT, EngineTable, collected
-from modicum.errors import DataError, SchemaError
-from modicum.table.codes import MAX_CATEGORIES
-from modicum.table.frames import numbers, texts
+from modicum.engines.survey import surveyed
+from modicum.engines.table import EngineTable, collected
+from modicum.engines.value_counts import Numbers, Words
+from modicum.errors import DataError
+from modicum.table.checking import check_outside, check_words
+from modicum.table.codes import MAX_CATEGORIES, too_many_categories
+from modicum.table.frames import not_readable, numbers, texts
 from modicum.table.schema import Attribute
-from modicum.table.values import Codes, Floats
+from modicum.table.values import Codes
 
 MOST_NUMBERS = 65_535  # different ones that are counted one by one; missing is one more code
 
@@ -82,72 +85,39 @@ def _changed(name: str) -> DataError:
 
 
 def whole_columns(table: EngineTable, attributes: Sequence[Attribute]) -> list[WholeColumn]:
-    """Count the values of these columns: one group-by each."""
-    table.check([attribute.name for attribute in attributes])
-    found = [_whole(table, attribute) for attribute in attributes]
-    for each in found:
-        _check_domain(each)
-    return found
+    """Count the values of these columns: one pass."""
+    for attribute in attributes:
+        table.check([attribute.name])
+        if isinstance(table.types[attribute.name], nw.Duration):
+            raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
+    found = surveyed(table, attributes, MOST_NUMBERS, words=MAX_CATEGORIES)
+    return [_whole(table, attribute, found[attribute.name]) for attribute in attributes]
 
 
-def _whole(table: EngineTable, attribute: Attribute) -> WholeColumn:
-    name = attribute.name
-    if isinstance(table.types[name], nw.Duration):
-        raise DataError(f"The column {name!r} holds durations; give them as numbers.")
-    many, most = _distinct(table, name), MAX_CATEGORIES if attribute.is_category else MOST_NUMBERS
-    if many > most + 1:  # missing is one
-        what = "categories" if attribute.is_category else "numbers"
-        raise DataError(
-            f"The column {name!r} has {many:,} different {what}, more than {most:,}; round them or group them first."
-        )
-    counted = table.counted([name])
-    counts = counted[COUNT].to_numpy().astype(np.int64)
-    return _category(attribute, counted[name], counts) if attribute.is_category else _number(attribute, counted, counts)
+def _whole(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> WholeColumn:
+    if isinstance(found, Numbers):
+        return _number(attribute, found)
+    if found.overfull:
+        raise too_many_categories(attribute, _different(table, attribute.name) - (found.missing > 0))
+    check_words(attribute, found.counts)
+    values = tuple(in_order(attribute, found.counts))
+    counts = np.array([found.counts[value] for value in values], dtype=np.int64)
+    return WholeColumn(attribute, values, counts, found.missing)
 
 
-def _distinct(table: EngineTable, name: str) -> int:
-    there = table.lazy.select(nw.col(name)).group_by(name).agg(nw.len().alias(COUNT))
-    return int(collected(there.select(nw.len().alias(COUNT)))[COUNT][0])
-
-
-def _category(attribute: Attribute, series: nw.Series[Any], counts: npt.NDArray[np.int64]) -> WholeColumn:
-    codes, words = texts(series)
-    values = in_order(attribute, words)
-    place = {word: i for i, word in enumerate(values)}
-    lookup = np.array([*(place[word] for word in words), len(values)], dtype=np.int64)
-    totals = _totals(lookup[codes], counts, len(values) + 1)
-    return WholeColumn(attribute, tuple(values), totals[:-1], int(totals[-1]))
-
-
-def _number(attribute: Attribute, counted: nw.DataFrame[Any], counts: npt.NDArray[np.int64]) -> WholeColumn:
-    found = numbers(counted[attribute.name], attribute)
-    if np.isinf(found).any():
+def _number(attribute: Attribute, found: Numbers) -> WholeColumn:
+    if found.unreadable:
+        raise not_readable(attribute, found.unreadable)
+    if np.isinf(found.distinct).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
-    there = ~np.isnan(found)
-    values, codes = np.unique(found[there], return_inverse=True)
-    return WholeColumn(attribute, values, _totals(codes, counts[there], len(values)), int(counts[~there].sum()))
-
-
-def _totals(codes: Codes, counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
-    totals = np.zeros(size, dtype=np.int64)
-    np.add.at(totals, codes, counts)
-    return totals
-
-
-def _check_domain(column: WholeColumn) -> None:
-    """The same as `table.checking.check_values`, from counts."""
-    attribute = column.attribute
-    if attribute.domain is None:
-        return
-    if attribute.is_category:
-        unknown = len(set(column.values) - {str(value) for value in attribute.domain})
-        if unknown:
-            raise SchemaError(
-                f"The column {attribute.name!r} holds {unknown:,} different values that its domain does not name."
-            )
-        return
+    if not found.complete:
+        raise DataError(
+            f"The column {attribute.name!r} has more than {MOST_NUMBERS:,} different numbers; round them first."
+        )
     low, high = attribute.bounds
-    values: Floats = column.values
-    outside = int(column.counts[(values < low) | (values > high)].sum())
-    if outside:
-        raise SchemaError(f"The column {attribute.name!r} holds {outside:,} values outside its domain.")
+    check_outside(attribute, int(found.counts[(found.distinct < low) | (found.distinct > high)].sum()))
+    return WholeColumn(attribute, found.distinct, found.counts, found.missing)
+
+
+def _different(table: EngineTable, name: str) -> int:
+    return int(collected(table.lazy.select(nw.col(name).n_unique()))[name][0])

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.engines.failures import asking
 from modicum.engines.local_table import LocalTable
 from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import EngineTable
@@ -25,8 +26,13 @@ _PART = "(part)"  # hardly a name that data has
 class PartWork(Protocol):
     """What becomes of a part; it travels to other processes."""
 
-    columns: tuple[str, ...]
-    schema: Any  # pyarrow.Schema of what is made
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a part needs."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow Schema of what is made."""
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
         """The part of each record of a batch."""
@@ -39,11 +45,12 @@ def made_of_parts(table: EngineTable, work: PartWork, room: str) -> str:
     """Write what is made of every part as Parquet files; the folder in which they are, inside the one that is given."""
     table.check(work.columns)
     made = f"{room}/made"
-    if isinstance(table, SparkTable):
-        _in_spark(table, work, made)
-    else:
-        assert isinstance(table, LocalTable)
-        _in_turn(table, work, Path(made))
+    with asking(table.engine):
+        if isinstance(table, SparkTable):
+            _in_spark(table, work, made)
+        else:
+            assert isinstance(table, LocalTable)
+            _in_turn(table, work, Path(made))
     return made
 
 
