@@ -46,7 +46,7 @@ def anonymize(
         typer.Option(
             "--output",
             "-o",
-            help="Where to write the result (.csv or .parquet; with --engine also a folder of Parquet).",
+            help="Where to write the result: .csv or .parquet, with --engine also a folder.",
         ),
     ],
     k: Annotated[int, typer.Option("--k", min=2, help="The fewest people who share their quasi-identifiers.")] = 10,
@@ -104,7 +104,9 @@ def anonymize(
     """
     if engine is None:
         file_format(output)
-    check_places([file], output)
+        check_places([file], output)
+    elif output.resolve() == file.resolve():
+        raise ParameterError(f"The file {str(output)!r} would be written over the input; give another name.")
     chosen = _method(method, label, batch_rows)
     if sensitive is not None and l is None and t is None:
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
