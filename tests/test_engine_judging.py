@@ -98,3 +98,42 @@ def test_an_engine_certifies_as_memory_does(place, held, adult, g, visits, of_vi
         options = {"known": known, "knowledge": knowledge}
         same(md.certify(g, table, **options), md.certify(g, holdout, **options))
     same(md.certify(of_visits, held(place, visits), known=visits), md.certify(of_visits, visits, known=visits))
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_reconstructs_as_memory_does(place, held, adult, g):
+    known, breached = adult[:4_000].reset_index(drop=True), adult[4_000:].reset_index(drop=True)
+    attack = md.attacks.Reconstruction(personal=PERSONAL, members=["counts", "boosted trees"], n_jobs=1, progress=False)
+    found = attack.run(g, held(place, known), held(place, breached))
+    same(found.to_dict() | {"seconds": 0}, attack.run(g, known, breached).to_dict() | {"seconds": 0})
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits):
+    attack = md.attacks.Linkability(["age", "education"], ["occupation"], k=60)
+    same(attack.run(g, held(place, adult)), attack.run(g, adult))
+    people = adult[:500]
+    same(attack.run(g, held(place, adult[500:]), held(place, people)), attack.run(g, adult[500:], people))
+    attack = md.attacks.Linkability(["dose", "day"], ["ward"], k=60)
+    nameless = visits.drop(columns="who")
+    same(attack.run(of_visits, held(place, nameless)), attack.run(of_visits, nameless))
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_measures_a_release_as_memory_does(place, held, visits):
+    table, names = held(place, visits), ["dose", "ward"]
+    for kind in ("distinct", "entropy", "frequency", "recursive"):
+        options = {"kind": kind, "c": 3 if kind == "recursive" else None}
+        in_memory = md.measures.l_diversity(visits, names, "ill", **options)
+        assert md.measures.l_diversity(table, names, "ill", **options) == in_memory
+    for sensitive, options in (("ill", {}), ("dose", {}), ("day", {}), ("ill", {"order": ["cold", "flu", "gout"]})):
+        in_memory = md.measures.t_closeness(visits, ["ward", "flag"], sensitive, **options)
+        assert md.measures.t_closeness(table, ["ward", "flag"], sensitive, **options) == in_memory
+    in_memory = md.measures.classification_metric(visits, names, "ill", suppressed=7)
+    assert md.measures.classification_metric(table, names, "ill", suppressed=7) == in_memory
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_an_engine_measures_lost_detail_as_memory_does(place, held, visits, of_visits, adult, g):
+    same(md.measures.ncp(of_visits, held(place, visits)), md.measures.ncp(of_visits, visits))
+    same(md.measures.ncp(g, held(place, adult)), md.measures.ncp(g, adult))

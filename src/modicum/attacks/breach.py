@@ -5,20 +5,23 @@ from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from modicum.attacks.knowledge import Step
+from modicum.engines.buckets import target_of
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, Groups
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
+from modicum.measures.intervals import Interval, mean_interval, resampled_interval
 from modicum.table.checking import check_values
 from modicum.table.frames import as_frame, column
 from modicum.table.groups import first_rows
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.targets import Target
-from modicum.table.values import Mask
+from modicum.table.values import Floats, Mask
 
 
 class Breach:
@@ -32,7 +35,15 @@ class Breach:
     bins : of a personal number
     members, random_state : the adversary's portfolio
     targets : the values to tell apart, where another breach has fixed them
+
+    Attributes
+    ----------
+    records : how many are known, and how many breached
+    values : attribute → each breached record's value
+    counted : whether they are not single records but combinations that are counted
     """
+
+    counted = False
 
     def __init__(
         self,
@@ -52,20 +63,13 @@ class Breach:
         self.random_state = random_state
         self._frames = _rows(known, artifact, "known"), _rows(breached, artifact, "breached")
         self.known, self.breached = self._frames
-        self.targets = targets or {name: self._target(name, bins) for name in self.attributes}
+        self.records = len(self.known), len(self.breached)
+        self.targets = targets or {name: breach_target(artifact, self.known, name, bins) for name in self.attributes}
         self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
         self.persons = person_codes(artifact.schema, self.breached)
         self._known_values = {name: target.encode(self.known) for name, target in self.targets.items()}
         self._known_persons = person_codes(artifact.schema, self.known)
         self._codes = artifact.codes(self.known), artifact.codes(self.breached)
-
-    def _target(self, name: str, bins: int) -> Target:
-        """What can be guessed of an attribute: the known values, and what the artifact's buckets name."""
-        attribute = self.artifact.schema[name]
-        partition = self.artifact[name] if isinstance(self.artifact, Generalization) else None
-        named = [v for bucket in partition.buckets for v in bucket.values] if isinstance(partition, Groups) else []
-        may_miss = partition is not None and not isinstance(partition, Dropped) and partition.missing_code >= 0
-        return Target.fit(self.known, attribute, bins, named=named, may_miss=may_miss)
 
     @property
     def naive(self) -> dict[str, int]:
@@ -109,6 +113,21 @@ class Breach:
             for name, guess in zip(step.targets, guesses, strict=True)
         }
 
+    def mean(self, name: str, values: Floats) -> float:
+        """The mean over the breached records of what was found for each about an attribute."""
+        return float(values.mean())
+
+    def interval(self, name: str, values: Floats) -> Interval:
+        """The interval of that mean."""
+        return mean_interval(values, self.persons)
+
+    def together(
+        self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
+    ) -> tuple[float, Interval]:
+        """The weighted mean over the attributes of what is guessed wrong, and its interval by the bootstrap."""
+        per_record = weighted(wrong, weights)
+        return float(per_record.mean()), resampled_interval(per_record, self.persons, self.random_state)
+
     def possible(self, name: str, which: int, rows: Any) -> Mask:
         """Which values of an attribute the buckets of some known (0) or breached (1) records leave possible."""
         return self.artifact.possible(name, self.targets[name], self._codes[which][rows])
@@ -122,6 +141,27 @@ class Breach:
         return lambda rows: self.possible(name, which, first[rows])
 
 
+def weighted(wrong: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
+    """The weighted sum over the attributes, for each record."""
+    return np.asarray(np.sum([weights[name] * wrong[name] for name in wrong], axis=0))
+
+
+def breach_target(artifact: Artifact, known: Any, name: str, bins: int) -> Target:
+    """What can be guessed of an attribute: the known values, and what the artifact's buckets name."""
+    partition = artifact[name] if isinstance(artifact, Generalization) else None
+    named = [v for bucket in partition.buckets for v in bucket.values] if isinstance(partition, Groups) else []
+    may_miss = partition is not None and not isinstance(partition, Dropped) and partition.missing_code >= 0
+    return target_of(known, artifact.schema[name], bins, named=named, may_miss=may_miss)
+
+
+def too_few(what: str, rows: int) -> DataError:
+    """That an attack needs more records than these."""
+    return DataError(f"The {what} data has {rows} rows, too few for an attack.")
+
+
+FEWEST = {"known": 5, "breached": 1}
+
+
 def check_artifact(g: Any) -> None:
     """Refuse what is no artifact, such as the path of one."""
     if not isinstance(g, Artifact):
@@ -132,8 +172,8 @@ def check_artifact(g: Any) -> None:
 
 def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:
     frame = as_frame(X, artifact.names)
-    if len(frame) < (5 if what == "known" else 1):
-        raise DataError(f"The {what} data has {len(frame)} rows, too few for an attack.")
+    if len(frame) < FEWEST[what]:
+        raise too_few(what, len(frame))
     for name in artifact.names:
         attribute = artifact.schema[name]
         if attribute.kind != "ordered":  # whose domain may be no more than what the fit has seen

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from modicum.attacks.linked_halves import Draw, Halves, Side
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Artifact, Generalization
-from modicum.generalization.raw import raw_generalization
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import as_frame
-from modicum.table.groups import group_rows
 from modicum.table.roles import as_names, person_codes
 from modicum.table.values import Codes, plain
 
@@ -105,27 +104,23 @@ class Linkability:
         Parameters
         ----------
         g : Generalization
-        breached : frame with full records, of which the adversary sees the buckets
+        breached : frame with full records, of which the adversary sees the buckets; a table in an engine is counted
+            there, by the combinations of both halves
         people : frame with full records of the people whose halves are to be linked; the breached ones by default
         """
         start = time.perf_counter()
-        k = self.check(g, breached, people)
+        self._check_halves(g)
         a, b = (list(dict.fromkeys(half)) for half in (self.a, self.b))
-        breach = as_frame(breached, g.names)
-        drawn_from = breach if people is None else as_frame(people, g.names)
-        rounds = [rows + (0 if people is None else len(breach)) for rows in self._rounds(g, drawn_from, k)]
-        raw = raw_generalization(drawn_from, g.schema)
-        frames = [breach] if people is None else [breach, drawn_from]
-        columns = [[g.names.index(name) for name in half] for half in (a, b)]
-        seen, halves = (
-            [group_rows(codes[:, half]) for half in columns]
-            for codes in (np.vstack([shown.codes(frame) for frame in frames]) for shown in (g, raw))
-        )
+        breach = Side.of(g, breached, [*a, *b])
+        drawn_from = breach if people is None else Side.of(g, people, [*a, *b])
+        k = self._size(drawn_from.people, len(breach))
+        found = Halves.of(g, breach, drawn_from, (a, b), Draw(k, _ROUNDS, self.random_state))
+        halves, rounds = found.full, found.drawn
         right, raw_right = (
             np.concatenate(
-                [_linked(halves[0], by, rows, len(breach), self.random_state + i) for i, rows in enumerate(rounds)]
+                [_linked(halves[0], by, rows, found.breached, self.random_state + i) for i, rows in enumerate(rounds)]
             )
-            for by in (seen, halves)
+            for by in (found.seen, halves)
         )
         alike = np.concatenate([_alike(halves[0][rows]) for rows in rounds])
         units = np.repeat(np.arange(len(rounds)), k) if len(rounds) > 4 else None
@@ -185,15 +180,6 @@ class Linkability:
             raise DataError(f"The data has {people:,} people, so {k:,} of them cannot be linked (parameter 'k').")
         return k
 
-    def _rounds(self, g: Artifact, frame: Any, k: int) -> list[Codes]:
-        """Disjoint draws of k people, one record of each."""
-        random = np.random.default_rng(self.random_state)
-        persons = person_codes(g.schema, frame)
-        order = random.permutation(len(frame))
-        if persons is not None:
-            order = order[np.sort(np.unique(persons[order], return_index=True)[1])]
-        return [order[i * k : (i + 1) * k] for i in range(min(_ROUNDS, len(order) // k))]
-
 
 def people_in(g: Artifact, frame: Any) -> int:
     """How many people the records are of."""
@@ -202,7 +188,7 @@ def people_in(g: Artifact, frame: Any) -> int:
 
 
 def _linked(
-    halves: Codes, seen: Sequence[Codes], rows: Codes, n_breached: int, random_state: int
+    halves: Codes, seen: Sequence[Codes], rows: Codes, breached: Codes, random_state: int
 ) -> npt.NDArray[np.float64]:
     """For each of the people drawn, the chance that the half joined to x_B equals their own x_A.
 
@@ -214,7 +200,7 @@ def _linked(
 
     kinds_a, of_a, many_a = np.unique(seen[0][rows], return_inverse=True, return_counts=True)
     kinds_b, of_b, many_b = np.unique(seen[1][rows], return_inverse=True, return_counts=True)
-    chances = _balanced(_chances(seen, kinds_a, kinds_b, n_breached), many_a, many_b)
+    chances = _balanced(_chances(seen, kinds_a, kinds_b, breached), many_a, many_b)
     # Where several matchings are equally good, the order of the halves must not give the truth away.
     random = np.random.default_rng(random_state)
     b, a = random.permutation(of_b), random.permutation(of_a)
@@ -224,16 +210,18 @@ def _linked(
     return np.asarray(flow[of_b, of_a] / many_b[of_b] * _alike(halves[rows]) / many_a[of_a])
 
 
-def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, n_breached: int) -> npt.NDArray[np.float64]:
-    """p(a | b) for all kinds of halves, by counting among the breached, who come first."""
-    width = int(seen[0].max()) + 1
-    a, b = (half[:n_breached] for half in seen)
-    pairs, counts = np.unique(b * width + a, return_counts=True)
+def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Codes) -> npt.NDArray[np.float64]:
+    """p(a | b) for all kinds of halves, by counting among the breached."""
+    a, b = seen
+    width = int(a.max()) + 1
+    there = np.flatnonzero(breached)
+    pairs, which = np.unique((b * width + a)[there], return_inverse=True)
+    counts = np.bincount(which, weights=breached[there])
     wanted = kinds_b[:, None] * width + kinds_a
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     both = np.where(pairs[at] == wanted, counts[at], _NEVER)
-    alone = np.bincount(b, minlength=int(kinds_b.max()) + 1)[kinds_b][:, None]
-    marginal = np.maximum(np.bincount(a, minlength=width)[kinds_a], _NEVER) / n_breached
+    alone = np.bincount(b, weights=breached)[kinds_b][:, None]
+    marginal = np.maximum(np.bincount(a, weights=breached)[kinds_a], _NEVER) / breached.sum()
     return np.where(alone > 0, both / np.maximum(alone, 1), marginal)
 
 

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from modicum.attacks.breach import Breach
 from modicum.attacks.confidence import Guesses
+from modicum.attacks.counted_breach import CountedBreach
 from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge, Step, steps_of
 from modicum.attacks.overlap import warn_of_overlap
 from modicum.attacks.result import AttackResult, AttributeResult
+from modicum.engines import is_table
 from modicum.errors import ParameterError, quoted
 from modicum.generalization import Artifact
 from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
-from modicum.measures.intervals import Interval, mean_interval, resampled_interval
 from modicum.progress import run_all
 from modicum.table.roles import as_names, attribute_weights
 from modicum.table.targets import BINS
@@ -102,15 +103,31 @@ class Reconstruction:
         ----------
         g : Generalization, or another artifact with `codes` and `possible`
         known, breached : frames with full records; the breached ones are seen through `g` (and the side knowledge)
-            alone and used to count right guesses.
+            alone and used to count right guesses. Tables in an engine (both, and for "nothing" alone) are counted
+            there: everything is learned and judged from how many records have each combination of buckets and value,
+            and finds the same. What asks for single records then is not there: A2 (`confident`, `exposed`), the warning
+            of people who are in both, and persons with several records.
         """
         check_parameters(self)
-        breach = Breach(g, known, breached, self.personal, self.bins, self.members, self.random_state)
+        breach = self._breach(g, known, breached)
         weights = attribute_weights(breach.attributes, self.weights)
-        warn_of_overlap(breach)
+        if not breach.counted:
+            warn_of_overlap(breach)
         steps = self.steps(breach)
-        answers, _ = answered(breach, steps, self.n_jobs, self.progress)
+        answers, _ = answered(breach, steps, 1 if breach.counted else self.n_jobs, self.progress)
         return assembled(breach, self.knowledge, steps, answers, weights)
+
+    def _breach(self, g: Artifact, known: Any, breached: Any) -> Breach:
+        """The breach as it is seen: record by record, or by counts where a table is in an engine."""
+        options = self.personal, self.bins, self.members, self.random_state
+        if not is_table(known) and not is_table(breached):
+            return Breach(g, known, breached, *options)
+        if self.knowledge != "nothing":
+            raise ParameterError(
+                "The 'knowledge' parameter of Reconstruction must be 'nothing' for a table in an engine: whoever knows "
+                "full values meets nearly every record alone. Give samples in memory for the others."
+            )
+        return CountedBreach(g, known, breached, *options)
 
     def steps(self, breach: Breach) -> list[Step]:
         """The questions about a breach that this adversary answers."""
@@ -204,14 +221,12 @@ def result_of(
     weights: dict[str, float],
 ) -> AttackResult:
     """Errors with their intervals and baselines; several answers about an attribute are averaged."""
-    n = len(breach.breached)
-    guesses = {name: _guesses(breach, name, each) for name, each in answers.items()}
-    wrong = {name: 1 - g.right.reshape(-1, n).mean(axis=0) for name, g in guesses.items()}
-    naive = {name: float(np.mean(~g.naive)) for name, g in guesses.items()}
+    wrong = {name: np.mean([_wrong(breach, name, a) for a in each], axis=0) for name, each in answers.items()}
+    naive = {name: breach.mean(name, breach.values[name] != breach.naive[name]) for name in answers}
     results = {
         name: AttributeResult(
-            error=float(wrong[name].mean()),
-            interval=mean_interval(wrong[name], breach.persons),
+            error=breach.mean(name, wrong[name]),
+            interval=breach.interval(name, wrong[name]),
             naive=naive[name],
             raw=0.0,
             values=breach.targets[name].size,
@@ -219,29 +234,28 @@ def result_of(
         )
         for name, each in answers.items()
     }
-    per_record = np.sum([weights[name] * wrong[name] for name in wrong], axis=0)
+    alone = next(iter(results.values())) if len(results) == 1 else None  # a single attribute's is a share
+    said = {name: each[-1].guess.value for name, each in answers.items()}
+    error, interval = (alone.error, alone.interval) if alone else breach.together(wrong, weights, said)
     return AttackResult(
         adversary=adversary,
-        error=float(per_record.mean()),
-        interval=_mean_interval(breach, per_record, len(results)),
+        error=error,
+        interval=interval,
         naive=float(sum(weights[name] * error for name, error in naive.items())),
         raw=0.0,
         by_attribute=results,
         weights=weights,
-        records=n,
-        known=len(breach.known),
+        records=breach.records[1],
+        known=breach.records[0],
         random_state=breach.random_state,
         seconds=sum(answer.seconds for each in answers.values() for answer in each),
-        guesses=guesses,
+        guesses={} if breach.counted else {name: _guesses(breach, name, each) for name, each in answers.items()},
         persons=breach.persons,
     )
 
 
-def _mean_interval(breach: Breach, per_record: npt.NDArray[np.float64], attributes: int) -> Interval:
-    """The bootstrap's for a mean over attributes; a single attribute's is a share, as it is for itself."""
-    if attributes == 1:
-        return mean_interval(per_record, breach.persons)
-    return resampled_interval(per_record, breach.persons, breach.random_state)
+def _wrong(breach: Breach, name: str, answer: Answer) -> npt.NDArray[np.bool_]:
+    return np.asarray(answer.guess.value != breach.values[name])
 
 
 def _guesses(breach: Breach, name: str, answers: Sequence[Answer]) -> Guesses:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from modicum.attacks.confidence import PERCENT, ConfidentResult, Guesses, check_percent, most_confident, most_exposed
+from modicum.errors import ParameterError
 from modicum.measures.intervals import Interval
 from modicum.table.values import Codes, plain
 
@@ -107,6 +108,7 @@ class AttackResult:
         >>> sure.error < all_of_them.error, sure.records
         (True, 300)
         """
+        self._check_single()
         return most_confident(self.guesses, self.weights, self.persons, check_percent(percent), self.random_state)
 
     def exposed(self, n: int = 10, attribute: str | None = None) -> pd.DataFrame:
@@ -125,7 +127,14 @@ class AttackResult:
         adversary sees it), `percent` (so many of its guesses about that attribute are at least as confident) and
         `right`; sorted by `percent`, then by chance.
         """
+        self._check_single()
         return most_exposed(self.guesses, n, attribute, self.random_state)
+
+    def _check_single(self) -> None:
+        if not self.guesses:
+            raise ParameterError(
+                "The breach was counted in an engine, so that there are no single guesses; attack a sample in memory."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without any record."""

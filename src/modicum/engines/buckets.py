@@ -9,17 +9,18 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.coding import target_at
-from modicum.engines.grouped import counted_few
+from modicum.engines.grouped import alike_value, counted_few, histogram
 from modicum.engines.opening import is_table, table_at
-from modicum.engines.table import EngineTable
+from modicum.engines.table import EngineTable, collected
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.generalization.lazy import in_engine
 from modicum.table.codes import NumberCoding
+from modicum.table.frames import numbers
 from modicum.table.schema import Attribute
 from modicum.table.targets import BINS, Target
-from modicum.table.values import Codes
+from modicum.table.values import Codes, Floats
 
 _ALL = "modicum_all"  # there is always a key, also where nothing is collected
 
@@ -123,6 +124,47 @@ def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -
     if is_table(known):
         return target_at(table_at(known), attribute, bins, **more)
     return Target.fit(known, attribute, bins, **more)
+
+
+def bucket_counts(table: EngineTable, g: Generalization) -> dict[str, Codes]:
+    """For each attribute how many records each of its buckets holds; nothing for a number in full detail."""
+    seen = buckets_at(table, g)
+    found = {}
+    for j, partition in enumerate(g.partitions):
+        size = len(partition.labels)
+        if isinstance(partition, Dropped):
+            found[partition.name] = np.array([table.rows()])
+        elif isinstance(partition, FullDetail):
+            found[partition.name] = np.zeros(0, dtype=np.int64)
+        else:
+            found[partition.name] = _placed(*histogram(seen.lazy, _key(j)), size)
+    return found
+
+
+def _placed(codes: Codes, counts: Codes, size: int) -> Codes:
+    found = np.zeros(size, dtype=np.int64)
+    found[codes] = counts
+    return found
+
+
+def missing_at(table: EngineTable, attribute: Attribute) -> int:
+    """How many records have no value of an attribute."""
+    dtype = table.types[attribute.name]
+    value = alike_value(attribute.name, dtype) if attribute.is_category else number_key(attribute, dtype)
+    absent = table.lazy.select(value.is_null().cast(nw.Int64).sum().alias(_ALL))
+    return int(collected(absent)[_ALL][0] or 0)
+
+
+def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
+    """The lowest and the highest finite number or date of an attribute; nothing where it has no value."""
+    value = number_key(attribute, table.types[attribute.name]).alias(attribute.name)
+    lazy = table.lazy.select(value)
+    if attribute.kind != "date":
+        lazy = lazy.filter(nw.col(attribute.name).abs() < float("inf"))
+    own = nw.col(attribute.name)
+    found = collected(lazy.select(own.min().alias("modicum_low"), own.max().alias("modicum_high")))
+    ends = [numbers(found[name], attribute) for name in ("modicum_low", "modicum_high")]
+    return np.concatenate(ends)
 
 
 def _key(j: int) -> str:

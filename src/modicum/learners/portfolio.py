@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
@@ -22,6 +23,7 @@ NEURAL = tuple(ARCHITECTURES)  # the larger networks of papers/0 Appendix G, whi
 L2 = (0.0, 1e-4, 1e-3)  # the network's, tuned on validation records (papers/0 Appendix F)
 _NETWORKS = {NETWORK, *NEURAL}
 _VALIDATION = 0.2
+_MOST_DRAWN = 10**9  # records of which exactly a fifth is drawn
 _PLENTY = 10_000  # records set aside from which on training once more on all would change nothing
 
 
@@ -41,12 +43,15 @@ class Question:
     """One target: each record's value, how many values there are, and what is possible.
 
     A value that the known data does not have is -1. `mask(rows)` says for some of the distinct rows which values they
-    leave possible; None where all are.
+    leave possible; None where all are. Values may be counted: then `records` says how many records have each, and
+    `cells` which of the distinct rows they are of.
     """
 
     values: Codes
     size: int
     mask: Masking | None = None
+    cells: Codes | None = None
+    records: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,8 @@ class Hits:
 class Portfolio:
     """The paper's network, counts with back-off, boosted trees, and the average of the three.
 
-    A fifth of the records (whole persons where `units` are given) is set aside. On it the networks' L2 is chosen, and
+    A fifth of the records (whole persons where `units` are given; else for each target anew, drawn from its counts, so
+    that neither the order of records matters nor who counts them) is set aside. On it the networks' L2 is chosen, and
     for each target the member: the first one, unless another guesses right more often there by more than two standard
     errors of the difference (the naive guess: one), in which case the best of those. The members are then
     trained on all records; where those set aside are 10,000 or more, the members that the others trained are kept.
@@ -98,22 +104,36 @@ class Portfolio:
     ) -> "Portfolio":
         """Train on distinct rows; `cells` says which of them each record is."""
         self._sizes = [question.size for question in questions]
-        aside = set_aside(len(cells), units, self.random_state)
-        first, second = (
-            [count_table(cells[rows], q.values[rows], (len(inputs), q.size)) for q in questions]
-            for rows in (~aside, aside)
-        )
+        first, second = self._parts(len(inputs), cells, questions, units)
         learners, trial = self._tried(inputs, first, second, questions)
         self.chosen_ = [_preferred(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))]
         self.right_ = [float(trial[name][i].right.sum()) for i, name in enumerate(self.chosen_)]
         whole = [a + b for a, b in zip(first, second, strict=True)]
         needed = [name for name in self.members if TOGETHER in self.chosen_ or name in self.chosen_]
-        if aside.sum() >= _PLENTY:
+        if min(table.sum() for table in second) >= _PLENTY:
             self._fitted = {name: learners[name] for name in needed}
         else:
             self._fitted = {name: self._trained(name, self.l2_.get(name, 0.0), inputs, whole) for name in needed}
         self._naive = _Naive().fit(inputs, whole)
         return self
+
+    def _parts(
+        self, rows: int, cells: Codes, questions: Sequence[Question], units: Codes | None
+    ) -> tuple[list[Counts], list[Counts]]:
+        """The counts of the records to train on, and of those set aside, target by target."""
+        if units is not None:
+            aside = set_aside(len(cells), units, self.random_state)
+            of_rows = [
+                [count_table(cells[part], q.values[part], (rows, q.size)) for q in questions]
+                for part in (~aside, aside)
+            ]
+            return of_rows[0], of_rows[1]
+        random = np.random.default_rng(self.random_state)
+        whole = [
+            count_table(cells if q.cells is None else q.cells, q.values, (rows, q.size), q.records) for q in questions
+        ]
+        second = [_drawn(table, random) for table in whole]
+        return [csr_array(table - part) for table, part in zip(whole, second, strict=True)], second
 
     def guess(self, inputs: Inputs, masks: Sequence[Masking | None]) -> list[Guess]:
         """For each target the most likely possible value of every distinct row."""
@@ -176,6 +196,19 @@ def set_aside(n: int, units: Codes | None, random_state: int) -> npt.NDArray[np.
     many = int(of_row.max()) + 1
     drawn = np.random.default_rng(random_state).permutation(many)
     return np.asarray((drawn < max(1, round(_VALIDATION * many)))[of_row])
+
+
+def _drawn(table: Counts, random: np.random.Generator) -> Counts:
+    """A random fifth of the records that a table counts."""
+    table.sum_duplicates()  # in order
+    counts = table.data.astype(np.int64)
+    total = int(counts.sum())
+    if total < _MOST_DRAWN:
+        many = min(total, max(1, round(_VALIDATION * total)))
+        drawn = random.multivariate_hypergeometric(counts, many, method="marginals")
+    else:
+        drawn = random.binomial(counts, _VALIDATION)
+    return csr_array((drawn.astype(np.float64), table.indices.copy(), table.indptr.copy()), shape=table.shape)
 
 
 def _hits(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.engines import is_table, table_at
-from modicum.engines.grouped import sizes_at, with_keys
+from modicum.engines.grouped import counted_few, sizes_at, with_keys
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, texts
@@ -25,6 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 _EMPTY = DataError("The data has no rows, so nobody is hidden in it.")
 _CLOSE = 4096
+MANY = "modicum_many"
 _MOST_PLACES = 4  # for each record, of a table of all combinations
 
 
@@ -187,28 +188,63 @@ def _polars_text(series: nw.Series[Any]) -> Ints:
     )
 
 
-def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Ints, Any]:
+@dataclass(frozen=True)
+class Sensitive:
+    """The group of each record and its value in the column that is sensitive; `records` where rows are counted."""
+
+    groups: Ints
+    column: Any
+    records: Ints | None = None
+
+    def held(self, values: Ints) -> Held:
+        """How often each of these values, one for each row of the column, occurs in each group."""
+        return held(self.groups, values, self.records)
+
+
+def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> Sensitive:
     """The group of each record and the column that is sensitive within it, which may not be what groups are made of.
+
+    Of a table in an engine each combination comes once, with how many records have it.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from modicum.measures.alike import sensitive_column
-    >>> groups, column = sensitive_column(pd.DataFrame({"job": ["a", "a"], "pay": [1, 2]}), ["job"], "pay", "sensitive")
-    >>> groups.tolist(), column.name
+    >>> found = sensitive_column(pd.DataFrame({"job": ["a", "a"], "pay": [1, 2]}), ["job"], "pay", "sensitive")
+    >>> found.groups.tolist(), found.column.name
     ([0, 0], 'pay')
     """
+    table, names = sensitive_names(frame, quasi_identifiers, name, parameter)
+    if isinstance(table, EngineTable):
+        lazy, keys = with_keys(table, [*names, name])
+        found, records = counted_few(lazy, keys, "quasi-identifiers and sensitive values")
+        if not len(found):
+            raise _EMPTY
+        table = found.rename(dict(zip(keys, [*names, name], strict=True)))
+        return Sensitive(alike(table, names), table[name], records)
+    return Sensitive(alike(table, names), table[name])
+
+
+def sensitive_names(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Any, list[str]]:
+    """The frame or the table in its engine, and the quasi-identifiers, none of which may be the sensitive column."""
     if not isinstance(name, str):
         raise ParameterError(f"The {parameter!r} parameter must be a column's name. Got {name!r} instead.")
     asked = quasi_identifiers if isinstance(quasi_identifiers, str | None) else list(quasi_identifiers)
     if isinstance(asked, list) and name in asked:
         raise ParameterError(f"The {parameter!r} column {name!r} may not also be a quasi-identifier.")
-    table, names = named_columns(frame, asked, name)
-    return alike(table, names), table[name]
+    return named_columns(frame, asked, name)
 
 
-def held(groups: Ints, values: Ints) -> Held:
-    """Count each value in each group. A value of -1, missing, is a value of its own: the last.
+def value_counts_at(table: EngineTable, names: Sequence[str], name: str) -> tuple[nw.LazyFrame[Any], list[str]]:
+    """In the engine: how many records each group has with each value, in the column `MANY`, and the groups' keys."""
+    lazy, keys = with_keys(table, [*names, name])
+    lazy = lazy.with_columns(nw.lit(0).alias("modicum_all"))
+    groups = ["modicum_all", *keys[:-1]]
+    return lazy.group_by([*groups, keys[-1]]).agg(nw.len().cast(nw.Int64).alias(MANY)), groups
+
+
+def held(groups: Ints, values: Ints, records: Ints | None = None) -> Held:
+    """Count each value in each group, each row so many times. A value of -1, missing, is a value of its own: the last.
 
     Examples
     --------
@@ -221,12 +257,19 @@ def held(groups: Ints, values: Ints) -> Held:
     width = int(values.max()) + 1
     values = np.where(values < 0, width, values)
     width += 1
-    sizes = np.bincount(groups)
+    sizes = _counts(groups, records)
     key = groups * width + values
     if len(sizes) * width <= _MOST_PLACES * len(key):
-        counts = np.bincount(key)
+        counts = _counts(key, records)
         there = np.flatnonzero(counts)
         counts = counts[there]
-    else:
+    elif records is None:
         there, counts = np.unique(key, return_counts=True)
-    return Held(there // width, there % width, counts, sizes, np.bincount(values, minlength=width))
+    else:
+        there, which = np.unique(key, return_inverse=True)
+        counts = _counts(which, records)
+    return Held(there // width, there % width, counts, sizes, _counts(values, records, width))
+
+
+def _counts(codes: Ints, records: Ints | None, least: int = 0) -> Ints:
+    return np.bincount(codes, weights=records, minlength=least).astype(np.int64)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
-from modicum.measures.alike import Held, Ints, held, sensitive_column, value_codes
+from modicum.measures.alike import Held, Ints, sensitive_column, value_codes
 from modicum.measures.value_trees import ValueTree, build_tree
 from modicum.table.frames import numbers, texts
 from modicum.table.inference import infer_attribute
@@ -48,7 +48,8 @@ def t_closeness(
     Parameters
     ----------
     frame : frame
-        What is released.
+        What is released. Of a table in an engine the combinations of quasi-identifiers and sensitive value are counted
+        there and brought together, of which there may be two million.
     quasi_identifiers : names of columns. Missing values are alike.
     sensitive : the name of another column. Missing is a value of its own: the last of an order, a branch of its own of
         a hierarchy.
@@ -72,16 +73,16 @@ def t_closeness(
             "The 'distance' parameter of t_closeness must be 'equal', 'ordered' or 'hierarchical'. "
             f"Got {distance!r} instead."
         )
-    groups, column = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
-    attribute = infer_attribute(column)
+    rows = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
+    attribute = infer_attribute(rows.column)
     kind = _distance(distance, order, hierarchy, attribute)
     if kind == "ordered":
-        return _furthest(_ordered_distances(held(groups, _places(column, order, attribute))))
+        return _furthest(_ordered_distances(rows.held(_places(rows.column, order, attribute))))
     if kind == "equal":
-        found = held(groups, value_codes(column))
+        found = rows.held(value_codes(rows.column))
         return _furthest(_tree_distances(found, ValueTree.flat(len(found.totals))))
-    codes, words = texts(column)
-    return _furthest(_tree_distances(held(groups, codes), build_tree(hierarchy or {}, words, sensitive)))
+    codes, words = texts(rows.column)
+    return _furthest(_tree_distances(rows.held(codes), build_tree(hierarchy or {}, words, sensitive)))
 
 
 def _distance(distance: str | None, order: Any, hierarchy: Any, attribute: Attribute) -> str:

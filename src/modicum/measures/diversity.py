@@ -6,10 +6,13 @@ Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, ACM TKDD 1(1), 2007.
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.errors import ParameterError
-from modicum.measures.alike import Held, held, sensitive_column, value_codes
+from modicum.engines import is_table
+from modicum.engines.table import collected
+from modicum.errors import DataError, ParameterError
+from modicum.measures.alike import MANY, Held, sensitive_column, sensitive_names, value_codes, value_counts_at
 
 Diversity = Literal["distinct", "entropy", "recursive"]  # what an anonymizer can be asked for
 
@@ -39,7 +42,8 @@ def l_diversity(
     Parameters
     ----------
     frame : frame
-        What is released.
+        What is released. A table in an engine is counted there; for "recursive" its combinations of quasi-identifiers
+        and sensitive value are brought together, of which there may be two million.
     quasi_identifiers : names of columns. Missing values are alike.
     sensitive : the name of another column. Missing is a value of its own.
     kind : "distinct", "entropy", "recursive" or "frequency"
@@ -64,13 +68,36 @@ def l_diversity(
             f"Got {kind!r} instead."
         )
     _check_constant(kind, c)
-    groups, column = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
-    found = held(groups, value_codes(column))
+    if is_table(frame) and kind != "recursive":
+        return _in_engine(frame, quasi_identifiers, sensitive, kind)
+    rows = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
+    found = rows.held(value_codes(rows.column))
     if kind == "entropy":
         return _entropy(found)
     if kind == "frequency":
         return int((found.sizes[found.group] // found.count).min())
     return _recursive(found, float(c)) if c is not None else int(np.bincount(found.group).min())
+
+
+def _in_engine(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, kind: str) -> int | float:
+    """The same where a table lives: what each group has is reduced to few numbers there, and these to the smallest."""
+    table, names = sensitive_names(frame, quasi_identifiers, sensitive, "sensitive")
+    pairs, keys = value_counts_at(table, names, sensitive)
+    many = nw.col(MANY)
+    pairs = pairs.with_columns((many * many.cast(nw.Float64).log()).alias("modicum_spread"))
+    groups = pairs.group_by(keys).agg(
+        nw.len().alias("modicum_values"),
+        many.sum().alias("modicum_size"),
+        many.max().alias("modicum_most"),
+        nw.col("modicum_spread").sum(),
+    )
+    size, most = nw.col("modicum_size"), nw.col("modicum_most")
+    entropy = size.cast(nw.Float64).log() - nw.col("modicum_spread") / size  # −Σ p log p
+    least = {"distinct": nw.col("modicum_values"), "frequency": size // most, "entropy": entropy}[kind]
+    found = collected(groups.select(least.min().alias("modicum_least")))["modicum_least"][0]
+    if found is None:
+        raise DataError("The data has no rows, so nobody is hidden in it.")
+    return round(float(np.exp(max(0.0, float(found)))), _DIGITS) if kind == "entropy" else int(found)
 
 
 def _check_constant(kind: str, c: Any) -> None:

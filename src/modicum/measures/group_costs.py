@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.errors import ParameterError
-from modicum.measures.alike import held, sensitive_column, size_counts, value_codes
+from modicum.engines.table import EngineTable, collected
+from modicum.errors import DataError, ParameterError
+from modicum.measures.alike import MANY, alike, held, sensitive_names, size_counts, value_codes, value_counts_at
 
 
 def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
@@ -57,12 +59,24 @@ def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: s
     0.4
     """
     _check_suppressed(suppressed, "classification_metric")
-    groups, column = sensitive_column(frame, quasi_identifiers, label, "label")
-    found = held(groups, value_codes(column))
+    n, right = _most_frequent(frame, quasi_identifiers, label)
+    if not n:
+        raise DataError("The data has no rows, so nobody is hidden in it.")
+    return (n - right + int(suppressed)) / (n + int(suppressed))
+
+
+def _most_frequent(frame: Any, quasi_identifiers: Sequence[str], label: str) -> tuple[int, int]:
+    """How many records there are, and how many have the most frequent label of their group."""
+    table, names = sensitive_names(frame, quasi_identifiers, label, "label")
+    if isinstance(table, EngineTable):
+        pairs, keys = value_counts_at(table, names, label)
+        groups = pairs.group_by(keys).agg(nw.col(MANY).sum(), nw.col(MANY).max().alias("modicum_most"))
+        sums = collected(groups.select(nw.col(MANY).sum(), nw.col("modicum_most").sum()))
+        return int(sums[MANY][0] or 0), int(sums["modicum_most"][0] or 0)
+    found = held(alike(table, names), value_codes(table[label]))
     most = np.zeros(len(found.sizes), dtype=np.int64)
     np.maximum.at(most, found.group, found.count)
-    n = int(found.sizes.sum())
-    return (n - int(most.sum()) + int(suppressed)) / (n + int(suppressed))
+    return int(found.sizes.sum()), int(most.sum())
 
 
 def _check_suppressed(suppressed: Any, function: str) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from modicum.engines import is_table, table_at
+from modicum.engines.buckets import bucket_counts, ends_at, missing_at
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups, Intervals
@@ -52,7 +54,7 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
     ----------
     g : Generalization or CellPartition
     X : frame
-        Records with their full values.
+        Records with their full values; a table in an engine is counted there.
     weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
 
     Examples
@@ -68,28 +70,79 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
     """
     if not isinstance(g, Generalization | CellPartition):
         raise ParameterError(f"NCP is measured of a generalization or of cells. Got {type(g).__name__} instead.")
-    frame = as_frame(X, g.names)
-    if not len(frame):
-        raise DataError("The data has no rows, so that nothing can be measured.")
     unknown = [name for name in weights or {} if name not in g.names]
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which the artifact does not have.")
     shares = attribute_weights(g.names, weights)
-    codes = g.codes(frame)
-    found = {name: _mean_loss(g, name, codes[:, j], frame) for j, name in enumerate(g.names)}
+    records = _counted_at(g, X) if is_table(X) else _counted(g, X)
+    found = {name: _mean_loss(g, name, records[name]) for name in g.names}
     return InformationLoss(float(sum(shares[name] * loss for name, loss in found.items())), found)
 
 
-def _mean_loss(g: Generalization | CellPartition, name: str, codes: npt.NDArray[np.int64], frame: Any) -> float:
+@dataclass(frozen=True)
+class _Records:
+    """What an attribute's loss is made of: how many records each bucket has, whether values are missing, the domain."""
+
+    buckets: npt.NDArray[np.int64]
+    has_missing: bool = False
+    domain: Domain = (0.0, 0.0)
+
+
+_EMPTY = DataError("The data has no rows, so that nothing can be measured.")
+
+
+def _counted(g: Generalization | CellPartition, X: Any) -> dict[str, _Records]:
+    """The counts of records in memory."""
+    frame = as_frame(X, g.names)
+    if not len(frame):
+        raise _EMPTY
+    codes = g.codes(frame)
+    return {name: _column_counts(g, name, codes[:, j], frame) for j, name in enumerate(g.names)}
+
+
+def _column_counts(g: Generalization | CellPartition, name: str, codes: Any, frame: Any) -> _Records:
+    partition, told = g.told(name)
+    if isinstance(partition, Dropped | FullDetail):
+        return _Records(np.zeros(0, dtype=np.int64))
+    series, buckets = column(frame, name), np.bincount(codes, minlength=len(told))
+    if isinstance(partition, Groups):
+        return _Records(buckets, bool((texts(series)[0] < 0).any()))
+    return _Records(buckets, domain=domain_of(partition.attribute, numbers(series, partition.attribute)))
+
+
+def _counted_at(g: Generalization | CellPartition, X: Any) -> dict[str, _Records]:
+    """The counts of a table in an engine."""
+    table = table_at(X)
+    if not table.rows():
+        raise _EMPTY
+    if not isinstance(g, Generalization):
+        raise ParameterError(
+            f"NCP of cells is measured in memory; a table in {table.engine} is only counted by buckets."
+        )
+    counted = bucket_counts(table, g)
+    found = {}
+    for partition in g.partitions:
+        many = counted[partition.name]
+        if isinstance(partition, Dropped | FullDetail):
+            found[partition.name] = _Records(np.zeros(0, dtype=np.int64))
+        elif isinstance(partition, Groups):
+            found[partition.name] = _Records(many, missing_at(table, partition.attribute) > 0)
+        else:
+            found[partition.name] = _Records(
+                many, domain=domain_of(partition.attribute, ends_at(table, partition.attribute))
+            )
+    return found
+
+
+def _mean_loss(g: Generalization | CellPartition, name: str, records: _Records) -> float:
     partition, told = g.told(name)
     if isinstance(partition, Dropped | FullDetail):
         return float(isinstance(partition, Dropped))
-    series = column(frame, name)
     if isinstance(partition, Groups):
-        losses = _category_losses(partition, told, bool((texts(series)[0] < 0).any()))
+        losses = _category_losses(partition, told, records.has_missing)
     else:
-        losses = _number_losses(partition, told, domain_of(partition.attribute, numbers(series, partition.attribute)))
-    return float(losses[codes].mean())
+        losses = _number_losses(partition, told, records.domain)
+    return float(losses @ records.buckets / records.buckets.sum())
 
 
 def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> npt.NDArray[np.float64]:

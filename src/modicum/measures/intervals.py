@@ -133,13 +133,35 @@ def resampled_interval(
     >>> bool(low < values.mean() < high), round(high - low, 2)
     (True, 0.04)
     """
-    many = len(values) if units is None else int(units.max()) + 1
-    if many >= ENOUGH_UNITS:
+    if units is None:
+        return redrawn_interval(*np.unique(values, return_counts=True), random_state)
+    if int(units.max()) + 1 >= ENOUGH_UNITS:
         resampling = Resampling(len(values), units, random_state=random_state)
         low, high = resampling.interval(lambda draws: float(np.average(values, weights=draws)))
         if low < high:
             return low, high
     return mean_interval(values, units)
+
+
+def redrawn_interval(values: npt.NDArray[Any], often: npt.NDArray[np.int64], random_state: int = 0) -> Interval:
+    """`resampled_interval` of independent records that are counted: their different values, and how often each occurs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.intervals import redrawn_interval, resampled_interval
+    >>> redrawn_interval(np.array([0.0, 1.0]), np.array([700, 300])) == resampled_interval(
+    ...     np.array([1.0] * 300 + [0.0] * 700)
+    ... )
+    True
+    """
+    n = int(often.sum())
+    if n >= ENOUGH_UNITS:
+        drawn = np.random.default_rng(random_state).multinomial(n, often / n, size=Resampling.draws)
+        low, high = np.quantile(drawn @ values / n, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        if low < high:
+            return float(low), float(high)
+    return counted_interval(values, often)
 
 
 def seeds_interval(values: Sequence[float]) -> Interval | None:
