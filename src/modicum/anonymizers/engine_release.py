@@ -24,10 +24,10 @@ from modicum.engines.parts_places import check_place, lasting, put, reopened, ro
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.release import Release
-from modicum.measures.anonymity import k_anonymity
+from modicum.measures.alike import size_counts
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
-from modicum.measures.group_costs import classification_metric, discernibility
+from modicum.measures.group_costs import classification_metric
 from modicum.measures.requirement import Requirement
 from modicum.table.schema import Schema
 
@@ -141,17 +141,18 @@ def _unmeasured(owner: Any, task: WholeTask, losses: dict[str, float]) -> Releas
 def _measured(task: WholeTask, written: EngineTable, release: Release, label: str | None) -> Release:
     """What was written, measured by group-bys; refused where it is less than was asked for."""
     frame, names = written.lazy.to_native(), task.names
-    k, diversity, closeness = k_anonymity(frame, names), *_sensitive(task, frame)
+    sizes, often = (found.astype(object) for found in size_counts(frame, names))  # squares may be huge
+    k, diversity, closeness = int(sizes[0]), *_sensitive(task, frame)
     refuse_broken(release.asked, k, diversity, closeness)
-    if written.rows() != task.rows:
+    if int((sizes * often).sum()) != task.rows:
         raise DataError("The table would not have as many records as there were, so it is not released.")
     return replace(
         release,
         k=k,
         l=diversity,
         t=closeness,
-        n_classes=written.lazy.group_by(names).agg(nw.len()).select(nw.len()).collect().item(),
-        discernibility=discernibility(frame, names),
+        n_classes=int(often.sum()),
+        discernibility=int((sizes**2 * often).sum()),
         classification_metric=None if label is None else classification_metric(frame, names, label),
     )
 

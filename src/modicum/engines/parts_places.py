@@ -32,6 +32,7 @@ Check = Callable[[EngineTable], None]
 def check_place(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str]) -> None:
     """Refuse, before any work, a place where the result could not be put."""
     name = os.fspath(path)
+    table.check(partition_by)
     if is_csv(name) and (isinstance(table, SparkTable) or partition_by):
         who = "The engine 'spark' writes" if isinstance(table, SparkTable) else "Partitions are written as"
         raise ParameterError(f"{who} folders of Parquet files, not CSV. Got {name!r} instead.")
