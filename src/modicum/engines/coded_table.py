@@ -18,12 +18,12 @@ import numpy as np
 
 from modicum.engines.failures import asking
 from modicum.engines.local_table import ROWS, LocalTable, folded, in_threads
-from modicum.engines.packed_codes import Packing, RecordCoder
+from modicum.engines.packed_codes import FrameCoder, Packing, RecordCoder
 from modicum.engines.spark_table import SparkTable, frames_of
 from modicum.engines.table import EngineTable
 from modicum.engines.work import Counts
 from modicum.errors import require
-from modicum.table.codes import CodeArray, Coder
+from modicum.table.codes import CodeArray
 from modicum.table.labels import Labels
 
 _CODES = "codes"
@@ -64,7 +64,7 @@ class CodedTable(ABC):
     """
 
     @staticmethod
-    def of(table: EngineTable, coder: Coder, label: tuple[str, Labels] | None = None) -> "CodedTable":
+    def of(table: EngineTable, coder: FrameCoder, label: tuple[str, Labels] | None = None) -> "CodedTable":
         """Code the table's records; `label` is the label's column and its classes."""
         records = RecordCoder(coder, label)
         return PersistedCodes(table, records) if isinstance(table, SparkTable) else SpilledCodes(table, records)

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.table.codes import CodeArray, Coder
+from modicum.table.codes import CodeArray
 from modicum.table.frames import column
 from modicum.table.labels import Labels
 
@@ -59,18 +59,33 @@ class Packing:
         return self.unpack(np.frombuffer(content, dtype=np.uint8).reshape(-1, self.width))
 
 
+class FrameCoder(Protocol):
+    """What makes codes of the columns of a frame: a `Coder`, or what is like one."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns."""
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many codes each has."""
+
+    def encode(self, X: Any) -> CodeArray:
+        """One row per record, one column per name."""
+
+
 @dataclass(frozen=True)
 class RecordCoder:
     """From a batch of records to codes: the coder's features and, where there is a label, its class as the last column.
 
     Parameters
     ----------
-    coder : Coder
+    coder : Coder, or what is like one
     label : (str, Labels), optional
         The column of the label, and its classes.
     """
 
-    coder: Coder
+    coder: FrameCoder
     label: tuple[str, Labels] | None = None
 
     @property
