@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars
+from engines import LAZY
 
 import modicum as md
+from modicum.engines import table_at
+from modicum.engines.drawing import drawn
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation import grids, study_pieces
 from modicum.evaluation.screening import read_off, screened
@@ -165,6 +168,24 @@ def test_each_minimizers_front_can_be_judged(adult):
 def test_the_same_study_gives_the_same_table_whatever_the_number_of_cores(adult, found):
     again = small(adult, seeds=2, n_jobs=1)
     assert same(again.table(), found[0].table())
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_a_table_in_an_engine_is_studied_by_records_drawn_from_it(place, held, adult):
+    X, y, schema = adult
+    table = held(place, X.assign(**{y.name: y}))
+    options = {"grids": {"Uniform": GRIDS["Uniform"]}, "minimizers": ["Uniform"], "progress": False}
+    found = md.study(table, y.name, schema=schema, sample=1_500, **options)
+    few = drawn(table_at(table), [*X.columns, y.name], 1_500).to_pandas()
+    again = md.study(few.drop(columns=y.name), few[y.name], schema=schema, **options)
+    assert found.settings["records"] == 1_500
+    assert same(found.table(), again.table())
+
+
+def test_the_label_of_a_table_in_an_engine_is_a_columns_name(adult, held):
+    X, y, schema = adult
+    with pytest.raises(md.errors.ParameterError, match="must be the name of one of its columns"):
+        md.study(held("duckdb", X), y, schema=schema)
 
 
 @pytest.mark.services

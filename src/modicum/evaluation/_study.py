@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import modicum
+from modicum.engines.drawing import SAMPLE
 from modicum.errors import ParameterError
 from modicum.evaluation.grids import jobs
+from modicum.evaluation.samples import sampled
 from modicum.evaluation.store import VERSION, Store
 from modicum.evaluation.study_data import StudyData
 from modicum.evaluation.study_result import Study
@@ -34,6 +36,7 @@ def study(
     confidence: float = 0.99,
     label_bins: int | None = None,
     schema: Schema | None = None,
+    sample: int = SAMPLE,
     n_jobs: int | None = None,
     workers: Any = None,
     progress: bool = True,
@@ -48,6 +51,7 @@ def study(
     Parameters
     ----------
     X, y : full records and the label
+        Or a table in an engine (DuckDB, Spark, …) and the name of its column; then `sample` records of it are studied.
     personal, schema : what is personal; all attributes where neither says
     weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
     minimizers : "default", "all", or names
@@ -67,6 +71,9 @@ def study(
     confidence : of the certificates
     label_bins : int, optional
         Cut a numeric label into ranges, at edges learned on the training part.
+    sample : int
+        How many records are drawn from a table in an engine: always the same ones, whatever their order there. A small
+        part of the data is enough to learn a generalization (papers/0 §8.3).
     n_jobs : int or None
         How many pieces of work run at once; as many as there are cores by default.
     workers : Spark session, optional
@@ -91,9 +98,11 @@ def study(
     if fronts_of not in ("all", "each"):
         raise ParameterError(f"The 'fronts_of' parameter must be 'all' or 'each'. Got {fronts_of!r} instead.")
     check_confidence(confidence)
+    X, y = sampled(X, y, schema, sample)
     schema = (Schema.infer(as_frame(X)) if schema is None else schema).with_roles(personal=as_names(personal))
     data = StudyData(X, y, schema, weights, label_bins)
-    others = {name: StudyData(*pair, schema, weights, label_bins) for name, pair in _periods(later).items()}
+    periods = {name: sampled(*pair, schema, sample) for name, pair in _periods(later).items()}
+    others = {name: StudyData(*pair, schema, weights, label_bins) for name, pair in periods.items()}
     store = Store(folder)
     head = {
         "modicum": "study",

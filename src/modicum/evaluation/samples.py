@@ -8,6 +8,7 @@ from modicum.engines.drawing import drawn
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
+from modicum.table.schema import Schema
 
 
 def in_memory(
@@ -34,6 +35,26 @@ def in_memory(
     found = drawn(table, columns, sample, random_state)
     labels = found[y].to_native().to_pandas().rename(y)
     return found.drop(y), labels
+
+
+def sampled(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
+    """Records and labels as they are, or `sample` of a table in an engine, with every column that the schema knows.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.evaluation.samples import sampled
+    >>> X, y = sampled(duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(100)"), "odd", None, 10)
+    >>> X.columns.tolist(), y.name, len(y)
+    (['n'], 'odd', 10)
+    """
+    if not is_table(X):
+        return X, y
+    table = table_at(X)
+    y = label_column(table, y)
+    columns = table.columns if schema is None else [name for name in schema.names if name in table.types]
+    found = drawn(table, list(dict.fromkeys([*columns, y])), sample).to_pandas()
+    return found.drop(columns=y), found[y]
 
 
 def label_column(table: EngineTable, y: Any) -> str:
