@@ -1,16 +1,17 @@
 """Minimizers learn from a table where it lives what they would learn from its records in memory."""
 
 import json
+import sys
 import tempfile
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from engines import LAZY, held_in
-from typer.testing import CliRunner
 
 import modicum as md
-from modicum.cli.main import app
+from modicum.cli.main import run
 from modicum.engines import table_at
 from modicum.engines.coded_table import CodedTable
 from modicum.engines.coding import coder_at, labels_at, schema_at
@@ -303,17 +304,28 @@ def files(tmp_path_factory, adult):
     return folder
 
 
-def minimized(*arguments):
-    return CliRunner().invoke(app, ["minimize", *map(str, arguments)])
+@pytest.fixture
+def minimized(capsys, monkeypatch):
+    """Runs the command in this process: its exit code, and what it says on both channels."""
+
+    def runs(*arguments):
+        monkeypatch.setattr(sys, "argv", ["modicum", "minimize", *map(str, arguments)])
+        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command sets its own
+        with pytest.raises(SystemExit) as ended:
+            run()
+        told = capsys.readouterr()
+        return ended.value.code or 0, told.out, " ".join(told.err.split())
+
+    return runs
 
 
 @pytest.mark.parametrize("name", ["adult.csv", "adult.parquet"])
-def test_the_command_learns_from_a_file_in_an_engine(name, files, adult, tmp_path):
+def test_the_command_learns_from_a_file_in_an_engine(name, files, adult, tmp_path, minimized):
     X, y = adult
     settings = ["--label", "income", "--engine", "duckdb", "--max-leaves", 6, "--personal", "age,sex"]
-    result = minimized(files / name, *settings, "-o", tmp_path / "g.json")
-    assert result.exit_code == 0, result.output
-    assert "60 rows without a value of 'income' are left out" in result.output
+    code, _, notes = minimized(files / name, *settings, "-o", tmp_path / "g.json")
+    assert code == 0, notes
+    assert "60 rows without a value of 'income' are left out" in notes
     known = y.index % 100 > 0
     table = X.assign(income=y)
     schema = md.Schema.infer(table).with_roles(label="income", personal=["age", "sex"])
@@ -321,11 +333,11 @@ def test_the_command_learns_from_a_file_in_an_engine(name, files, adult, tmp_pat
     assert md.load(tmp_path / "g.json").partitions == here.generalization_.partitions
 
 
-def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, tmp_path):
+def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, tmp_path, minimized):
     settings = ["--label", "income", "--sample", 2_000, "--max-leaves", 4, "--json"]
-    result = minimized(files / "adult.parquet", *settings, "-o", tmp_path / "g.json")
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout.splitlines()[-1])["sample"]
+    code, told, notes = minimized(files / "adult.parquet", *settings, "-o", tmp_path / "g.json")
+    assert code == 0, notes
+    found = json.loads(told)["sample"]
     assert (found["records"], found["others"], found["predicts"]) == (2_000, 2_000, "label")
 
 
@@ -338,9 +350,9 @@ def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, t
         (["--engine", "duckdb", "--label", "pay"], "The label 'pay' is not in the file"),
     ],
 )
-def test_the_command_refuses_what_an_engine_cannot_do(options, message, files, tmp_path):
+def test_the_command_refuses_what_an_engine_cannot_do(options, message, files, tmp_path, minimized):
     label = [] if "--label" in options else ["--label", "income"]
-    result = minimized(files / "adult.csv", *options, *label, "-o", tmp_path / "g.json")
-    assert result.exit_code == 2
-    assert message in " ".join(result.output.split())
+    code, _, notes = minimized(files / "adult.csv", *options, *label, "-o", tmp_path / "g.json")
+    assert code == 2
+    assert message in notes
     assert not (tmp_path / "g.json").exists()

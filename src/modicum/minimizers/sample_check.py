@@ -123,10 +123,10 @@ def difference_interval(first: Floats, second: Floats) -> Interval:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.minimizers.sampling import difference_interval
+    >>> from modicum.minimizers.sample_check import difference_interval
     >>> low, high = difference_interval(np.repeat([1.0, 0.0], [20, 80]), np.repeat([1.0, 0.0], [30, 70]))
     >>> round(low, 3), round(high, 3)
-    (-0.02, 0.216)
+    (-0.02, 0.217)
     """
     p1, p2 = float(first.mean()), float(second.mean())
     (l1, u1), (l2, u2) = mean_interval(first), mean_interval(second)
