@@ -5,7 +5,7 @@ number per cell however many tasks there were. A task that is lost is run again 
 for nothing: the sums are the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -37,8 +37,16 @@ class SparkTable(EngineTable):
         picked = self._only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 
-    def _only(self, columns: tuple[str, ...]) -> Any:
-        return self.lazy.select(list(columns)).to_native()
+    def _only(self, columns: Sequence[str]) -> Any:
+        return self.native.select(*(f"`{name.replace('`', '``')}`" for name in columns))
+
+    def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
+        names = [key for key in keys if isinstance(key, str)]
+        if len(names) < len(keys) or not any(set(".`") & set(name) for name in names):
+            return super().counted(keys)
+        plain = [f"c{i}" for i in range(len(names))]  # narwhals leaves names to Spark, which takes a dot for syntax
+        found = SparkTable(self._only(names).toDF(*plain)).counted(plain)
+        return found.rename(dict(zip(plain, names, strict=True)))
 
 
 def _frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:
