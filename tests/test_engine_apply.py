@@ -2,13 +2,18 @@
 
 import math
 
+import duckdb
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
 from engines import EVERYWHERE, LAZY
+from typer.testing import CliRunner
 
 import modicum as md
+from modicum.cli.main import app
+from modicum.engines.files import opened
+from modicum.engines.writing import write
 from modicum.errors import DataError
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.build import groups, intervals
@@ -134,3 +139,55 @@ def test_an_engine_refuses_what_the_artifact_refuses(place, held):
     with pytest.raises(DataError, match="'word' has 6 missing or unseen values") as complaint:
         g.transform(held(place, records()))
     assert "never" not in str(complaint.value)
+
+
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.services)])
+def engine(request):
+    if request.param == "spark":
+        request.getfixturevalue("spark")
+    return request.param
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["apply", *map(str, arguments)])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The records in a folder of Parquet files, one folder per `year`, and the artifact beside it."""
+    write(duckdb.from_df(records().assign(year=np.resize([2020, 2021], N))), tmp_path / "in", ["year"])
+    artifact().save(tmp_path / "g.json")
+    return tmp_path
+
+
+def test_apply_takes_and_gives_partitioned_parquet(folder, engine):
+    arguments = ["--engine", engine, "--keep-columns", "year", "--partition-by", "year,whole"]
+    for form in FORMS:
+        result = run(folder / "g.json", folder / "in", "-o", folder / "out", "--as", form, *arguments)
+        assert result.exit_code == 0, result.output
+        with opened(folder / "out") as table:
+            found = table.lazy.select(["id", "year", *[name for name in artifact().names if name != "id"]])
+            expected = artifact().transform(records(), output=form)
+            expected.insert(1, "year", np.resize([2020, 2021], N))
+            assert rows(found.to_native()) == rows(expected)
+    assert sorted(each.name for each in folder.iterdir()) == ["g.json", "in", "out"]
+
+
+def test_apply_parts_only_by_what_it_writes(folder, engine):
+    result = run(folder / "g.json", folder / "in", "-o", folder / "out", "--engine", engine, "--partition-by", "year")
+    assert isinstance(result.exception, DataError)
+    assert "'year' is not in the result" in str(result.exception)
+    assert not (folder / "out").exists()
+
+
+def test_a_refusal_stops_apply_and_the_old_result_stays(folder, engine):
+    word = category("word", [["é", "'; DROP"], ["x", "a\0b"]])
+    of([word.model_copy(update={"unseen": "refuse"})]).save(folder / "strict.json")
+    arguments = [folder / "in", "-o", folder / "out", "--engine", engine]
+    assert run(folder / "g.json", *arguments).exit_code == 0
+    before = sorted((folder / "out").rglob("*.parquet"))
+    result = run(folder / "strict.json", *arguments)
+    assert isinstance(result.exception, DataError)
+    assert str(result.exception) == "The column 'word' has missing or unseen values, which this artifact refuses."
+    assert sorted((folder / "out").rglob("*.parquet")) == before
+    assert sorted(each.name for each in folder.iterdir()) == ["g.json", "in", "out", "strict.json"]
