@@ -27,7 +27,7 @@ def held_in(place: str, X: pd.DataFrame, spark=None):
 
     arrow_records = pyarrow.Table.from_pandas(X, preserve_index=False)
     if place == "spark":
-        return spark().createDataFrame(arrow_records).repartition(3)
+        return spark().createDataFrame(_signed(arrow_records)).repartition(3)
     import duckdb
 
     connection = duckdb.connect()
@@ -38,6 +38,16 @@ def held_in(place: str, X: pd.DataFrame, spark=None):
 
     connection.execute("CREATE TABLE records AS SELECT * FROM arrow_records")
     return ibis.duckdb.from_connection(connection).table("records")
+
+
+def _signed(records):
+    """Spark has no unsigned numbers."""
+    import pyarrow
+
+    for i, field in enumerate(records.schema):
+        if pyarrow.types.is_unsigned_integer(field.type):
+            records = records.set_column(i, field.name, records.column(i).cast(pyarrow.int64()))
+    return records
 
 
 def spark_session(master: str = "local[2]", **settings):

@@ -1,23 +1,31 @@
-"""`modicum apply`: an artifact on a file, streamed through DuckDB."""
+"""`modicum apply`: an artifact on a file or a folder of files, streamed through DuckDB or Spark."""
 
+import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.options import ArtifactArgument, FileArgument, MissingOption, check_places, loaded, names, out
+from modicum.cli.options import ArtifactArgument, EngineOption, MissingOption, check_places, loaded, names, out
+from modicum.engines.files import opened
+from modicum.engines.table import EngineTable
+from modicum.engines.writing import check_output, is_folder, put, write
 from modicum.errors import DataError
 from modicum.generalization import Generalization
-from modicum.generalization.bins import Dropped
+from modicum.generalization.bins import AnyPartition, Dropped
 from modicum.generalization.lazy import in_engine
-from modicum.table.files import connected, file_format, reading_typed, scan_table, write_table
-from modicum.table.replacing import replacing
+from modicum.table.files import file_format, reading_typed
 
 
 def apply(
     artifact: ArtifactArgument,
-    file: FileArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the result (.csv or .parquet).")],
+    file: Annotated[
+        str,
+        typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a pattern such as 'a/*.parquet'."),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write: .csv, .parquet, or a folder of Parquet files.")
+    ],
     keep_columns: Annotated[
         list[str] | None, typer.Option(help="Columns to pass through as they are, such as an id and the label.")
     ] = None,
@@ -26,26 +34,48 @@ def apply(
         typer.Option("--as", help="Buckets as labels, as codes, or as one representative value each."),
     ] = "labels",
     missing: MissingOption = None,
+    engine: EngineOption = None,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of the result that become folders, such as year=2020: then it is a folder."),
+    ] = None,
 ) -> None:
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
     g = loaded(artifact)
-    file_format(output)
-    check_places([artifact], output)
-    with connected() as connection, replacing(output) as temporary:
-        everything = scan_table(connection, file, g.schema, missing=missing or (), only=g.needed)
-        kept = names(keep_columns, everything.columns) or []
+    used = engine or "duckdb"
+    _check_places(artifact, file, output, used, bool(partition_by))
+    with opened(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
+        kept = names(keep_columns, table.columns) or []
         _refuse_detail(g, kept)
         chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        attributes = [p.attribute for p in chosen]
-        reading_typed(
-            file,
-            everything,
-            attributes,
-            lambda: write_table(in_engine(everything, chosen, form, beside=kept), temporary),
-        )
+        result = in_engine(table.native, chosen, form, beside=kept, one_pass=True)
+        columns = [*kept, *(p.name for p in chosen)]
+        _write(table, file, result, chosen, output, names(partition_by, columns, "the result") or [])
     out.print(f"Written to {output}.", markup=False)
+
+
+def _write(
+    table: EngineTable, file: str, result: Any, chosen: list[AnyPartition], output: str, partition_by: list[str]
+) -> None:
+    if os.path.isfile(file) and file_format(file) == "csv":  # its text is read only now, and may be at fault
+        attributes = [p.attribute for p in chosen]
+        reading_typed(file, table.native, attributes, lambda: put(result, output, partition_by))
+    else:
+        write(result, output, partition_by)
+
+
+def _check_places(artifact: Path, file: str, output: str, engine: str, parted: bool) -> None:
+    """Refuse an output that cannot be written, or that lies in its input, before any work is done."""
+    if not is_folder(output, engine, parted):
+        check_places([artifact], Path(output))
+    else:
+        check_output(output)
+    if os.path.isdir(output) or os.path.isdir(file):
+        given, made = Path(os.path.realpath(file)), Path(os.path.realpath(output))
+        if given.is_relative_to(made) or made.is_relative_to(given):
+            raise DataError(f"The output {output!r} would be written over its input {file!r}, or into it.")
 
 
 def _refuse_detail(g: Generalization, kept: list[str]) -> None:

@@ -13,7 +13,7 @@ import modicum.errors
 from modicum.errors import DataError, ModicumError
 
 _PACKAGES = {"duckdb", "_duckdb", "polars", "pyspark", "py4j", "ibis", "pyarrow", "narwhals", "sqlglot", "sqlite3"}
-_OWN = re.compile(r"^modicum\.errors\.(\w+): (.+)$", flags=re.MULTILINE)
+_OWN = re.compile(r"modicum\.errors\.(\w+): (.+?)(?: SQLSTATE: \w+)?$", flags=re.MULTILINE)
 _LOST = (
     "already been closed|already closed|SESSION_OR_CONTEXT_NOT_EXISTS|stopped SparkContext|SparkContext was shut down|"
     "SparkContext.dagScheduler|Answer from Java side is empty|Connection refused|UNAVAILABLE|Cannot operate on a closed"

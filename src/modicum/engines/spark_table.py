@@ -52,6 +52,13 @@ class SparkTable(EngineTable):
         quoted_names = (name.replace("`", "``") for name in columns)
         return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
 
+    def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
+        names = [key for key in keys if isinstance(key, str)]
+        if len(names) < len(keys) or not any(set(".`") & set(name) for name in names):
+            return super().counted(keys)
+        found = SparkTable(self.only(names))  # narwhals leaves names to Spark, which takes a dot for syntax
+        return found.counted(found.columns).rename(dict(zip(found.columns, names, strict=True)))
+
 
 def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
     """The batches of `SparkTable.only`, as frames under the columns' own names."""

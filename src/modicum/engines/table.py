@@ -107,8 +107,14 @@ class EngineTable(ABC):
         """The summing up, in the engine's way."""
 
 
+def engine_of(lazy: nw.LazyFrame[Any]) -> str:
+    """The engine's name, as people know it."""
+    name = str(lazy.implementation)
+    return "spark" if name.startswith("pyspark") else name
+
+
 def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """A small result, as a frame of Arrow columns."""
     require("pyarrow", "scale")
-    with asking(str(lazy.implementation)):
+    with asking(engine_of(lazy)):
         return lazy.collect(backend="pyarrow")

@@ -7,6 +7,7 @@ place where there is nothing yet.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from modicum.engines.failures import asking
 from modicum.engines.local_table import batches_of
 from modicum.engines.opening import SPARK
 from modicum.engines.spark_session import is_local
+from modicum.engines.table import engine_of
 from modicum.errors import DataError, ParameterError, quoted, require
-from modicum.table.files import file_format, write_table
+from modicum.table.files import CSV, PARQUET, file_format, write_table
 from modicum.table.replacing import replacing
-from modicum.table.replacing_folder import beside_folder
+from modicum.table.replacing_folder import beside_folder, check_folder
 
-_PARQUET = (".parquet", ".pq")
+_WHAT = "folder of Parquet files"
 
 
 def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> None:
@@ -47,36 +49,56 @@ def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str]
     ...     sorted(each.name for each in (pathlib.Path(folder) / "out").iterdir())
     ['odd=0', 'odd=1']
     """
-    lazy = _lazy(native)
-    with asking(str(lazy.implementation)):
-        _write(lazy, os.fspath(path), partition_by)
+    with asking(engine_of(_lazy(native))):
+        put(native, path, partition_by)
 
 
-def _write(lazy: nw.LazyFrame[Any], name: str, partition_by: Sequence[str]) -> None:
+def put(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> None:
+    """As `write`, with the engine's own errors as they are, for a caller who can say more of them."""
+    lazy, name = _lazy(native), os.fspath(path)
     _check_partitions(lazy.collect_schema().names(), partition_by)
     if lazy.implementation in SPARK:
         _write_spark(lazy.to_native(), name, partition_by)
-    elif partition_by or not _is_file(name):
-        with beside_folder(name, holds_only_parquet, "folder of Parquet files") as folder:
+    elif is_folder(name, "duckdb", bool(partition_by)):
+        with beside_folder(name, holds_only_parquet, _WHAT) as folder:
             _write_folder(lazy, folder, partition_by)
     else:
         with replacing(_no_folder(name)) as temporary:
             _write_file(lazy, temporary)
 
 
+def is_folder(name: str, engine: str, parted: bool) -> bool:
+    """Whether a result goes to a folder of Parquet files: Spark's always does.
+
+    Examples
+    --------
+    >>> from modicum.engines.writing import is_folder
+    >>> is_folder("out.parquet", "duckdb", False), is_folder("out.parquet", "spark", False)
+    (False, True)
+    """
+    if engine == "spark" or parted:
+        if name.lower().removesuffix(".gz").endswith(CSV):
+            what = "The engine 'spark' writes" if engine == "spark" else "Partitions are"
+            raise ParameterError(f"{what} folders of Parquet files, not CSV. Got {name!r} instead.")
+        return True
+    return os.path.splitext(name)[1] == "" or not file_format(name)
+
+
+def check_output(name: str) -> None:
+    """Refuse a folder that cannot be written, before any work is done; one elsewhere is Spark's affair."""
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
+        check_folder(name, holds_only_parquet, _WHAT)
+
+
 def holds_only_parquet(folder: Path) -> bool:
     """Whether a folder holds nothing but Parquet files and what Spark leaves beside them."""
     files = (each.name for each in folder.rglob("*") if not each.is_dir())
-    return all(name.endswith((*_PARQUET, ".crc")) or name == "_SUCCESS" for name in files)
+    return all(name.endswith((*PARQUET, ".crc")) or name == "_SUCCESS" for name in files)
 
 
 def _lazy(native: Any) -> nw.LazyFrame[Any]:
     frame: Any = nw.from_native(native)
     return frame.lazy() if isinstance(frame, nw.DataFrame) else frame
-
-
-def _is_file(name: str) -> bool:
-    return os.path.splitext(name)[1] != "" and bool(file_format(name))
 
 
 def _no_folder(name: str) -> str:
@@ -130,12 +152,11 @@ def _through_arrow(lazy: nw.LazyFrame[Any]) -> Any:
 
 
 def _write_spark(native: Any, path: str, partition_by: Sequence[str]) -> None:
-    if path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".txt", ".data")):
-        raise ParameterError(f"The engine 'spark' writes folders of Parquet files, not CSV. Got {path!r} instead.")
+    is_folder(path, "spark", bool(partition_by))
     if not is_local(native.sparkSession, path):
         _spark_parquet(native, partition_by, path, "errorifexists")
         return
-    with beside_folder(path.removeprefix("file://"), holds_only_parquet, "folder of Parquet files") as folder:
+    with beside_folder(path.removeprefix("file://"), holds_only_parquet, _WHAT) as folder:
         _spark_parquet(native, partition_by, f"file://{folder}", "overwrite")
 
 

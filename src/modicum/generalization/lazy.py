@@ -3,6 +3,7 @@
 Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames, Spark and Ibis tables.
 """
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,56 +14,103 @@ from modicum.generalization.bins import AnyPartition, Dropped, Groups
 from modicum.generalization.lazy_columns import bucket_column, refused
 from modicum.table.files import normalised, quoted_name
 
-
-def in_engine(X: Any, partitions: Sequence[AnyPartition], output: str, beside: Sequence[str] = ()) -> Any:
-    """A lazy table with the partitions' columns, in the given form, behind the columns `beside` as they are."""
-    frame = _normalised_frame(X, partitions)
-    columns = _columns(partitions, frame, output)
-    _refuse(partitions, frame)
-    return frame.select(*(nw.col(name) for name in beside), *columns).to_native()
+_SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
+_WORDS = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)  # have a type for a fixed list of words
 
 
-def _normalised_frame(X: Any, partitions: Sequence[AnyPartition]) -> nw.LazyFrame[Any]:
-    """X as a narwhals frame, its categories in Unicode normal form C where the engine can do that (DuckDB, polars).
+def in_engine(
+    X: Any, partitions: Sequence[AnyPartition], output: str, beside: Sequence[str] = (), one_pass: bool = False
+) -> Any:
+    """A lazy table with the partitions' columns, in the given form, behind the columns `beside` as they are.
 
-    narwhals has no such function, so these two are asked in their own words; elsewhere a text is recognised in normal
-    forms C and D.
+    What an attribute refuses is looked for at once, which costs a pass over the data where one refuses anything; with
+    `one_pass`, where the engine can (DuckDB, Spark), it is found when the result is evaluated, and fails that.
     """
-    frame: nw.LazyFrame[Any] = nw.from_native(X)
-    types = frame.collect_schema()
-    words = [p.name for p in partitions if isinstance(p, Groups) and types.get(p.name) == nw.String]
-    if not words:
-        return frame
+    source = _Source(X, partitions)
+    columns = [nw.col(source.names[name]).alias(name) for name in beside]
+    columns += [source.bucket(partition, output).alias(partition.name) for partition in partitions]
+    strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
+    if strict and one_pass and source.frame.implementation in (nw.Implementation.DUCKDB, *_SPARK):
+        return _failing(source, strict, columns, [*beside, *(p.name for p in partitions)])
+    if strict:
+        _refuse(source, strict)
+    return source.frame.select(*columns).to_native()
+
+
+class _Source:
+    """A lazy table as narwhals can ask for its columns, whatever their names, with categories in normal form C.
+
+    narwhals cannot normalise text, so DuckDB and polars are asked in their own words; elsewhere a text is recognised
+    in normal forms C and D. Spark takes a dot in a name for syntax, so there such columns get another one.
+    """
+
+    def __init__(self, X: Any, partitions: Sequence[AnyPartition]) -> None:
+        given: nw.LazyFrame[Any] = nw.from_native(X)
+        types = given.collect_schema()
+        self.types = dict(types.items())
+        self.names = {name: name for name in self.types}
+        words = [p.name for p in partitions if isinstance(p, Groups) and self.types.get(p.name) == nw.String]
+        if given.implementation in _SPARK and any(set(".`") & set(name) for name in self.names):
+            self.names = {name: f"c{i}" for i, name in enumerate(self.names)}
+            X = X.toDF(*self.names.values())
+        self.frame: nw.LazyFrame[Any] = nw.from_native(_normalised(X, words, given) if words else X)
+
+    def bucket(self, partition: AnyPartition, output: str) -> nw.Expr:
+        if isinstance(partition, Dropped):
+            column = nw.lit(None)
+        elif partition.name in self.names:
+            column = nw.col(self.names[partition.name])
+        else:
+            raise DataError(f"The column {partition.name!r} is not in the data.")
+        words = self.frame.implementation in _WORDS
+        return bucket_column(partition, column, self.types.get(partition.name), output, words)
+
+    def refused(self, partition: AnyPartition) -> nw.Expr:
+        return refused(partition, nw.col(self.names[partition.name]), self.types[partition.name])
+
+
+def _normalised(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
     if frame.implementation is nw.Implementation.POLARS:
         polars = nw.get_native_namespace(frame)
-        return nw.from_native(X.with_columns(polars.col(words).str.normalize("NFC")))
+        return X.with_columns(polars.col(words).str.normalize("NFC"))
     if frame.implementation is nw.Implementation.DUCKDB:
         replaced = ", ".join(f"{normalised(name)} AS {quoted_name(name)}" for name in words)
-        return nw.from_native(X.project(f"* REPLACE ({replaced})"))
-    return frame
+        return X.project(f"* REPLACE ({replaced})")
+    return X
 
 
-def _columns(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any], output: str) -> list[nw.Expr]:
-    """One expression per partition: its labels, its codes or its representative values."""
-    types = frame.collect_schema()
-    for partition in partitions:
-        if partition.name not in types and not isinstance(partition, Dropped):
-            raise DataError(f"The column {partition.name!r} is not in the data.")
-    words = frame.implementation in (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
-    return [bucket_column(p, types.get(p.name), output, words).alias(p.name) for p in partitions]
-
-
-def _refuse(partitions: Sequence[AnyPartition], frame: nw.LazyFrame[Any]) -> None:
-    """Raise where a record has a value that its attribute refuses; costs a pass over the data only if one does."""
-    strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
-    if not strict:
-        return
-    types = frame.collect_schema()
-    sums = [refused(p, types[p.name]).cast(nw.Int64).sum().alias(p.name) for p in strict]
-    counts = frame.select(*sums).collect()
-    for partition in strict:
-        found = int(counts[partition.name][0] or 0)
+def _refuse(source: _Source, strict: Sequence[AnyPartition]) -> None:
+    """Raise where a record has a value that its attribute refuses: a pass over the data."""
+    sums = [source.refused(p).cast(nw.Int64).sum().alias(f"c{i}") for i, p in enumerate(strict)]
+    counts = source.frame.select(*sums).collect()
+    for i, partition in enumerate(strict):
+        found = int(counts[f"c{i}"][0] or 0)
         if found:
             raise DataError(
                 f"The column {partition.name!r} has {found:,} missing or unseen values, which this artifact refuses."
             )
+
+
+def _failing(source: _Source, strict: Sequence[AnyPartition], columns: Sequence[nw.Expr], names: Sequence[str]) -> Any:
+    """The columns, of a table whose evaluation fails with a sentence where a record has a value that is refused."""
+    flags = {f"(refused {i})": partition for i, partition in enumerate(strict)}
+    wanted = [source.refused(partition).alias(flag) for flag, partition in flags.items()]
+    both: Any = source.frame.select(*columns, *wanted).to_native()
+    for flag, partition in flags.items():
+        both = _fails_where(both, flag, f"modicum.errors.DataError: {_refusal(partition)}")
+    if source.frame.implementation is nw.Implementation.DUCKDB:
+        return both.project(", ".join(quoted_name(name) for name in names))
+    return both.drop(*flags)
+
+
+def _refusal(partition: AnyPartition) -> str:
+    return f"The column {partition.name!r} has missing or unseen values, which this artifact refuses."
+
+
+def _fails_where(table: Any, flag: str, sentence: str) -> Any:
+    if hasattr(table, "to_arrow_reader"):  # DuckDB
+        text = "'" + sentence.replace("'", "''") + "'"
+        return table.filter(f"CASE WHEN {quoted_name(flag)} THEN error({text}) ELSE true END")
+    functions = importlib.import_module("pyspark.sql.functions")
+    fails = functions.raise_error(functions.lit(sentence)).cast("boolean")
+    return table.filter(functions.when(functions.col(flag), fails).otherwise(functions.lit(True)))

@@ -24,25 +24,25 @@ FEW = 64  # buckets, for labels that are a type of their own; groups, for one me
 Literal = Callable[[Any], nw.Expr]
 
 
-def bucket_column(partition: AnyPartition, dtype: Any, output: str, words: bool) -> nw.Expr:
+def bucket_column(partition: AnyPartition, column: nw.Expr, dtype: Any, output: str, words: bool) -> nw.Expr:
     """The attribute's label, code or representative value; `words`: the engine has a type for a fixed list of words."""
     if isinstance(partition, FullDetail):
-        return _full_detail(partition, output)
+        return _full_detail(partition, column, output)
     if output == "values":
         values, fitting = representatives(partition.attribute, partition.representatives, dtype)
-        column = _bucketed(partition, dtype, values, nw.lit)
-        return column if fitting is None else column.cast(fitting)
+        found = _bucketed(partition, column, dtype, values, nw.lit)
+        return found if fitting is None else found.cast(fitting)
     labels = list(partition.labels)
     if output == "codes":
-        return _bucketed(partition, dtype, list(range(len(labels))), nw.lit)
-    return _bucketed(partition, dtype, labels, _word_of(labels) if words and _plain(labels) else nw.lit)
+        return _bucketed(partition, column, dtype, list(range(len(labels))), nw.lit)
+    return _bucketed(partition, column, dtype, labels, _word_of(labels) if words and _plain(labels) else nw.lit)
 
 
-def refused(partition: AnyPartition, dtype: Any) -> nw.Expr:
+def refused(partition: AnyPartition, column: nw.Expr, dtype: Any) -> nw.Expr:
     """Whether the artifact refuses the value."""
     if isinstance(partition, FullDetail):
-        return _is_missing(nw.col(partition.name), dtype)
-    code = bucket_column(partition, dtype, "codes", words=False)
+        return _is_missing(column, dtype)
+    code = bucket_column(partition, column, dtype, "codes", words=False)
     return code.is_null() | (code < 0)
 
 
@@ -56,22 +56,24 @@ def _word_of(labels: Sequence[str]) -> Literal:
     return lambda label: nw.lit(label).cast(fixed)
 
 
-def _bucketed(partition: Dropped | Intervals | Groups, dtype: Any, results: Sequence[Any], literal: Literal) -> nw.Expr:
+def _bucketed(
+    partition: Dropped | Intervals | Groups, column: nw.Expr, dtype: Any, results: Sequence[Any], literal: Literal
+) -> nw.Expr:
     if isinstance(partition, Dropped):
         return literal(results[0])
     constants = [nw.lit(None) if result is None else literal(result) for result in results]
     if isinstance(partition, Intervals):
-        return _interval_column(partition, dtype, constants)
-    return _group_column(partition, dtype, results, constants)
+        return _interval_column(partition, column, dtype, constants)
+    return _group_column(partition, column, dtype, results, constants)
 
 
-def _full_detail(partition: FullDetail, output: str) -> nw.Expr:
+def _full_detail(partition: FullDetail, column: nw.Expr, output: str) -> nw.Expr:
     if output == "codes":
         raise DataError(
             f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for it; "
             "ask for labels or values."
         )
-    return nw.col(partition.name)
+    return column
 
 
 def _is_missing(column: nw.Expr, dtype: Any) -> nw.Expr:
@@ -82,8 +84,7 @@ def _at(constants: Sequence[nw.Expr], code: int) -> nw.Expr:
     return nw.lit(None) if code < 0 else constants[code]
 
 
-def _interval_column(partition: Intervals, dtype: Any, constants: Sequence[nw.Expr]) -> nw.Expr:
-    column = nw.col(partition.name)
+def _interval_column(partition: Intervals, column: nw.Expr, dtype: Any, constants: Sequence[nw.Expr]) -> nw.Expr:
     if partition.attribute.kind == "date":
         column, edges = _date_edges(column, dtype, partition.edges.tolist())
         absent = column.is_null()
@@ -127,8 +128,10 @@ def stepped(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr]) -
     return nw.when(column <= edges[middle]).then(below).otherwise(above)
 
 
-def _group_column(partition: Groups, dtype: Any, results: Sequence[Any], constants: Sequence[nw.Expr]) -> nw.Expr:
-    column, absent, spell = _comparable(partition.name, dtype)
+def _group_column(
+    partition: Groups, column: nw.Expr, dtype: Any, results: Sequence[Any], constants: Sequence[nw.Expr]
+) -> nw.Expr:
+    column, absent, spell = _comparable(partition.name, column, dtype)
     spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
     unseen = _at(constants, partition.unseen_code)
     if spell is as_integers:
@@ -186,9 +189,8 @@ def _many_groups(column: nw.Expr, spelled: list[list[Any]], results: Sequence[An
     return nw.when(column.is_in(same)).then(column).otherwise(found) if same else found
 
 
-def _comparable(name: str, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
+def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
     """The column to compare, when it is missing, and how a canonical text is spelled in the column's type."""
-    column = nw.col(name)
     if isinstance(dtype, nw.Date | nw.Datetime | nw.Time | nw.Decimal):
         raise DataError(f"The column {name!r} is a category here but a {dtype} in the engine; cast it to text first.")
     if dtype is not None and dtype.is_integer():

@@ -5,6 +5,7 @@ for a text column, whichever way the same attribute is stored. A number is round
 """
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -49,8 +50,18 @@ def _as_numbers(attribute: Attribute, values: Sequence[Scalar], dtype: Any) -> t
     whole = all(v is None or v.is_integer() for v in numbers)
     wants_whole = attribute.storage == "integer" if dtype is None else dtype.is_integer()
     if wants_whole and whole:
-        return [None if v is None else int(v) for v in numbers], dtype
+        return [None if v is None else int(v) for v in numbers], dtype if _holds(dtype, numbers) else None
     return numbers, dtype if dtype is not None and dtype.is_float() else None
+
+
+def _holds(dtype: Any, numbers: Sequence[float | None]) -> bool:
+    """Whether a type of whole numbers is wide enough."""
+    digits = re.fullmatch(r"(U?)Int(\d+)", str(dtype))
+    if digits is None:
+        return True
+    unsigned, bits = bool(digits.group(1)), int(digits.group(2))
+    low, high = (0, 2**bits) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    return all(v is None or low <= v < high for v in numbers)
 
 
 def representative_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Any:

@@ -22,8 +22,8 @@ from modicum.table.schema import Attribute, Schema
 if TYPE_CHECKING:
     import duckdb
 
-_CSV = (".csv", ".tsv", ".txt", ".data")
-_PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".tsv", ".txt", ".data")
+PARQUET = (".parquet", ".pq")
 _TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _ISO = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?)?"
 
@@ -33,9 +33,9 @@ Result = TypeVar("Result")
 def file_format(path: str | os.PathLike[str]) -> str:
     """'csv' or 'parquet', by the file's ending; a trailing .gz is passed over."""
     name = os.fspath(path).lower().removesuffix(".gz")
-    if name.endswith(_PARQUET):
+    if name.endswith(PARQUET):
         return "parquet"
-    if name.endswith(_CSV):
+    if name.endswith(CSV):
         return "csv"
     raise DataError(f"The file {os.fspath(path)!r} is neither CSV nor Parquet by its ending (.csv, .tsv, .parquet).")
 
@@ -187,6 +187,9 @@ def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
     try:
         return read()
     except duckdb.Error as error:
+        own = re.search(r"modicum\.errors\.DataError: (.+)", str(error))
+        if own:  # said by ourselves, in a query
+            raise DataError(own.group(1)) from None
         if re.search("invalid unicode|not utf-8 encoded|invalid utf", str(error), flags=re.IGNORECASE):
             raise DataError(f"The file {name} is not UTF-8 text; convert it to UTF-8 first.") from None
         if file_format(path) == "parquet":
