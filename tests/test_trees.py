@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.minimizers.privacy_tree import _criterion, _layout, _with_label
+from modicum.minimizers.privacy_tree import _criterion, _layout
 from modicum.table.codes import all_counts
 from modicum.table.counts import RowCounts
 from modicum.table.roles import attribute_weights
@@ -46,7 +46,7 @@ def coded(seed: int, n: int = 200, classes: int = 2, kinds=("category", "categor
 def root_split(data, alpha, weights=None, min_leaf=1):
     layout = _layout(data)
     shares = attribute_weights(data.schema.personal, weights)
-    source = RowCounts(_with_label(data), layout)
+    source = RowCounts(data.with_label, layout)
     found = find_split(source.root().histogram, layout, _criterion(data, layout, alpha, shares, min_leaf))
     return found, data.codes.astype(int), data.label
 
@@ -117,7 +117,7 @@ def test_weights_of_personal_attributes_enter_as_in_the_formula():
 
 def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30, weights=None, max_depth=None):
     layout = _layout(data)
-    source = RowCounts(_with_label(data), layout, weights, keep_bytes)
+    source = RowCounts(data.with_label, layout, weights, keep_bytes)
     source.batch = batch
     return grow(
         source,

@@ -39,6 +39,10 @@ class PrivacyWarning(UserWarning):
     """What the caller asked for leaks by itself; the result is computed all the same."""
 
 
+class DataWarning(UserWarning):
+    """The data hardly carries what was asked of it; the result is computed all the same."""
+
+
 class StoppedWarning(UserWarning):
     """Ctrl-C ended the work early; the best result so far is kept."""
 

@@ -10,8 +10,11 @@ from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.grouping import split
 from modicum.anonymizers.guided_tree import guided_groups
 from modicum.anonymizers.guiding_model import GuidingModel
+from modicum.anonymizers.part_release import Upper, WholeTask
 from modicum.anonymizers.stand_ins import Members, Representatives, Values
 from modicum.anonymizers.task import Task, class_codes
+from modicum.anonymizers.upper_guided import guide_at, guided_parts
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
@@ -116,11 +119,30 @@ class AccuracyGuided(Anonymizer):
         tags.target_tags.required = self.model is None
         return tags
 
-    def _task(self, X: Any, y: Any) -> Task:
+    def _check_settings(self) -> None:
+        super()._check_settings()
         if not isinstance(self.refine, bool):
             raise ParameterError(
                 f"The 'refine' parameter of AccuracyGuided must be True or False. Got {self.refine!r}."
             )
+
+    def _check_engine(self) -> None:
+        if self.model is not None:
+            raise ParameterError(
+                "AccuracyGuided asks a model about all records at once, in memory; release_to is guided by the label: "
+                "write what the model says into a column of the table, and name that column as y."
+            )
+
+    def _known(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
+        if y is None:
+            raise DataError("AccuracyGuided requires y to be passed: the name of the column that guides it.")
+        return replace(task, guide=guide_at(table, task, y, _BINS))
+
+    def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
+        return guided_parts(table, task, rows)
+
+    def _task(self, X: Any, y: Any) -> Task:
+        self._check_settings()
         if self.model is None and y is None:
             raise DataError("AccuracyGuided requires y to be passed, but the target y is None; or give it a model.")
         task = super()._task(X, y)

@@ -1,8 +1,9 @@
 """What every anonymizer shares: reading the data, publishing groups, and the scikit-learn contract."""
 
 import hashlib
+import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from modicum.anonymizers.part_release import Upper, WholeTask
 from modicum.anonymizers.publishing import loss, measured, release, replaced
 from modicum.anonymizers.stand_ins import (
     REPRESENTATIVES,
@@ -24,7 +26,9 @@ from modicum.anonymizers.stand_ins import (
     of_codes,
 )
 from modicum.anonymizers.task import Task, task_of
-from modicum.errors import DataError, PrivacyWarning, check_choice, check_number
+from modicum.engines import is_table
+from modicum.engines.table import EngineTable
+from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.generalization.release import Release
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
@@ -103,6 +107,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.schema = schema
         self.random_state = random_state
 
+    release_: Release
+
     def fit(self, X: Any, y: Any = None) -> Any:
         """Anonymize these records: `release_`.
 
@@ -156,6 +162,68 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self._warn_of_own(frame)
         return self._like(frame.select(self._published).to_native(), X)
 
+    def release_to(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        y: str | None = None,
+        *,
+        partition_by: Sequence[str] = (),
+        rows_at_once: int = 1_000_000,
+    ) -> Any:
+        """Anonymize a table where it lives, into files: the same records as `fit` would release of it in memory.
+
+        For tables too large for memory. The upper levels of the partition are grown from counts; a part of at most
+        `rows_at_once` records is finished by itself, on this machine part after part, in Spark by its executors (a part
+        that cannot be split is finished whole, however large). What was written is measured in the engine, and put in
+        its place only where it has what was asked for.
+
+        Parameters
+        ----------
+        X : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
+        path : path
+            A name that ends in .parquet or .csv is a file, another one a folder of Parquet files. Spark writes folders.
+        y : name of a column, optional
+            The label, which is released as it is.
+        partition_by : names
+            Columns that become folders, `column=value`.
+        rows_at_once : int
+            How many records may be held in memory at once, by each worker.
+
+        Returns
+        -------
+        self
+            `release_` says what was measured; its `frame` is the lazy table that was written, in no particular order.
+
+        Examples
+        --------
+        >>> import duckdb, modicum as md, tempfile
+        >>> X = duckdb.sql("SELECT range % 90 AS age, range % 7 AS job FROM range(5000)")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     anonymizer = md.Mondrian(k=50).release_to(X, f"{folder}/released.parquet", rows_at_once=1_000)
+        ...     anonymizer.release_.k, anonymizer.release_.frame.count("*").fetchone()
+        (55, (5000,))
+        """
+        from modicum.anonymizers.engine_release import release_at  # deferred: it needs all that engines need
+
+        self._check_settings()
+        self.release_ = release_at(self, X, y, path, partition_by, rows_at_once)
+        return self
+
+    def _check_engine(self) -> None:
+        """Refuse what cannot be had where a table lives."""
+        raise ParameterError(
+            f"{type(self).__name__} takes all records at once; Mondrian, RPlusTree and AccuracyGuided release a table "
+            "where it lives."
+        )
+
+    def _known(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
+        """What else must be known of the whole table before its parts are told."""
+        return task
+
+    def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
+        raise DataError(f"{type(self).__name__} does not say how it takes a table apart.")
+
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns that are released."""
         check_is_fitted(self)
@@ -171,10 +239,17 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     def _groups(self, task: Task) -> Codes:
         raise DataError(f"{type(self).__name__} does not say how it makes groups.")
 
-    def _task(self, X: Any, y: Any) -> Task:
+    def _check_settings(self) -> None:
         check_choice(self, "representatives", REPRESENTATIVES)
         check_choice(self, "output", ("values", "ranges"))
         check_number(self, "random_state", 0)
+
+    def _task(self, X: Any, y: Any) -> Task:
+        self._check_settings()
+        if is_table(X):
+            raise DataError(
+                f"The table lives in an engine; {type(self).__name__}.release_to(X, path) writes its release there."
+            )
         self.__dict__.pop("sample_indices_", None)
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
@@ -184,14 +259,15 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
         values = None if self.output == "ranges" else self._values(task, groups)
+        asked = self._asked(task.needs.requirement.distance)
+        self.release_ = release(task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed)
+
+    def _asked(self, distance: Distance) -> dict[str, Any]:
+        """What was asked for, as a release tells it."""
         asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
         if self.l is not None:
             asked |= {"diversity": self.diversity} | ({"c": self.c} if self.diversity == "recursive" else {})
-        if self.t is not None:
-            asked["distance"] = task.needs.requirement.distance
-        self.release_: Release = release(
-            task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed
-        )
+        return asked if self.t is None else asked | {"distance": distance}
 
     def _values(self, task: Task, groups: Codes) -> list[Values]:
         """What stands for each group, one attribute after another."""

@@ -1,50 +1,60 @@
 """The tree of papers/2 Algorithm 1, grown on the records that are released: its leaves are the groups."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.task import Task
+from modicum.measures.requirement import Requirement
 from modicum.table.codes import CodeArray, Coder, Coding, all_counts
-from modicum.table.counts import Layout, NodeSplit, RowCounts
+from modicum.table.counts import CountSource, Layout, NodeSplit, RowCounts
 from modicum.table.values import Codes
 from modicum.trees import Criterion, Tree, grow
 
 
 def guided_groups(task: Task, label: Codes) -> Codes:
     """The leaf of each record in a tree that predicts the label, every leaf with what is asked of a group."""
-    names = [each.attribute.name for each in task.ranked.columns if len(each.values)]  # a column may be empty
-    if not names:
+    coder, classes = task.coding or (_coder(task), int(label.max()) + 1)
+    if coder is None:
         return np.zeros(len(label), dtype=np.int64)
-    coder = Coder.fit(task.frame, task.schema.select(names))
     codes = coder.encode(task.frame)
-    tree = _grown(coder, codes, label, task.needs)
-    return tree.apply(codes)
+    leaves = _grown(coder, codes, label, classes, task.needs).apply(codes)
+    return leaves if task.coding is None else np.unique(leaves, return_inverse=True)[1]
 
 
-def _grown(coder: Coder, codes: CodeArray, label: Codes, needs: Needs) -> Tree:
-    d, m = codes.shape[1], needs.n_sensitive
-    targets = [(needs.sensitive_codes, m)] if m else []
-    targets.append((label, int(label.max()) + 1))
-    table = np.column_stack([codes, *(values.astype(np.uint16) for values, _ in targets)])
-    layout = Layout(
-        splits=tuple(range(d)),
-        split_sizes=tuple(coder.sizes),
-        targets=tuple(range(d, d + len(targets))),
-        target_sizes=tuple(size for _, size in targets),
-    )
+def _coder(task: Task) -> Coder | None:
+    names = [each.attribute.name for each in task.ranked.columns if len(each.values)]  # a column may be empty
+    return Coder.fit(task.frame, task.schema.select(names)) if names else None
+
+
+def _grown(coder: Coder, codes: CodeArray, label: Codes, classes: int, needs: Needs) -> Tree:
+    sensitive = [needs.sensitive_codes] if needs.n_sensitive else []
+    table = np.column_stack([codes, *(values.astype(np.uint16) for values in (*sensitive, label))])
+    source = _PersonCounts(table, layout_of(coder, needs.n_sensitive, classes), needs)
+    admits = None if needs.persons is None else source.admits
+    return grown(source, coder, needs.requirement, admits)
+
+
+def layout_of(coder: Coder, n_sensitive: int, classes: int) -> Layout:
+    """The coded quasi-identifiers are split; sensitive values, where they matter, and classes are counted."""
+    d, sizes = len(coder.sizes), [*([n_sensitive] if n_sensitive else []), classes]
+    return Layout(tuple(range(d)), tuple(coder.sizes), tuple(range(d, d + len(sizes))), tuple(sizes))
+
+
+def grown(source: CountSource, coder: Coder, requirement: Requirement, admits: Any = None) -> Tree:
+    """The tree of these counts."""
+    weights: Sequence[float] = [0.0] * (len(source.layout.targets) - 1) + [1.0]
     criterion = Criterion(
-        column_weights=np.repeat([0.0] * bool(m) + [1.0], layout.target_sizes),
+        column_weights=np.repeat(weights, source.layout.target_sizes),
         has_order=np.array([coding.attribute.has_order for coding in coder.codings]),
         missing=np.array([_missing(coding) for coding in coder.codings]),
-        min_leaf=needs.requirement.k,
-        requirement=needs.requirement,
-        sensitive=(0, m),
+        min_leaf=requirement.k,
+        requirement=requirement,
+        sensitive=(0, source.layout.label_start),
     )
-    source = _PersonCounts(table, layout, needs)
     counts = [all_counts(coding) for coding in coder.codings]
-    admits = None if needs.persons is None else source.admits
     return grow(source, criterion, value_counts=counts, admits=admits)
 
 

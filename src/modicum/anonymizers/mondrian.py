@@ -4,8 +4,11 @@ from collections.abc import Iterable
 
 from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.grouping import split
+from modicum.anonymizers.part_release import Upper, WholeTask
 from modicum.anonymizers.stand_ins import Representatives
 from modicum.anonymizers.task import Task
+from modicum.anonymizers.upper_levels import upper_levels
+from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
@@ -85,7 +88,20 @@ class Mondrian(Anonymizer):
         )
         self.strict = strict
 
-    def _groups(self, task: Task) -> Codes:
+    def _check_settings(self) -> None:
+        super()._check_settings()
         if not isinstance(self.strict, bool):
             raise ParameterError(f"The 'strict' parameter of Mondrian must be True or False. Got {self.strict!r}.")
+
+    def _check_engine(self) -> None:
+        if not self.strict:
+            raise ParameterError(
+                "Mondrian with strict=False deals equal values out in the order of the rows, which an engine does not "
+                "keep; release_to needs strict=True."
+            )
+
+    def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
+        return upper_levels(table, task, rows, tight=False)
+
+    def _groups(self, task: Task) -> Codes:
         return split(task.ranked, task.needs, tight=False, relaxed=not self.strict)

@@ -75,6 +75,12 @@ def _series(name: str, values: Any, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
 
 def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
     """NCP of the groups, and each group's own sum over the attributes."""
+    widths = widths_of(task, groups)
+    return group_ncp(task.names, widths, groups), np.sum(widths, axis=0)
+
+
+def widths_of(task: Task, groups: Codes) -> list[Floats]:
+    """NCP of each group, one attribute after another."""
     widths = []
     for ranked in task.ranked.columns:
         if ranked.attribute.is_category:
@@ -82,7 +88,7 @@ def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
         else:
             values = np.append(ranked.values, np.nan)[ranked.codes]
             widths.append(number_widths(values, groups, ranked.domain))
-    return group_ncp(task.names, widths, groups), np.sum(widths, axis=0)
+    return widths
 
 
 def release(
@@ -92,7 +98,7 @@ def release(
     frame = replaced(task, groups, values)
     found = loss(task, groups)[0]
     names, k, diversity, closeness = task.names, *measured(task, frame)
-    _refuse_broken(asked, k, diversity, closeness)
+    refuse_broken(asked, k, diversity, closeness)
     label = None
     if task.label is not None:
         quasi = as_frame(frame).select(names).with_columns(_codes(_LABEL, task.label, task.frame))
@@ -152,7 +158,7 @@ def _codes(name: str, codes: Any, like: nw.DataFrame[Any]) -> nw.Series[Any]:
     return series
 
 
-def _refuse_broken(asked: dict[str, Any], k: int, diversity: float | None, closeness: float | None) -> None:
+def refuse_broken(asked: dict[str, Any], k: int, diversity: float | None, closeness: float | None) -> None:
     """Nothing is released that has less than was asked for."""
     broken = [
         name

@@ -23,16 +23,34 @@ Ranks = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
+class Whole:
+    """What a part must know of an attribute in the whole table.
+
+    Attributes
+    ----------
+    ends : the lowest and highest number
+    counts : how many records have each category
+    missing : how many have none
+    """
+
+    ends: tuple[float, float]
+    counts: npt.NDArray[np.int64]
+    missing: int
+
+
+@dataclass(frozen=True)
 class RankedColumn:
     """One attribute: each record's code, and what the codes stand for.
 
-    `values` are the distinct numbers (dates in seconds) or texts; a code beyond them is *missing*.
+    `values` are the distinct numbers (dates in seconds) or texts; a code beyond them is *missing*. Where the records
+    are a part of a larger table, `whole` says what must be known of all of it.
     """
 
     attribute: Attribute
     codes: Ranks
     values: Any
     is_single: bool = False  # numbers of single precision
+    whole: "Whole | None" = None
 
     @classmethod
     def of(cls, series: nw.Series[Any], attribute: Attribute) -> "RankedColumn":
@@ -61,7 +79,21 @@ class RankedColumn:
     def n_possible(self) -> int:
         """How many values there can be: those declared, or that occur; missing is one where it occurs."""
         declared = len(self.attribute.domain or ()) if self.attribute.is_category else 0
-        return max(declared, len(self.values)) + bool((self.codes == self.missing).any())
+        return max(declared, len(self.values)) + self.has_missing
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a value is missing, in the whole table."""
+        if self.whole is not None:
+            return self.whole.missing > 0
+        return bool((self.codes == self.missing).any())
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many records of the whole table have each code of a category, missing last."""
+        if self.whole is not None and self.attribute.is_category:
+            return np.append(self.whole.counts, self.whole.missing)
+        return np.bincount(self.codes, minlength=len(self.values) + 1)
 
     @property
     def positions(self) -> Floats:
@@ -79,6 +111,8 @@ class RankedColumn:
         """The lowest and highest number: as declared, else as found."""
         if self.attribute.domain is not None:
             return self.attribute.bounds
+        if self.whole is not None:
+            return self.whole.ends
         return (float(self.values[0]), float(self.values[-1])) if len(self.values) else (0.0, 0.0)
 
 

@@ -13,7 +13,10 @@ from sklearn.base import clone
 from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.batches import Parts, Survey, Tally, frames, put_back
 from modicum.anonymizers.grouping import split
+from modicum.anonymizers.part_release import Upper, WholeTask
 from modicum.anonymizers.task import Task, parts_of, task_of
+from modicum.anonymizers.upper_levels import upper_levels
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization.release import Release
 from modicum.table.estimator_input import schema_of
@@ -121,6 +124,12 @@ class RPlusTree(Anonymizer):
                 tally.add(released, names)
                 yield released
             tally.check(self.k)
+
+    def _check_engine(self) -> None:
+        """Nothing that an engine cannot do."""
+
+    def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
+        return upper_levels(table, task, rows, tight=True)
 
     def _groups(self, task: Task) -> Codes:
         return split(task.ranked, task.needs, tight=True)

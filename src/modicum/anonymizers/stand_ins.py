@@ -87,19 +87,22 @@ class Members:
         return (keys[place] == wanted) & (persons[place] > 1)
 
     def nearest_shared(self, code: Codes) -> Codes:
-        """The nearest code that two persons of the group share; the code itself where there is none."""
+        """The nearest code that two persons of the group share, by size or by place; itself where there is none."""
         keys, _, persons = self._held
+        values = np.arange(self._size - 1) if self.column.attribute.is_category else self.column.values
+        size_of = np.append(values, 0.0)
         keys = keys[(persons > 1) & (keys % self._size != self.column.missing)]
         wanted = np.arange(len(code)) * self._size + code
         place = np.searchsorted(keys, wanted)
-        best, steps = code.copy(), np.full(len(code), np.iinfo(np.int64).max)
+        best, steps = code.copy(), np.full(len(code), np.inf)
         for side in (place - 1, place):
             inside = (side >= 0) & (side < len(keys))
             own = keys[side[inside]]
             near = own // self._size == np.flatnonzero(inside)
             where, found = np.flatnonzero(inside)[near], own[near] % self._size
-            closer = np.abs(found - code[where]) < steps[where]
-            best[where[closer]], steps[where[closer]] = found[closer], np.abs(found - code[where])[closer]
+            apart = np.abs(size_of[found] - size_of[code[where]])
+            closer = apart < steps[where]
+            best[where[closer]], steps[where[closer]] = found[closer], apart[closer]
         return best
 
     def quantile(self, share: Any) -> Floats:
@@ -128,7 +131,7 @@ class Members:
     def mode(self) -> Codes:
         """Each group's most frequent category; of several the one that all records have most often."""
         keys, counts, _ = self._held
-        overall = np.bincount(self.column.codes, minlength=self._size)
+        overall = self.column.counts
         groups, codes = keys // self._size, keys % self._size
         order = np.lexsort((-codes, overall[codes], counts, groups))
         return codes[order[np.append(np.flatnonzero(np.diff(groups[order])), len(order) - 1)]]
@@ -210,8 +213,10 @@ def mean(members: Members) -> Values:
     column = members.column
     if column.attribute.is_category or not len(column.values):
         return median(members)
-    values = np.append(column.values, 0.0)[column.codes]
-    found = np.bincount(members.groups, weights=values) / np.maximum(members.present, 1)
+    # Added up in the order of their sizes, so that a sum does not depend on the order of the records.
+    values = np.append(column.values, 0.0)[members.ordered]
+    owner = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    found = np.bincount(owner, weights=values) / np.maximum(members.present, 1)
     unit = _UNITS.get(column.attribute.storage)
     found = found if unit is None else np.round(found / unit) * unit
     return _numbers(column, found, members.mostly_missing)

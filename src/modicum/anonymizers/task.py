@@ -13,7 +13,7 @@ from modicum.errors import DataError, ParameterError, SchemaError, check_choice,
 from modicum.measures.closeness import Distance
 from modicum.measures.requirement import DISTANCES, DIVERSITIES, Requirement, hierarchy_arrays
 from modicum.table.checking import check_values
-from modicum.table.codes import MAX_CATEGORIES
+from modicum.table.codes import MAX_CATEGORIES, Coder
 from modicum.table.frames import column
 from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import person_codes
@@ -34,6 +34,8 @@ class Task:
     label : each record's class, where a label was given that has classes
     guide : each record's class as a guided method learns it
     asked : the model that says so
+    coding : how the quasi-identifiers of the whole table are coded, and how many classes the guide has there, where
+        these records are a part of it
     """
 
     frame: nw.DataFrame[Any]
@@ -43,6 +45,7 @@ class Task:
     label: Codes | None
     guide: Codes | None = None
     asked: Any = None
+    coding: tuple[Coder, int] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -148,15 +151,16 @@ def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str 
     if owner.l is None and owner.t is None:
         needs = Needs(Requirement(owner.k), None, persons)
     else:
-        _check_limits(owner)
+        check_limits(owner)
         ranked = RankedColumn.of(column(frame, str(sensitive)), schema[str(sensitive)])
-        needs = Needs(_requirement(owner, ranked), ranked, persons)
+        needs = Needs(requirement_of(owner, ranked, np.bincount(ranked.codes)), ranked, persons)
     if refuse and not needs.met_by_all():
-        raise DataError(_why_not(owner, needs, sensitive))
+        raise DataError(why_not(owner, needs, sensitive))
     return needs
 
 
-def _check_limits(owner: Any) -> None:
+def check_limits(owner: Any) -> None:
+    """Refuse limits that are none."""
     if owner.l is not None:
         check_choice(owner, "diversity", DIVERSITIES)
         check_number(owner, "l", 1 if owner.diversity == "entropy" else 2, whole=owner.diversity != "entropy")
@@ -168,14 +172,15 @@ def _check_limits(owner: Any) -> None:
             check_choice(owner, "distance", DISTANCES)
 
 
-def _requirement(owner: Any, sensitive: RankedColumn) -> Requirement:
-    many = len(sensitive.values) + int((sensitive.codes == sensitive.missing).any())
+def requirement_of(owner: Any, sensitive: RankedColumn, counts: Codes) -> Requirement:
+    """What every group must have; `counts` are how many of all records have each sensitive value, missing last."""
+    many = len(sensitive.values) + int(counts[len(sensitive.values) :].any())
     if many > MAX_CATEGORIES:
         raise DataError(
             f"The sensitive attribute {sensitive.attribute.name!r} has {many:,} different values, more than "
             f"{MAX_CATEGORIES:,}; group them into ranges first."
         )
-    overall = np.bincount(sensitive.codes, minlength=many) / len(sensitive.codes)
+    overall = np.append(counts, np.zeros(max(0, many - len(counts)), dtype=np.int64))[:many] / counts.sum()
     distance = distance_of(owner.distance, sensitive)
     if owner.t is not None and distance == "ordered" and not sensitive.attribute.has_order:
         raise ParameterError(f"The ordered distance needs an order of {sensitive.attribute.name!r} in the schema.")
@@ -202,7 +207,8 @@ def distance_of(asked: Distance | None, sensitive: RankedColumn) -> Distance:
     return "hierarchical" if attribute.hierarchy else "ordered" if attribute.has_order else "equal"
 
 
-def _why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
+def why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
+    """Why these records cannot be released even as one group."""
     if needs.persons is not None and int(needs.persons.max()) + 1 < owner.k:
         many = int(needs.persons.max()) + 1
         return f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {many:,} persons."

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.anonymous_file import described, read_records, write_batches, write_records
+from modicum.cli.anonymous_file import described, read_records, write_batches, write_records, write_there
 from modicum.cli.options import (
     CategoryOption,
+    EngineOption,
     FileArgument,
     IdentifierOption,
     JsonOption,
@@ -40,7 +41,14 @@ class Method(StrEnum):
 
 def anonymize(
     file: FileArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the result (.csv or .parquet).")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write the result: .csv or .parquet, with --engine also a folder.",
+        ),
+    ],
     k: Annotated[int, typer.Option("--k", min=2, help="The fewest people who share their quasi-identifiers.")] = 10,
     quasi_identifiers: Annotated[
         list[str] | None,
@@ -81,16 +89,24 @@ def anonymize(
     batch_rows: Annotated[
         int | None, typer.Option(help="For rplus-tree: how many records to hold in memory at once.")
     ] = None,
+    engine: EngineOption = None,
+    rows_at_once: Annotated[
+        int | None, typer.Option(help="With --engine: how many records a worker holds in memory at once.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
 
     All other columns are written as they are, rows in their order; only those that --identifier and --person name are
     left out. What is written is measured anew, and nothing is written that breaks what was asked for. Fields of a CSV
-    file are separated by commas in the result, tabs in .tsv.
+    file are separated by commas in the result, tabs in .tsv. With --engine the records are the same, in any order, and
+    FILE may be a folder of Parquet files.
     """
-    file_format(output)
-    check_places([file], output)
+    if engine is None:
+        file_format(output)
+        check_places([file], output)
+    elif output.resolve() == file.resolve():
+        raise ParameterError(f"The file {str(output)!r} would be written over the input; give another name.")
     chosen = _method(method, label, batch_rows)
     if sensitive is not None and l is None and t is None:
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
@@ -101,6 +117,8 @@ def anonymize(
     settings["l"] = int(l) if l is not None and l.is_integer() else l
     roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
     if batch_rows is not None:
+        if engine is not None:
+            raise ParameterError("Give --engine or --batch-rows, not both.")
         if suppress or label:
             raise ParameterError("With --batch-rows, give neither --suppress nor --label.")
         with notes.status("Reading the file several times …"):
@@ -109,6 +127,25 @@ def anonymize(
             )
         _show(release, output, as_json)
         return
+    if engine is not None:
+        if suppress:
+            raise ParameterError("With --engine no record is left out; do without --suppress.")
+        with notes.status("Making groups where the records are …"):
+            release, share = write_there(
+                file,
+                output,
+                engine,
+                lambda own: _anonymizer(chosen, settings | own),
+                rows_at_once,
+                quasi_identifiers,
+                schema=schema,
+                missing=missing,
+                **roles,
+            )
+        _show(release, output, as_json, majority=share)
+        return
+    if rows_at_once is not None:
+        raise ParameterError("The option --rows-at-once belongs to --engine.")
     table, found = read_records(file, schema, missing, **roles)
     settings["quasi_identifiers"] = described(quasi_identifiers, list(table.columns), found)
     anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
@@ -120,7 +157,8 @@ def anonymize(
             anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if suppress else None
     write_records(file, output, anonymizer.release_, found, rows)
-    _show(anonymizer.release_, output, as_json, found, y)
+    majority = None if y is None else float(y.value_counts(normalize=True).max())
+    _show(anonymizer.release_, output, as_json, found, majority)
     show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
 
 
@@ -144,7 +182,9 @@ def _anonymizer(method: Method, settings: dict[str, Any]) -> Any:
     return kinds[method](**settings)
 
 
-def _show(release: "Release", output: Path, as_json: bool, schema: "Schema | None" = None, y: Any = None) -> None:
+def _show(
+    release: "Release", output: Path, as_json: bool, schema: "Schema | None" = None, majority: float | None = None
+) -> None:
     from modicum.reporting.disclosure import few
 
     if as_json:
@@ -167,9 +207,8 @@ def _show(release: "Release", output: Path, as_json: bool, schema: "Schema | Non
     lines.append(("information loss (NCP)", f"{release.ncp:.1%}; 0% is full detail, 100% is nothing"))
     worst = sorted(release.ncp_by_attribute.items(), key=lambda pair: -pair[1])[:3]
     lines.append(("most is lost of", ", ".join(f"{name} ({loss:.0%})" for name, loss in worst)))
-    if release.classification_metric is not None and y is not None:
-        alone = 1 - float(y.value_counts(normalize=True).max())
-        told = f"{release.classification_metric:.1%} of records; {alone:.1%} if all were one group"
+    if release.classification_metric is not None and majority is not None:
+        told = f"{release.classification_metric:.1%} of records; {1 - majority:.1%} if all were one group"
         lines.append(("label not that of most of the group", told))
     if release.frame is not None:
         kept = [name for name in release.frame.columns if name not in release.quasi_identifiers]

@@ -1,10 +1,11 @@
 """Files for `modicum anonymize`: records in, and records out whose other columns are what they were."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -25,6 +26,7 @@ from modicum.table.replacing import replacing
 from modicum.table.schema import Schema
 
 if TYPE_CHECKING:
+    from modicum.engines.table import EngineTable
     from modicum.generalization import Release
 
 _KEPT = "\1kept"  # no name that a column of a file has
@@ -152,3 +154,57 @@ def write_batches(
 
 def _is_whole(schema: Schema, name: str) -> bool:
     return schema[name].kind == "number" and schema[name].storage == "integer"
+
+
+def write_there(
+    file: Path,
+    output: Path,
+    engine: str,
+    made: Callable[[dict[str, Any]], Any],
+    rows_at_once: int | None,
+    quasi_identifiers: Sequence[str] | None,
+    *,
+    schema: Path | None,
+    missing: Sequence[str] | None,
+    **roles: Any,
+) -> "tuple[Release, float | None]":
+    """Anonymize files where an engine reads them; what was measured, and the share of the label's most frequent value.
+
+    `made` gives the anonymizer for the schema and the quasi-identifiers.
+    """
+    from modicum.anonymizers.task import parts_of
+    from modicum.engines.coding import schema_at
+    from modicum.engines.files import opened
+
+    given = None if schema is None else Schema.from_yaml(schema)
+    with opened(file, engine, given, missing or ()) as table:
+        known = _with_roles(schema_at(table) if given is None else given, table.columns, **roles)
+        asked = described(quasi_identifiers, table.columns, known)
+        anonymizer = made({"quasi_identifiers": asked, "schema": known})
+        quasi, sensitive = parts_of(anonymizer, known)
+        typed = _whole_there(table, known, [*quasi, *([] if sensitive is None else [sensitive])])
+        rows = {} if rows_at_once is None else {"rows_at_once": rows_at_once}
+        release = anonymizer.release_to(typed, output, known.label, **rows).release_
+        return release, None if known.label is None else _most_frequent(table, known.label)
+
+
+def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> "EngineTable":
+    """The table with whole numbers as such, where it was read with wider types because of the schema."""
+    from modicum.engines import table_at
+    from modicum.engines.table import collected
+
+    wide = [name for name in names if _is_whole(schema, name) and table.types[name].is_float()]
+    if not wide:
+        return table
+    odd = collected(table.lazy.select(*((nw.col(name) % 1 != 0).cast(nw.Int64).sum() for name in wide)))
+    decimals = [name for name in wide if odd[name][0]]
+    if decimals:
+        raise DataError(f"The column {decimals[0]!r} holds decimals, though the schema says whole numbers.")
+    return table_at(table.lazy.with_columns(*(nw.col(name).cast(nw.Int64) for name in wide)).to_native())
+
+
+def _most_frequent(table: "EngineTable", label: str) -> float:
+    from modicum.engines.table import COUNT
+
+    counts = table.counted([label])[COUNT].to_numpy()
+    return float(counts.max() / counts.sum())

@@ -1,50 +1,85 @@
-"""A sample of a table that is the same whoever draws it and in whatever order the records come.
+"""Records drawn where they live, the same ones however they are dealt out.
 
-Which records are drawn follows from a hash of what they hold. Where records repeat themselves, copies would be drawn
-all or none, so that they are counted instead, and as many copies of each are drawn as fall to it.
+All records are put in the order of a hash of their values, and those at evenly spaced ranks are taken. So a sample is a
+matter of the records and the seed alone; equal records, which have equal hashes, come in it as often as their share
+says. A rank is found by counting: how many records have each beginning of a hash, then, where too many share one, its
+next bits.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from modicum.engines.grouped import counted_few
+from modicum.engines.record_hash import Hashes, RecordHash
 from modicum.engines.table import EngineTable, collected
-from modicum.errors import ParameterError, require
+from modicum.engines.work import Counts
+from modicum.errors import DataError, ParameterError, require
+from modicum.table.values import Codes, Mask
 
-SAMPLE = 200_000
-
-_HASH = "modicum_hash"
-_REPEATED = 2  # copies of a record on average, from which on copies are counted
-
-Hashes = npt.NDArray[np.uint64]
+SAMPLE = 200_000  # records that are enough to judge from
+_BITS = 22  # of the hash that are counted in one pass
+_DEEP_ENOUGH = 44  # bits after which records that still share them are taken to be equal
+_EACH, _MORE = 20, 100_000  # records looked at for each one drawn, and besides
+_HASH, _MANY = "(hash)", "(records)"
 
 
 @dataclass(frozen=True)
-class _Drawing:
-    """Picks the records whose hash is at most `limit`, which comes with them."""
+class Ranks:
+    """Which records are drawn, by their rank in the order of the hashes: to learn from, and to check with."""
 
-    columns: tuple[str, ...]
-    schema: Any
-    limit: int
-    seed: int
+    learning: Codes
+    other: Codes
 
-    def pick(self, frame: nw.DataFrame[Any]) -> Any:
-        hashes = record_hashes(frame.select(list(self.columns)), self.seed)
-        chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
-        pyarrow = require("pyarrow", "scale")
-        some = frame.select(list(self.columns)).to_native().take(chosen)
-        own = pyarrow.array(hashes[chosen].view(np.int64))
-        return some.append_column(_HASH, own).cast(self.schema)
+    @classmethod
+    def of(cls, records: int, sample: int) -> "Ranks":
+        """Evenly spaced ranks; as many others to check with, where there are as many.
+
+        Examples
+        --------
+        >>> from modicum.engines.drawing import Ranks
+        >>> ranks = Ranks.of(10, 3)
+        >>> ranks.learning.tolist(), ranks.other.tolist()
+        ([0, 4, 7], [2, 5, 9])
+        """
+        _check(sample)
+        if sample >= records:
+            raise DataError(
+                f"A sample of {sample:,} records cannot be drawn and checked: there are {records:,}. Leave sample out "
+                "to learn from all of them."
+            )
+        others = min(int(sample), records - int(sample))
+        many = int(sample) + others
+        numbers = np.arange(many, dtype=np.int64)
+        ranks = (2 * numbers + 1) * records // (2 * many)
+        is_other = np.diff((np.arange(many + 1, dtype=np.int64) * others) // many) > 0
+        return cls(ranks[~is_other], ranks[is_other])
 
 
-def drawn(table: EngineTable, columns: Sequence[str], n: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
-    """About n records, or all where there are no more, in an order that follows from what they hold.
+def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]:
+    """Records to learn from and as many others to check with, as Arrow tables in the order of their hashes.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.drawing import draw_from
+    >>> learning, other = draw_from(table_at(duckdb.sql("SELECT range AS n FROM range(1000)")), sample=10)
+    >>> len(learning), len(other), len(set(learning["n"].to_pylist()) & set(other["n"].to_pylist()))
+    (10, 10, 0)
+    """
+    counting, counts = _first_bits(table, seed)
+    ranks = Ranks.of(int(counts.sum()), sample)
+    found = _at_ranks(table, counting, counts, np.concatenate([ranks.learning, ranks.other]))
+    return found.slice(0, len(ranks.learning)), found.slice(len(ranks.learning))
+
+
+def drawn(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
+    """So many records, or all where there are no more, in the order of their hashes.
 
     Examples
     --------
@@ -52,56 +87,126 @@ def drawn(table: EngineTable, columns: Sequence[str], n: int = SAMPLE, seed: int
     >>> from modicum.engines import table_at
     >>> from modicum.engines.drawing import drawn
     >>> found = drawn(table_at(duckdb.sql("SELECT range AS n FROM range(10000)")), ["n"], 100)
-    >>> 70 < len(found) < 130, len(set(found["n"].to_list())) == len(found)
-    (True, True)
+    >>> len(found), len(set(found["n"].to_list()))
+    (100, 100)
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ParameterError(f"The 'sample' parameter must be an int ≥ 1. Got {n!r} instead.")
+    _check(sample)
     table.check(columns)
-    rows = table.rows()
-    limit = 2**64 - 1 if rows <= n else int(2**64 * (n / rows))
-    found = nw.from_native(table.gather(_Drawing(tuple(columns), _schema(table, columns), limit, seed)))
-    hashes = found[_HASH].to_numpy()
-    if rows > n and len(np.unique(hashes)) * _REPEATED <= len(hashes):
-        return _drawn_copies(table, columns, n, seed)
-    return found[np.argsort(hashes, kind="stable").tolist()].drop(_HASH)
+    only = type(table)(table.lazy.select(list(columns)).to_native())
+    counting, counts = _first_bits(only, seed)
+    records = int(counts.sum())
+    many = min(int(sample), records)
+    ranks = (2 * np.arange(many, dtype=np.int64) + 1) * records // (2 * max(1, many))
+    return nw.from_native(_at_ranks(only, counting, counts, ranks), eager_only=True)
 
 
-def _drawn_copies(table: EngineTable, columns: Sequence[str], n: int, seed: int) -> nw.DataFrame[Any]:
-    """n of the records, from how many there are of each."""
-    found, records = counted_few(table.lazy, list(columns), "all attributes")
-    order = np.argsort(record_hashes(found, seed), kind="stable")
-    ends = np.cumsum(records[order])
-    places = np.sort(np.random.default_rng(seed).choice(int(ends[-1]), n, replace=False))
-    return found[order[np.searchsorted(ends, places, side="right")].tolist()]
+def _check(sample: Any) -> None:
+    if not isinstance(sample, int | np.integer) or isinstance(sample, bool) or sample < 1:
+        raise ParameterError(f"The 'sample' parameter must be an int ≥ 1. Got {sample!r} instead.")
 
 
-def record_hashes(frame: nw.DataFrame[Any], seed: int) -> Hashes:
-    """A number for each record that follows from what it holds."""
-    found = np.full(len(frame), _mixed(np.array([seed], dtype=np.uint64))[0], dtype=np.uint64)
-    for name in frame.columns:
-        found = _mixed(found ^ _column_hashes(frame[name])) * np.uint64(0x9E3779B97F4A7C15)
-    return _mixed(found)
+def _first_bits(table: EngineTable, seed: int) -> "tuple[CellCounts, Counts]":
+    counting = CellCounts(RecordHash(tuple(table.columns), seed), np.zeros(1, dtype=np.uint64), 0, _BITS)
+    return counting, table.fold(counting)
 
 
-def _column_hashes(series: nw.Series[Any]) -> Hashes:
-    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-        values = np.asarray(series.cast(nw.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64) + 0.0
-        return np.where(np.isnan(values), np.nan, values).view(np.uint64)
-    if series.dtype.is_temporal():
-        return np.asarray(series.to_numpy()).astype("datetime64[us]").view(np.uint64)
-    words = np.asarray(series.cast(nw.String).fill_null("\x00").to_list(), dtype=object)
-    return pd.util.hash_array(words, categorize=True)
+def _at_ranks(table: EngineTable, counting: "CellCounts", counts: Counts, wanted: Codes) -> Any:
+    """The records at these ranks, as an Arrow table."""
+    hashing = counting.hashing
+    inside, within, looked_at = _narrowed(counting, counts, wanted)
+    used = _BITS
+    while looked_at > _EACH * len(wanted) + _MORE and used < _DEEP_ENOUGH:
+        chosen, cell = np.unique(inside, return_inverse=True)
+        counting = CellCounts(hashing, chosen, used, _BITS - len(chosen).bit_length())
+        counts = table.fold(counting)
+        before = (np.cumsum(counts) - counts)[:: 2**counting.bits]
+        inside, within, looked_at = _narrowed(counting, counts, before[cell] + within)
+        used += counting.bits
+    return _taken(table, hashing, inside, used, within)
 
 
-def _mixed(values: Hashes) -> Hashes:
-    """Every bit of a number spread over all of them (the finalizer of SplitMix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+def _narrowed(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Hashes, Codes, int]:
+    """For each rank the beginning of the hash it has, its rank among the records with it, and how many have one."""
+    reached = np.cumsum(counts)
+    cell = np.searchsorted(reached, ranks, side="right")
+    inside = counting.beginnings(cell)
+    return inside, ranks - (reached - counts)[cell], int(counts[np.unique(cell)].sum())
 
 
-def _schema(table: EngineTable, columns: Sequence[str]) -> Any:
-    pyarrow = require("pyarrow", "scale")
-    empty = collected(table.lazy.select(list(columns)).head(0)).to_native()
-    return empty.select(list(columns)).schema.append(pyarrow.field(_HASH, pyarrow.int64()))
+def _taken(table: EngineTable, hashing: RecordHash, inside: Hashes, used: int, within: Codes) -> Any:
+    """The record of each rank, from all records with these beginnings."""
+    schema = collected(table.lazy.head(0)).to_native().schema
+    picked = table.gather(Picked(hashing, np.unique(inside), used, schema))
+    order = np.argsort(picked[_HASH].to_numpy().view(np.uint64), kind="stable")
+    hashes = picked[_HASH].to_numpy().view(np.uint64)[order]
+    reached = np.cumsum(picked[_MANY].to_numpy()[order])
+    first = np.searchsorted(hashes >> np.uint64(64 - used), inside, side="left")
+    before = np.append(0, reached)[first]
+    rows = np.searchsorted(reached, before + within, side="right")
+    return picked.select(table.columns).take(order[rows])
+
+
+@dataclass(frozen=True)
+class _Beginnings:
+    """Records whose hash begins in one of some ways: with the bits of `inside`, of which there are `used`."""
+
+    hashing: RecordHash
+    inside: Hashes
+    used: int
+
+    def found(self, hashes: Hashes) -> tuple[Codes, Mask]:
+        """Which beginning each hash has, and whether it has one."""
+        if not self.used:
+            return np.zeros(len(hashes), dtype=np.int64), np.ones(len(hashes), dtype=bool)
+        begins = hashes >> np.uint64(64 - self.used)
+        place = np.minimum(np.searchsorted(self.inside, begins), len(self.inside) - 1)
+        return place, self.inside[place] == begins
+
+
+@dataclass(frozen=True)
+class CellCounts(_Beginnings):
+    """How many records have each of the next `bits` of a hash after each of some beginnings."""
+
+    bits: int
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.hashing.columns
+
+    def empty(self) -> Counts:
+        return np.zeros(len(self.inside) << self.bits, dtype=np.int64)
+
+    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+        hashes = self.hashing.of(frame)
+        place, is_in = self.found(hashes)
+        following = (hashes[is_in] << np.uint64(self.used)) >> np.uint64(64 - self.bits)
+        np.add.at(counts, (place[is_in] << self.bits) + following.astype(np.int64), 1)
+
+    def beginnings(self, cells: npt.NDArray[np.int64]) -> Hashes:
+        """What a hash in each cell begins with."""
+        following = (cells & ((1 << self.bits) - 1)).astype(np.uint64)
+        return (self.inside[cells >> self.bits] << np.uint64(self.bits)) | following
+
+
+@dataclass(frozen=True)
+class Picked(_Beginnings):
+    """The records with some beginnings, equal ones of a batch once and with their number."""
+
+    records: Any  # the Arrow schema of the table
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.hashing.columns
+
+    @cached_property
+    def schema(self) -> Any:
+        pyarrow = require("pyarrow", "scale")
+        return self.records.append(pyarrow.field(_HASH, pyarrow.int64())).append(pyarrow.field(_MANY, pyarrow.int64()))
+
+    def pick(self, frame: nw.DataFrame[Any]) -> Any:
+        hashes = self.hashing.of(frame)
+        rows = np.flatnonzero(self.found(hashes)[1])
+        distinct, first, many = np.unique(hashes[rows], return_index=True, return_counts=True)
+        table = frame.select(self.records.names).to_native().take(rows[first])
+        table = table.append_column(_HASH, [distinct.view(np.int64)]).append_column(_MANY, [many])
+        return table.cast(self.schema)

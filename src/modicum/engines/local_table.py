@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import numpy as np
 
 from modicum.engines.table import EngineTable
 from modicum.engines.work import Counts, Digest, Fold, Gather
@@ -27,23 +26,14 @@ class LocalTable(EngineTable):
         super().__init__(native)
 
     def _fold(self, work: Fold) -> Counts:
-        spare: list[Counts] = []
-
-        def count(frame: nw.DataFrame[Any]) -> None:
-            counts = spare.pop() if spare else work.empty()
-            work.add(counts, frame)
-            spare.append(counts)
-
-        for _ in in_threads(count, self.batches(work.columns)):
-            pass
-        return np.sum(spare, axis=0) if spare else work.empty()
+        return folded(work, self.batches(work.columns))
 
     def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
         picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
         return pyarrow.concat_tables([work.schema.empty_table(), *picked])
 
-    def digest(self, work: Digest) -> Any:
+    def _digest(self, work: Digest) -> Any:
         spare: list[Any] = []
 
         def add(frame: nw.DataFrame[Any]) -> None:
@@ -65,6 +55,26 @@ class LocalTable(EngineTable):
         for batch in batches_of(pyarrow, self.lazy.select(list(columns))):
             if batch.num_rows:
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+
+
+def folded(work: Any, batches: Iterator[Any]) -> Counts:
+    """What the work counts in all batches: each thread adds to an array of its own, and these are added up."""
+    spare: list[Counts] = []
+
+    def count(batch: Any) -> None:
+        try:
+            counts = spare.pop()
+        except IndexError:
+            counts = work.empty()
+        work.add(counts, batch)
+        spare.append(counts)
+
+    for _ in in_threads(count, batches):
+        pass
+    total = spare.pop() if spare else work.empty()
+    for counts in spare:
+        total += counts
+    return total
 
 
 def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:

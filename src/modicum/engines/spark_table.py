@@ -5,7 +5,7 @@ number per cell however many tasks there were. A task that is lost is run again 
 for nothing: the sums are the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -25,7 +25,7 @@ class SparkTable(EngineTable):
 
     def _fold(self, work: Fold) -> Counts:
         sums = (
-            self._only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
+            self.only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
         )
         counts = work.empty()
         counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
@@ -34,35 +34,39 @@ class SparkTable(EngineTable):
     def _gather(self, work: Gather) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        picked = self._only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
+        picked = self.only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 
-    def digest(self, work: Digest) -> Any:
+    def _digest(self, work: Digest) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        self.check(work.columns)
         form = from_arrow_schema(work.schema)
-        parts = self._only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        parts = self.only(work.columns).mapInArrow(_summing(work), form).repartition("part")
         whole = work.empty()
         work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
         return whole
 
-    def _only(self, columns: tuple[str, ...]) -> Any:
-        return self.lazy.select(list(columns)).to_native()
+    def only(self, columns: Sequence[str]) -> Any:
+        """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
+        native: Any = self.lazy.to_native()
+        quoted_names = (name.replace("`", "``") for name in columns)
+        return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
 
 
-def _frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:
+def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
+    """The batches of `SparkTable.only`, as frames under the columns' own names."""
     pyarrow = require("pyarrow", "scale")
     for batch in batches:
         if batch.num_rows:
-            yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+            table = pyarrow.Table.from_batches([batch]).rename_columns(list(columns))
+            yield nw.from_native(table, eager_only=True)
 
 
 def _counting(work: Fold) -> Any:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
         counts = work.empty()
-        for frame in _frames(batches):
+        for frame in frames_of(batches, work.columns):
             work.add(counts, frame)
         cells = np.flatnonzero(counts)
         for start in range(0, len(cells), _CELLS):
@@ -75,7 +79,7 @@ def _counting(work: Fold) -> Any:
 def _picking(work: Gather) -> Any:
     def pick(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
-        for frame in _frames(batches):
+        for frame in frames_of(batches, work.columns):
             found = work.pick(frame)
             yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
 
@@ -85,7 +89,7 @@ def _picking(work: Gather) -> Any:
 def _summing(work: Digest) -> Any:
     def add(batches: Iterator[Any]) -> Iterator[Any]:
         summary = work.empty()
-        for frame in _frames(batches):
+        for frame in frames_of(batches, work.columns):
             work.add(summary, frame)
         yield from work.sent(summary).to_batches()
 

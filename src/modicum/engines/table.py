@@ -88,6 +88,12 @@ class EngineTable(ABC):
         with asking(self.engine):
             return self._gather(work)
 
+    def digest(self, work: Digest) -> Any:
+        """Sum up where the records are: one pass over the columns that the work names, and one summary."""
+        self.check(work.columns)
+        with asking(self.engine):
+            return self._digest(work)
+
     @abstractmethod
     def _fold(self, work: Fold) -> Counts:
         """The counting, in the engine's way."""
@@ -97,8 +103,8 @@ class EngineTable(ABC):
         """The picking, in the engine's way."""
 
     @abstractmethod
-    def digest(self, work: Digest) -> Any:
-        """Sum up where the records are: one pass over the columns that the work names, and one summary."""
+    def _digest(self, work: Digest) -> Any:
+        """The summing up, in the engine's way."""
 
 
 def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

@@ -13,7 +13,7 @@ from modicum.generalization import Generalization
 def in_memory(
     g: Generalization, X: Any, y: Any, sample: int, random_state: int, beside: Sequence[str] = ()
 ) -> tuple[Any, Any]:
-    """Records and labels as they are, or about `sample` of those that a table in an engine holds.
+    """Records and labels as they are, or `sample` of those that a table in an engine holds.
 
     Examples
     --------

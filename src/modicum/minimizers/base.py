@@ -1,7 +1,7 @@
 """What every minimizer shares: reading X and y, roles, and the transformer's half of the scikit-learn contract."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,14 +10,18 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from modicum.engines import is_table, table_at
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts
+from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts, group_numbers
+from modicum.table.counts import CountSource, Layout, RowCounts
 from modicum.table.estimator_input import frame_of, record_counts, schema_of
-from modicum.table.frames import as_frame, is_array
+from modicum.table.frames import as_frame, is_array, numbers
 from modicum.table.labels import Labels, label_name, label_values
+from modicum.table.number_groups import Grouping
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS
 from modicum.table.values import Codes
@@ -41,6 +45,25 @@ class CodedData:
     def n_classes(self) -> int:
         return 0 if self.label is None else int(self.label.max()) + 1
 
+    @property
+    def records(self) -> int:
+        return len(self.codes) if self.weights is None else int(self.weights.sum())
+
+    def counts(self, layout: Layout) -> CountSource:
+        """The histograms of a tree's nodes; the label is the last column that a layout can name."""
+        return RowCounts(self.with_label, layout, self.weights)
+
+    @property
+    def with_label(self) -> CodeArray:
+        """The codes, and the label's class as their last column where there is a label."""
+        return self.codes if self.label is None else np.column_stack([self.codes, self.label.astype(np.uint16)])
+
+    def grouped(self, grouping: Grouping) -> dict[str, NumberCoding]:
+        """The values of every number in other groups than its codes."""
+        attributes = [coding.attribute for coding in self.coder.codings if isinstance(coding, NumberCoding)]
+        columns = {a.name: numbers(self.frame[a.name], a) for a in attributes}
+        return {a.name: group_numbers(a, columns[a.name], self.weights, grouping.starts) for a in attributes}
+
 
 class Minimizer(TransformerMixin, BaseEstimator):
     """The common parent of all minimizers: `fit` learns `generalization_`, `transform` applies it.
@@ -53,19 +76,30 @@ class Minimizer(TransformerMixin, BaseEstimator):
     schema: Schema | None
     personal: Iterable[str] | None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, sample: int | None = None) -> Any:
         """Learn a generalization.
 
         Parameters
         ----------
-        X : pandas or polars frame, or array
-            The features; a column of X that the schema calls label, person or identifier is left out.
+        X : pandas or polars frame, array, or lazy table
+            The features; a column of X that the schema calls label, person or identifier is left out. A table in an
+            engine (DuckDB relation, Spark DataFrame, polars LazyFrame, Ibis table) stays there: `PrivacyTree`,
+            `Uniform` and `FeatureSelection` learn from its counts, what they would learn from the same rows in memory.
         y : array-like
-            The label to predict.
+            The label to predict; of a table in an engine, the name of its column.
         sample_weight : array-like of int, optional
             How many records each row stands for.
+        sample : int, optional
+            Learn from this many records of X in memory, drawn by a hash of their values; `sample_check_` then says
+            whether they were enough (papers/0 §8.3 finds that a small part of the data is).
         """
         self._check_parameters()
+        if sample is not None:
+            return self._fit_sample(X, y, sample, sample_weight=sample_weight)
+        self._forget_sample()
+        if named_in_engine(X, y):
+            self._fit_at(table_at(X), y, sample_weight)
+            return self
         data = self._coded(X, y, sample_weight)
         self.generalization_ = obeying(data.coder, self._partitions(data))
         return self
@@ -98,7 +132,41 @@ class Minimizer(TransformerMixin, BaseEstimator):
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
         raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
 
+    def _fit_at(self, table: EngineTable, y: str | None, sample_weight: Any) -> None:
+        """Learn from a table where it lives."""
+        raise in_memory_only(self, table)
+
+    def _fit_sample(self, X: Any, y: Any, sample: int, *, sample_weight: Any = None, **others: Any) -> Any:
+        """Learn from some of the records, and check on others that they were enough."""
+        from modicum.minimizers.sample_check import checked
+        from modicum.minimizers.sampling import drawn
+
+        if sample_weight is not None:
+            raise ParameterError("sample draws records that count one each; give it or sample_weight, not both.")
+        pair = drawn(X, y, sample, getattr(self, "random_state", 0))
+        learning, other = (replace(part, X=self._in_hand(part.X)) for part in pair)
+        self.fit(learning.X, learning.y, **others)
+        self.sample_check_ = checked(self, learning, other)
+        return self
+
+    def _in_hand(self, X: Any) -> Any:
+        """A sample as the method takes it."""
+        return X
+
+    def _forget_sample(self) -> None:
+        self.__dict__.pop("sample_check_", None)
+
+    def _leaves(self, X: Any) -> Codes | None:
+        """Where each record arrives, of a method whose predictions come from one place."""
+        return None
+
+    def _attributes(self, X: Any) -> nw.DataFrame[Any]:
+        """Records as the generalization takes them."""
+        return as_frame(X, self._columns)
+
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
+        if named_in_engine(X, y):
+            raise in_memory_only(self, table_at(X))
         frame = self._frame(X)
         schema = self._resolved_schema(frame)
         weights = record_counts(sample_weight, len(frame))
@@ -118,7 +186,10 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return frame
 
     def _resolved_schema(self, frame: Any) -> Schema:
-        schema = schema_of(self, frame).with_roles(personal=self.personal)
+        return self._with_roles(schema_of(self, frame))
+
+    def _with_roles(self, found: Schema) -> Schema:
+        schema = found.with_roles(personal=self.personal)
         if not schema.features:
             raise DataError("The data has no attribute to minimize besides the label and identifiers.")
         return schema
@@ -131,11 +202,27 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return label_values(y, n)
 
     def _label_codes(self, values: npt.NDArray[Any], name: str, weights: Weights | None) -> npt.NDArray[np.int64]:
-        bins = getattr(self, "label_bins", None)
+        self._labels = Labels.fit(values, self._checked_bins(), weights, name=name)
+        return self._labels.encode(values)
+
+    def _checked_bins(self) -> int | None:
+        bins: int | None = getattr(self, "label_bins", None)
         if bins is not None:
             check_number(self, "label_bins", 2)
-        self._labels = Labels.fit(values, bins, weights, name=name)
-        return self._labels.encode(values)
+        return bins
+
+
+def named_in_engine(X: Any, y: Any) -> bool:
+    """Whether X is a table in an engine and y, where it is given, one of its columns: the records then stay there."""
+    return is_table(X) and (y is None or isinstance(y, str))
+
+
+def in_memory_only(method: Any, table: EngineTable) -> DataError:
+    """What to say where a method needs the records themselves."""
+    return DataError(
+        f"{type(method).__name__} learns from records in memory, not from a table in {table.engine}: give sample= to "
+        "draw some of them, or use PrivacyTree, Uniform or FeatureSelection, which learn from counts."
+    )
 
 
 def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:

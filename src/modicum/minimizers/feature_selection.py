@@ -1,23 +1,25 @@
 """Feature selection as minimization: attributes are kept whole or not at all (papers/0 §6, Appendix E)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import ParameterError, check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.minimizers.base import CodedData, Minimizer
+from modicum.minimizers.from_counts import AnyData, CountingMinimizer
 from modicum.table.codes import Coding, NumberCoding
+from modicum.table.counts import Layout
 from modicum.table.schema import Schema
 from modicum.table.values import Floats
+
+_CELLS = 2**25  # of the pairs counted at once: a quarter of a gigabyte
 
 Score = Literal["anova", "mutual_information", "chi2", "stepwise"]
 
 
-class FeatureSelection(Minimizer):
+class FeatureSelection(CountingMinimizer):
     """Keep the attributes that tell most about the label, drop the others (papers/0 §6, Appendix E).
 
     All scores come from the counts n_vc of value v and class c (numbers at the resolution of their codes).
@@ -76,8 +78,8 @@ class FeatureSelection(Minimizer):
                 f"The 'score' parameter of FeatureSelection must be one of {known}. Got {self.score!r} instead."
             )
 
-    def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
-        tables = [_table(data, j) for j in range(len(data.coder.codings))]
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
+        tables = _tables(data)
         if self.score == "stepwise":
             scores = _removal_order(data, tables)
         else:
@@ -87,19 +89,19 @@ class FeatureSelection(Minimizer):
         chosen = set(self._chosen(data, scores))
         return [keep(c) if j in chosen else drop(c) for j, c in enumerate(data.coder.codings)]
 
-    def _chosen(self, data: CodedData, scores: Floats) -> list[int]:
+    def _chosen(self, data: AnyData, scores: Floats) -> list[int]:
         """The best `keep`, locked attributes before all others, forbidden ones never; ties go to the earlier column."""
         attributes = [data.schema[name] for name in data.coder.names]
         allowed = [j for j, a in enumerate(attributes) if not a.forbidden]
         return sorted(allowed, key=lambda j: (not attributes[j].locked, -scores[j], j))[: self.keep]
 
 
-def _table(data: CodedData, column: int) -> Floats:
-    """Counts of value × class."""
-    assert data.label is not None
-    pairs = data.codes[:, column].astype(np.int64) * data.n_classes + data.label
-    size = data.coder.sizes[column] * data.n_classes
-    return np.bincount(pairs, weights=data.weights, minlength=size).reshape(-1, data.n_classes).astype(np.float64)
+def _tables(data: AnyData) -> list[Floats]:
+    """Counts of value × class, for each attribute."""
+    sizes = data.coder.sizes
+    layout = Layout(tuple(range(len(sizes))), tuple(sizes), (len(sizes),), (data.n_classes,))
+    histogram = data.counts(layout).root().histogram.astype(np.float64)
+    return np.split(histogram, layout.split_starts[1:])
 
 
 def _sizes(coding: Coding) -> Floats | None:
@@ -176,7 +178,7 @@ _SCORES: dict[str, Callable[[Floats, Floats | None], float]] = {
 }
 
 
-def _removal_order(data: CodedData, tables: Sequence[Floats]) -> Floats:
+def _removal_order(data: AnyData, tables: Sequence[Floats]) -> Floats:
     """Each attribute's rank: 0 is removed first. The cost of a removal is the rise in squared error it brings."""
     gram, target = _moments(data, tables)
     left = list(range(len(tables)))
@@ -187,20 +189,45 @@ def _removal_order(data: CodedData, tables: Sequence[Floats]) -> Floats:
     return rank
 
 
-def _moments(data: CodedData, tables: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Second moments of the attributes' profiles P(class | value), and with the class indicators; classes summed."""
-    weights = np.ones(len(data.codes)) if data.weights is None else data.weights.astype(np.float64)
-    d, classes = len(tables), data.n_classes
-    gram, target = np.zeros((d, d)), np.zeros(d)
-    for c in range(classes):
-        profiles = [table[:, c] / np.maximum(table.sum(1), 1) for table in tables]
-        columns = np.stack([profile[data.codes[:, j]] for j, profile in enumerate(profiles)], axis=1)
-        indicator = (cast(npt.NDArray[np.int64], data.label) == c).astype(np.float64)
-        share = np.average(indicator, weights=weights)
-        columns -= share
-        gram += columns.T @ (columns * weights[:, None])
-        target += columns.T @ ((indicator - share) * weights)
-    return gram, target
+def _moments(data: AnyData, tables: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Second moments of the attributes' profiles P(class | value), and with the class indicators; classes summed.
+
+    With N_jk the counts of pairs of values, G_jk = Σ_c (p_jc - s_c)ᵀ N_jk (p_kc - s_c), and the target's j-th entry is
+    Σ_c (p_jc - s_c)ᵀ (n_jc - s_c n_j), where n_jc counts values in class c, n_j = Σ_c n_jc, and s_c is a class's share.
+    """
+    shares = tables[0].sum(0) / tables[0].sum()
+    profiles = [table / np.maximum(table.sum(1, keepdims=True), 1) - shares for table in tables]
+    pairs = [(p, table - np.outer(table.sum(1), shares)) for p, table in zip(profiles, tables, strict=True)]
+    target = np.array([(profile * above).sum() for profile, above in pairs])
+    return _gram(data, profiles), target
+
+
+def _gram(data: AnyData, profiles: Sequence[Floats]) -> Floats:
+    """G of all attributes, from the pairs of their values: as many attributes at a time as memory allows."""
+    sizes = data.coder.sizes
+    gram = np.zeros((len(sizes), len(sizes)))
+    for some in _runs(sizes, _CELLS // sum(sizes)):
+        for others in _runs(sizes, _CELLS // sum(sizes[j] for j in some)):
+            layout = Layout(tuple(some), tuple(sizes[j] for j in some), tuple(others), tuple(sizes[k] for k in others))
+            counts = np.split(data.counts(layout).root().histogram.astype(np.float64), layout.split_starts[1:])
+            facing = np.concatenate([profiles[k] for k in others])
+            for j, of_one in zip(some, counts, strict=True):
+                met = (of_one.T @ profiles[j] * facing).sum(1)
+                gram[j, others] = np.add.reduceat(met, layout.target_starts)
+    return (gram + gram.T) / 2
+
+
+def _runs(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """The attributes in runs that have at most so many values together, or one attribute each."""
+    runs: list[list[int]] = []
+    room = 0
+    for j, size in enumerate(sizes):
+        if size > room:
+            runs.append([])
+            room = most
+        runs[-1].append(j)
+        room -= size
+    return runs
 
 
 def _removal_costs(gram: Floats, target: Floats) -> Floats:

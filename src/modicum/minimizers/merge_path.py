@@ -151,7 +151,16 @@ class MergePath(Minimizer):
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Any:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample: int | None = None,
+    ) -> Any:
         """Learn the path, and choose a point of it.
 
         Parameters
@@ -165,10 +174,16 @@ class MergePath(Minimizer):
         X_val, y_val : optional
             Records to choose on. Without them a fifth of X is set aside, whole persons; of fewer than 250 rows none,
             and the choice is made on those that made the path.
+        sample : int, optional
+            Learn from this many records of X, drawn by a hash of their values (a table in an engine needs it);
+            `sample_check_` then says whether they were enough.
         """
         self._check_parameters()
         if (X_val is None) != (y_val is None):
             raise ParameterError("Records to choose on need both: X_val and y_val.")
+        if sample is not None:
+            return self._fit_sample(X, y, sample, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
+        self._forget_sample()
         data, seed = self._coded(X, y, sample_weight), self._seed()
         if X_val is not None and not len(X_val):
             raise DataError("There are no validation records to choose on (X_val is empty); give it more rows.")

@@ -10,9 +10,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from modicum.engines import is_table, table_at
 from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.learners.asking import Model
-from modicum.minimizers.base import Minimizer
+from modicum.minimizers.base import Minimizer, in_memory_only
 from modicum.minimizers.guiding.best import best
 from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
 from modicum.minimizers.guiding.clusters import groups_of
@@ -28,7 +29,7 @@ from modicum.minimizers.guiding.stand_ins import Members
 from modicum.minimizers.guiding.views import View
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import Coder
-from modicum.table.frames import as_frame
+from modicum.table.frames import as_frame, is_array
 from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
@@ -173,7 +174,9 @@ class ModelGuided(Minimizer):
         }
         return type(self)(**copied)
 
-    def fit(self, X: Any, y: Any = None) -> "ModelGuided":  # type: ignore[override]  # no label and no weights
+    def fit(  # type: ignore[override]  # no label and no weights
+        self, X: Any, y: Any = None, *, sample: int | None = None
+    ) -> "ModelGuided":
         """Find the least that the model needs.
 
         Parameters
@@ -181,8 +184,17 @@ class ModelGuided(Minimizer):
         X : pandas or polars frame, or array
             Records as the model takes them; a column that the schema calls label, person or identifier is left out.
         y : ignored
+        sample : int, optional
+            Learn from this many records, drawn by a hash of their values (a table in an engine needs it);
+            `sample_check_` then says whether they were enough.
         """
         self._check_parameters()
+        if sample is not None:
+            self._fit_sample(X, None, sample)
+            return self
+        self._forget_sample()
+        if is_table(X):
+            raise in_memory_only(self, table_at(X))
         frame, attributes, schema = self._read(X)
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31))
@@ -215,8 +227,7 @@ class ModelGuided(Minimizer):
             Like the one that was fitted, with one-hot columns and scaled numbers where it had them.
         """
         check_is_fitted(self)
-        attributes = as_frame(self._view.attributes(as_frame(X, self._columns).to_native()))
-        return self._view.fed(self.generalization_.transform(attributes.to_native(), output="values"))
+        return self._view.fed(self.generalization_.transform(self._attributes(X).to_native(), output="values"))
 
     def transform(self, X: Any) -> Any:
         """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
@@ -262,6 +273,13 @@ class ModelGuided(Minimizer):
                 PrivacyWarning,
                 stacklevel=3,
             )
+
+    def _in_hand(self, X: Any) -> Any:
+        """A sample of an engine's records as a model takes them: Arrow columns are for no model."""
+        return X if is_array(X) or not as_frame(X).implementation.is_pyarrow() else as_frame(X).to_pandas()
+
+    def _attributes(self, X: Any) -> nw.DataFrame[Any]:
+        return as_frame(self._view.attributes(as_frame(X, self._columns).to_native()))
 
     def _read(self, X: Any) -> tuple[nw.DataFrame[Any], nw.DataFrame[Any], Schema]:
         """X as a frame, as attributes, and their schema; the view between the model's columns and attributes."""

@@ -10,18 +10,21 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, obeying
+from modicum.minimizers.base import obeying
+from modicum.minimizers.from_counts import AnyData, CountingMinimizer
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
-from modicum.table.counts import Layout, RowCounts
+from modicum.table.counts import Layout
+from modicum.table.frames import as_frame
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
+from modicum.table.values import Codes
 from modicum.trees import Criterion, grow
 
 _MOST_CELLS = 2**27  # of one histogram: half a gigabyte
 
 
-class PrivacyTree(Minimizer):
+class PrivacyTree(CountingMinimizer):
     """PAT: collect what a tree needs that predicts the label well and personal attributes badly (papers/0 §7).
 
     The tree lowers, at every split,
@@ -101,12 +104,12 @@ class PrivacyTree(Minimizer):
         check_number(self, "min_leaf", 1)
         check_number(self, "privacy", 0, 1, whole=False)
 
-    def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         layout = _layout(data)
         self._check_size(data, layout)
         self._grown_to = self.max_leaves
         weights = attribute_weights(data.schema.personal, self.weights)
-        source = RowCounts(_with_label(data), layout, data.weights)
+        source = data.counts(layout)
         with stoppable("growing the tree") as stop:
             self.tree_ = grow(
                 source,
@@ -118,11 +121,10 @@ class PrivacyTree(Minimizer):
         self.coder_ = data.coder
         return self._from_tree(self.max_leaves)
 
-    def _check_size(self, data: CodedData, layout: Layout) -> None:
-        records = len(data.codes) if data.weights is None else int(data.weights.sum())
-        if self.max_leaves > 1 and records < 2 * self.min_leaf:
+    def _check_size(self, data: AnyData, layout: Layout) -> None:
+        if self.max_leaves > 1 and data.records < 2 * self.min_leaf:
             raise DataError(
-                f"PrivacyTree cannot split {records:,} records (samples) into leaves of at least {self.min_leaf}; "
+                f"PrivacyTree cannot split {data.records:,} records (samples) into leaves of at least {self.min_leaf}; "
                 "lower min_leaf or give it more data."
             )
         cells = layout.shape[0] * layout.shape[1]
@@ -133,12 +135,15 @@ class PrivacyTree(Minimizer):
                 f"group the values of {widest!r} first, or do not count it as personal."
             )
 
+    def _leaves(self, X: Any) -> Codes:
+        return self.tree_.apply(self.coder_.encode(as_frame(X, self._columns)))
+
     def _from_tree(self, n_leaves: int) -> list[AnyPartition]:
         found: dict[int, Any] = dict(zip(self.tree_.layout.splits, self.tree_.buckets(n_leaves), strict=True))
         return [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(self.coder_.codings)]
 
 
-def _layout(data: CodedData) -> Layout:
+def _layout(data: AnyData) -> Layout:
     """Splits: every attribute that may be collected. Targets: the personal ones, then the label (the last column)."""
     names, sizes = data.coder.names, data.coder.sizes
     splits = [j for j, name in enumerate(names) if not data.schema[name].forbidden]
@@ -151,12 +156,7 @@ def _layout(data: CodedData) -> Layout:
     )
 
 
-def _with_label(data: CodedData) -> Any:
-    assert data.label is not None
-    return np.column_stack([data.codes, data.label.astype(np.uint16)])
-
-
-def _criterion(data: CodedData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:
+def _criterion(data: AnyData, layout: Layout, alpha: float, weights: Mapping[str, float], min_leaf: int) -> Criterion:
     """PGini as column weights: c_label = (1-α) σ_y, c_p = -α w_p σ_p."""
     names = data.coder.names
     shares = [-alpha * weights[names[j]] for j in layout.targets[:-1]]

@@ -3,20 +3,18 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from modicum.errors import check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
-from modicum.minimizers.base import CodedData, Minimizer
-from modicum.table.codes import CategoryCoding, NumberCoding, Weights, group_numbers
-from modicum.table.frames import numbers
+from modicum.minimizers.from_counts import AnyData, CountingMinimizer
+from modicum.table.codes import CategoryCoding, NumberCoding
+from modicum.table.number_groups import EqualWidths
 from modicum.table.schema import Schema
-from modicum.table.values import Floats
 
 
-class Uniform(Minimizer):
+class Uniform(CountingMinimizer):
     """Every attribute into at most `buckets` buckets, without looking at the label (papers/0 §6).
 
     A number x, scaled to [0, 1], goes to bucket ⌊k·x⌋: ranges of equal width, cut between neighbouring values. A
@@ -62,12 +60,13 @@ class Uniform(Minimizer):
     def _check_parameters(self) -> None:
         check_number(self, "buckets", 1)
 
-    def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
+    def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
+        ranges = data.grouped(EqualWidths(self.buckets))  # by the values themselves: a code may hold many of them
         return [
             _category(coding, self.buckets, random)
             if isinstance(coding, CategoryCoding)
-            else _number(coding, self.buckets, data)
+            else _ranges(ranges[coding.attribute.name])
             for coding in data.coder.codings
         ]
 
@@ -80,14 +79,5 @@ def _category(coding: CategoryCoding, k: int, random: np.random.RandomState) -> 
     return partition(coding, np.append(own, -1))
 
 
-def _number(coding: NumberCoding, k: int, data: CodedData) -> AnyPartition:
-    """Cut by the values themselves: a code may hold many of them."""
-
-    def starts_of(distinct: Floats, counts: Weights) -> npt.NDArray[np.bool_]:
-        width = distinct[-1] - distinct[0]
-        scaled = (distinct - distinct[0]) / (width if width > 0 else 1)
-        return np.diff(np.minimum(k - 1, np.floor(k * scaled)), prepend=-1) > 0
-
-    values = numbers(data.frame[coding.attribute.name], coding.attribute)
-    ranges = group_numbers(coding.attribute, values, data.weights, starts_of)
-    return partition(ranges, np.append(np.arange(ranges.n_values), -1))
+def _ranges(coding: NumberCoding) -> AnyPartition:
+    return partition(coding, np.append(np.arange(coding.n_values), -1))

@@ -122,7 +122,7 @@ class RowCounts:
         self._kept: dict[int, Histogram] = {}
         self._room = keep_bytes
         total = len(codes) if weights is None else int(weights.sum())
-        self._dtype = np.int32 if total < 2**31 else np.int64
+        self._dtype = count_type(total)
 
     def root(self) -> NodeCounts:
         return self._remember(0, self._count(0))
@@ -156,16 +156,7 @@ class RowCounts:
     def _count(self, node: int) -> Histogram:
         low, high = self._spans[node]
         histogram = np.zeros(self.layout.shape, dtype=self._dtype)
-        count_rows(
-            self._codes,
-            self._rows[low:high],
-            self._weights,
-            np.asarray(self.layout.splits, dtype=np.uint64),
-            self.layout.split_starts.astype(np.uint64),
-            np.asarray(self.layout.targets, dtype=np.uint64),
-            self.layout.target_starts.astype(np.uint64),
-            histogram,
-        )
+        add_rows(self._codes, self._rows[low:high], self.layout, histogram, self._weights)
         return histogram
 
     def _remember(self, node: int, histogram: Histogram) -> NodeCounts:
@@ -176,6 +167,49 @@ class RowCounts:
             self._kept[node] = histogram
             self._room -= histogram.nbytes
         return NodeCounts(node, histogram)
+
+
+def count_type(records: int) -> npt.DTypeLike:
+    """The integers that hold so many records: the same in every source, so that every tree rounds alike.
+
+    Examples
+    --------
+    >>> from modicum.table.counts import count_type
+    >>> count_type(1_000).__name__, count_type(2**40).__name__
+    ('int32', 'int64')
+    """
+    return np.int32 if records < 2**31 else np.int64
+
+
+def add_rows(
+    codes: npt.NDArray[np.uint16],
+    rows: npt.NDArray[np.uint32],
+    layout: Layout,
+    histogram: Histogram,
+    weights: Ints | None = None,
+) -> None:
+    """Add these rows of a coded table to a histogram, each as often as its weight says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.counts import Layout, add_rows
+    >>> histogram = np.zeros((2, 2), dtype=np.int64)
+    >>> codes = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint16)
+    >>> add_rows(codes, np.arange(3, dtype=np.uint32), Layout((0,), (2,), (1,), (2,)), histogram)
+    >>> histogram.tolist()
+    [[0, 1], [1, 1]]
+    """
+    count_rows(
+        codes,
+        rows,
+        np.empty(0, dtype=np.int64) if weights is None else weights,
+        np.asarray(layout.splits, dtype=np.uint64),
+        layout.split_starts.astype(np.uint64),
+        np.asarray(layout.targets, dtype=np.uint64),
+        layout.target_starts.astype(np.uint64),
+        histogram,
+    )
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,0 +1,180 @@
+"""Releases of tables too large for memory, written by the engine in which the table lives.
+
+What is written is what `fit` would release of the same records in memory. The upper levels are grown from counts, each
+part is finished where its records are, and what was written is measured there before it is put in its place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.anonymizers.grouping import Needs
+from modicum.anonymizers.part_release import ReleasedParts, WholeTask, loss_column, released_schema
+from modicum.anonymizers.publishing import refuse_broken
+from modicum.anonymizers.task import check_limits, parts_of, requirement_of, why_not
+from modicum.anonymizers.upper_guided import has_classes
+from modicum.anonymizers.whole_columns import WholeColumn, whole_columns
+from modicum.engines import table_at
+from modicum.engines.coding import schema_at
+from modicum.engines.parts import made_of_parts
+from modicum.engines.parts_places import check_place, lasting, put, reopened, room_beside
+from modicum.engines.table import EngineTable, collected
+from modicum.errors import DataError, ParameterError
+from modicum.generalization.release import Release
+from modicum.measures.alike import size_counts
+from modicum.measures.closeness import t_closeness
+from modicum.measures.diversity import l_diversity
+from modicum.measures.group_costs import classification_metric
+from modicum.measures.requirement import Requirement
+from modicum.table.schema import Schema
+
+
+def release_at(owner: Any, X: Any, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: int) -> Release:
+    """Release a table into files, checked before they take their place; as `Anonymizer.release_to` takes it."""
+    table = table_at(X)
+    _check(owner, table, y, path, partition_by, rows_at_once)
+    schema = _schema(owner, table, y)
+    task = owner._known(table, whole_task(owner, table, schema), schema.label)
+    published = tuple(n for n in table.columns if n not in schema or not schema[n].is_identifying)
+    empty = collected(table.lazy.select(list(published)).head(0)).to_native()
+    made_schema = released_schema(empty.schema, task.names, owner.output == "ranges")
+    work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, made_schema)
+    measured: list[Release] = []
+    label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
+    with room_beside(table, path) as room, reopened(table, made_of_parts(table, work, room)) as made:
+        blank = _unmeasured(owner, task, _losses(made, task))
+
+        def check(written: EngineTable) -> None:
+            measured.append(_measured(task, written, blank, label))
+
+        put(table, made.lazy.select(list(published)).to_native(), path, partition_by, check, _written(owner, task))
+    return replace(measured[0], frame=lasting(table, path, partition_by))
+
+
+def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: Any) -> None:
+    owner._check_engine()
+    if owner.representatives not in ("median", "mean"):
+        raise ParameterError(
+            "The 'representatives' parameter must be 'median' or 'mean' where a table is released in its engine: "
+            f"others depend on the order of the rows. Got {owner.representatives!r} instead."
+        )
+    if isinstance(rows_at_once, bool) or not isinstance(rows_at_once, int) or rows_at_once < 2 * owner.k:
+        raise ParameterError(f"The 'rows_at_once' parameter must be an int ≥ 2 k. Got {rows_at_once!r} instead.")
+    if y is not None and not isinstance(y, str):
+        raise ParameterError("The 'y' parameter of release_to must be the name of a column of the table.")
+    table.check([] if y is None else [y])
+    check_place(table, path, partition_by)
+
+
+def _schema(owner: Any, table: EngineTable, y: str | None) -> Schema:
+    schema = schema_at(table) if owner.schema is None else owner.schema
+    if not isinstance(schema, Schema):
+        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
+    return schema if y is None else schema.with_roles(label=y)
+
+
+def whole_task(owner: Any, table: EngineTable, schema: Schema) -> WholeTask:
+    """Check what an anonymizer was given, and count what must be known of the whole table."""
+    names, sensitive = parts_of(owner, schema)
+    if schema.person is not None and schema.person in table.types:
+        raise ParameterError(
+            f"{type(owner).__name__}.release_to counts records, not persons (column {schema.person!r}); fit on a table "
+            "in memory counts persons."
+        )
+    rows = table.rows()
+    if not rows:
+        raise DataError("The data has 0 rows, so there is nobody to hide among.")
+    if owner.k > rows:
+        raise DataError(
+            f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {rows:,} records."
+        )
+    quasi = tuple(whole_columns(table, [schema[name] for name in names]))
+    protected, requirement = _needs(owner, table, schema, sensitive)
+    return WholeTask(schema, quasi, protected, requirement, rows)
+
+
+def _needs(owner: Any, table: EngineTable, schema: Schema, name: str | None) -> tuple[WholeColumn | None, Requirement]:
+    if owner.l is None and owner.t is None:
+        return None, Requirement(owner.k)
+    check_limits(owner)
+    found = whole_columns(table, [schema[str(name)]])[0]
+    counts = np.append(found.counts, found.missing)
+    needs = Needs(requirement_of(owner, found.as_ranked(), counts), found.as_ranked())
+    if not needs.requirement.met_by(counts[: needs.n_sensitive]):
+        raise DataError(why_not(owner, needs, name))
+    return found, needs.requirement
+
+
+def _losses(made: EngineTable, task: WholeTask) -> dict[str, float]:
+    """NCP of each quasi-identifier, mean over the records."""
+    columns = [loss_column(i) for i in range(len(task.names))]
+    means = collected(made.lazy.select(*(nw.col(name).mean() for name in columns)))
+    return {name: float(means[column][0]) for name, column in zip(task.names, columns, strict=True)}
+
+
+def _unmeasured(owner: Any, task: WholeTask, losses: dict[str, float]) -> Release:
+    """A release of which only what was lost is known."""
+    return Release(
+        frame=None,
+        method=type(owner).__name__,
+        output=owner.output,
+        quasi_identifiers=tuple(task.names),
+        sensitive=None if task.sensitive is None else task.sensitive.attribute.name,
+        asked=owner._asked(task.requirement.distance),
+        k=0,
+        l=None,
+        t=None,
+        classes=None,
+        n_classes=0,
+        rows=task.rows,
+        suppressed=0,
+        ncp=float(np.mean(list(losses.values()))),
+        ncp_by_attribute=losses,
+        discernibility=0,
+        classification_metric=None,
+    )
+
+
+def _measured(task: WholeTask, written: EngineTable, release: Release, label: str | None) -> Release:
+    """What was written, measured by group-bys; refused where it is less than was asked for."""
+    frame, names = written.lazy.to_native(), task.names
+    sizes, often = (found.astype(object) for found in size_counts(frame, names))  # squares may be huge
+    k, diversity, closeness = int(sizes[0]), *_sensitive(task, frame)
+    refuse_broken(release.asked, k, diversity, closeness)
+    if int((sizes * often).sum()) != task.rows:
+        raise DataError("The table would not have as many records as there were, so it is not released.")
+    return replace(
+        release,
+        k=k,
+        l=diversity,
+        t=closeness,
+        n_classes=int(often.sum()),
+        discernibility=int((sizes**2 * often).sum()),
+        classification_metric=None if label is None else classification_metric(frame, names, label),
+    )
+
+
+def _sensitive(task: WholeTask, frame: Any) -> tuple[float | None, float | None]:
+    asked, column = task.requirement, task.sensitive
+    if column is None:
+        return None, None
+    name, diversity, closeness = column.attribute.name, None, None
+    if asked.l is not None:
+        c = asked.c if asked.diversity == "recursive" else None
+        diversity = l_diversity(frame, task.names, name, kind=asked.diversity, c=c)
+    if asked.t is not None:
+        order = column.values if asked.distance == "ordered" and column.attribute.is_category else None
+        tree = column.attribute.hierarchy if asked.distance == "hierarchical" else None
+        closeness = t_closeness(frame, task.names, name, distance=asked.distance, order=order, hierarchy=tree)
+    return diversity, closeness
+
+
+def _written(owner: Any, task: WholeTask) -> Schema:
+    """The schema of what is written: ranges are texts."""
+    schema = task.schema
+    for name in task.names if owner.output == "ranges" else ():
+        schema = schema.replace(name, kind="category", storage="text", domain=None, hierarchy=None)
+    return schema

@@ -1,0 +1,245 @@
+"""The upper levels of a partition, grown from counts: which part of a table too large for memory a record belongs to.
+
+Every node decides by itself, and what it must know of its records is how often each value occurs. So the upper levels
+are grown from counts, one pass over the records a level (two where sides must be weighed), and are cut for cut those
+that records in memory would give. A node with few enough records is a part, and finished where its records are; so is
+one that cannot be split, however many it has.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.anonymizers.ranks import Ranked
+from modicum.anonymizers.whole_columns import WholeColumn
+from modicum.engines.coded_table import CodeFold
+from modicum.engines.work import Counts
+from modicum.measures.requirement import Requirement
+from modicum.table.codes import CodeArray
+from modicum.table.values import Codes
+
+_CELLS = 4_000_000  # counted in one pass
+Ints = npt.NDArray[np.int64]
+Cut = tuple[int, int, int]  # attribute, the first code that goes right, how many records go left
+Folding = Callable[[CodeFold], Counts]
+
+
+@dataclass(frozen=True)
+class CutTree:
+    """Cuts by node: codes of `attributes` below `limits` go to the node `lefts`, others to the next; -1 is a leaf."""
+
+    attributes: Ints
+    limits: Ints
+    lefts: Ints
+
+    @classmethod
+    def root(cls) -> "CutTree":
+        """One leaf."""
+        return cls(np.array([-1]), np.array([0]), np.array([-1]))
+
+    def nodes(self, codes: CodeArray) -> Codes:
+        """The leaf that each record comes to."""
+        from modicum.anonymizers.upper_kernel import route  # deferred: the compiler takes a second to import
+
+        found = np.empty(len(codes), dtype=np.int64)
+        route(codes, self.attributes, self.limits, self.lefts, found)
+        return found
+
+    def cut(self, cuts: Sequence[tuple[int, int, int]]) -> "CutTree":
+        """The tree with some leaves cut: (node, attribute, limit)."""
+        many = len(self.attributes)
+        attributes, limits, lefts = (np.append(own, np.full(2 * len(cuts), -1)) for own in self._arrays)
+        for i, (node, attribute, limit) in enumerate(cuts):
+            attributes[node], limits[node], lefts[node] = attribute, limit, many + 2 * i
+        return CutTree(attributes, limits, lefts)
+
+    @property
+    def _arrays(self) -> tuple[Ints, Ints, Ints]:
+        return self.attributes, self.limits, self.lefts
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """How records become codes of the whole table."""
+
+    whole: tuple[WholeColumn, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [each.attribute.name for each in self.whole]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [each.size for each in self.whole]
+
+    def encode(self, X: Any) -> CodeArray:
+        """One row per record, one column per attribute."""
+        columns = [each.encode(X[each.attribute.name]).astype(np.uint16) for each in self.whole]
+        return np.ascontiguousarray(np.column_stack(columns))
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Counts of every code at some nodes."""
+
+    tree: CutTree
+    open: Ints
+    starts: Ints
+
+    def empty(self) -> Counts:
+        return np.zeros(len(self.open) * int(self.starts[-1]), dtype=np.int64)
+
+    def add(self, counts: Counts, codes: CodeArray) -> None:
+        from modicum.anonymizers.upper_kernel import count_codes
+
+        count_codes(codes, _slots(self.tree, self.open, codes), self.starts, self.starts[-1], counts)
+
+
+@dataclass(frozen=True)
+class _Weighing:
+    """Counts of the codes of some columns, the `targets`, on the left side of every cut that nodes may make."""
+
+    tree: CutTree
+    open: Ints
+    firsts: Ints
+    attributes: Ints
+    limits: Ints
+    targets: Ints
+    starts: Ints
+
+    def empty(self) -> Counts:
+        return np.zeros(len(self.limits) * int(self.starts[-1]), dtype=np.int64)
+
+    def add(self, counts: Counts, codes: CodeArray) -> None:
+        from modicum.anonymizers.upper_kernel import count_left
+
+        cuts = (self.firsts, self.attributes, self.limits)
+        slots = _slots(self.tree, self.open, codes)
+        count_left(codes, slots, *cuts, self.targets, self.starts, self.starts[-1], counts)
+
+
+def _slots(tree: CutTree, open_: Ints, codes: CodeArray) -> Codes:
+    """Which of the open nodes each record is at; -1 for none."""
+    place = np.full(len(tree.attributes), -1)
+    place[open_] = np.arange(len(open_))
+    return place[tree.nodes(codes)]
+
+
+@dataclass
+class UpperTree:
+    """Grows the upper levels.
+
+    Parameters
+    ----------
+    fold : counts codes where the records are; their columns are the quasi-identifiers, then what is sensitive
+    quasi : the quasi-identifiers
+    sensitive : what must be diverse or close, where that is asked
+    requirement : of both sides of every cut
+    tight : take the cut whose sides lose least, rather than one of the widest attribute
+    rows : how many records a part may have
+    """
+
+    fold: Folding
+    quasi: Sequence[WholeColumn]
+    sensitive: WholeColumn | None
+    requirement: Requirement
+    tight: bool
+    rows: int
+    tree: CutTree = field(default_factory=CutTree.root)
+
+    def __post_init__(self) -> None:
+        ranked = Ranked(tuple(each.as_ranked() for each in self.quasi))
+        self._table = (ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
+        last = [] if self.sensitive is None else [self.sensitive.size]
+        self._sizes = [*(each.size for each in self.quasi), *last]
+
+    def grow(self, n: int) -> CutTree:
+        """Cut the n records of the whole table until every part is small enough."""
+        open_ = {0: n}
+        while open_ := {node: size for node, size in open_.items() if size > self.rows}:
+            cuts = [cut for nodes in self._batches(list(open_)) for cut in self._cuts(nodes)]
+            first = len(self.tree.attributes)
+            self.tree = self.tree.cut([(node, *cut[:2]) for node, cut in cuts])
+            sizes = [size for node, cut in cuts for size in (cut[2], open_[node] - cut[2])]
+            open_ = {first + i: size for i, size in enumerate(sizes)}
+        return self.tree
+
+    def _batches(self, nodes: list[int]) -> list[list[int]]:
+        """As many nodes at once as there is room to count; weighing the sides of cuts takes more of it."""
+        step = max(1, _CELLS // (sum(self._sizes) * (3 * len(self.quasi) if self.tight else 1)))
+        return [nodes[start : start + step] for start in range(0, len(nodes), step)]
+
+    def _cuts(self, nodes: list[int]) -> list[tuple[int, Cut]]:
+        """Each node's cut, where it has one."""
+        work = _Counting(self.tree, np.array(nodes), np.cumsum([0, *self._sizes]))
+        counts = self.fold(work).reshape(len(nodes), -1)
+        tried = [self._tried(own) for own in counts]
+        if self.sensitive is not None or self.tight:
+            tried = self._weighed(nodes, counts, tried)
+        return [(node, own[0]) for node, own in zip(nodes, tried, strict=True) if own]
+
+    def _tried(self, counts: Counts) -> list[Cut]:
+        """The cuts that a node may make, in the order in which they are tried."""
+        from modicum.anonymizers.upper_kernel import counted_places, counted_spread
+
+        starts, sizes, _, is_category, _ = self._table
+        widths, limits = np.empty(len(sizes)), np.empty(3, dtype=np.int64)
+        counted_spread(counts, self._table, widths)
+        order = range(len(sizes)) if self.tight else [a for a in np.argsort(-widths, kind="stable") if widths[a] > 0]
+        found = []
+        for a in order:
+            own = counts[starts[a] : starts[a] + sizes[a]]
+            many = counted_places(own, self.requirement.k, is_category[a], limits)
+            found += [(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
+        return found
+
+    def _weighed(self, nodes: list[int], counts: Counts, tried: list[list[Cut]]) -> list[list[Cut]]:
+        """Of the cuts that each node may make the first, or tightest, whose sides are what is asked."""
+        targets = np.arange(0 if self.tight else len(self.quasi), len(self._sizes))
+        firsts = np.cumsum([0, *map(len, tried)])
+        attributes, limits = (np.array([cut[i] for own in tried for cut in own], dtype=np.int64) for i in (0, 1))
+        starts = np.cumsum([0, *(self._sizes[t] for t in targets)])
+        work = _Weighing(self.tree, np.array(nodes), firsts, attributes, limits, targets, starts)
+        left = (
+            self.fold(work).reshape(len(limits), -1) if len(limits) else np.zeros((0, int(starts[-1])), dtype=np.int64)
+        )
+        whole = counts[:, -int(starts[-1]) :]
+        return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
+
+    def _best(self, tried: list[Cut], counts: Counts, left: Counts) -> list[Cut]:
+        from modicum.anonymizers.upper_kernel import loss_of_sides
+
+        best, found = np.inf, []
+        widths = np.empty(len(self.quasi))
+        for cut, own in zip(tried, left, strict=True):
+            if self.sensitive is not None and not self._admitted(counts, own):
+                continue
+            if not self.tight:
+                return [cut]
+            n = int(counts[: self._sizes[0]].sum())
+            loss = loss_of_sides(own, counts, cut[2], n - cut[2], self._table, widths)
+            if loss < best:
+                best, found = loss, [cut]
+        return found
+
+    def _admitted(self, counts: Counts, left: Counts) -> bool:
+        """Whether the sensitive values of both sides are what is asked; missing counts where it occurs at all."""
+        start, many = len(counts) - self._sizes[-1], len(self.requirement.overall)
+        own, both = left[start : start + many], counts[start : start + many]
+        return self.requirement.met_by(own) and self.requirement.met_by(both - own)
+
+
+@dataclass(frozen=True)
+class CutParts:
+    """The part of each record, told by a tree of cuts."""
+
+    tree: CutTree
+    encoded: Encoded
+
+    def which(self, frame: nw.DataFrame[Any]) -> Codes:
+        """The part of each record of a batch."""
+        return self.tree.nodes(self.encoded.encode(frame))

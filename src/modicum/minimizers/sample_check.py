@@ -1,0 +1,184 @@
+"""Whether the records that a method learned from were enough (papers/0 §8.3).
+
+The paper finds that a few percent of the data teach a minimizer as much as all of it, and that only very small samples
+do worse. Whether a sample is too small shows on records that it does not hold.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.errors import DataWarning
+from modicum.generalization import Generalization
+from modicum.generalization.bins import AnyPartition, FullDetail
+from modicum.measures.intervals import Interval, mean_interval
+from modicum.minimizers.sampling import Sample
+from modicum.table.frames import as_frame, column
+from modicum.table.labels import Labels
+from modicum.table.targets import Target
+from modicum.table.values import Codes, Floats, plain
+
+TOLERANCE = 0.02
+
+
+@dataclass(frozen=True)
+class SampleCheck:
+    """Whether what was learned from a sample holds on other records.
+
+    Each answer that is collected (for a tree, the leaf) predicts the label as most records of the sample with that
+    answer have it; where there is no label, each answer is guessed to be the sample's most frequent one. With e the
+    share of wrong predictions, averaged over the answers, the excess is
+
+        e(other records) - e(sample),
+
+    and its 95% interval is made from those of both shares: d - √((p₂-l₂)² + (u₁-p₁)²) to d + √((u₂-p₂)² + (p₁-l₁)²).
+    The sample is called enough where the excess is at most `tolerance` at the upper end of its interval. So one that
+    is too small to tell is not enough either.
+
+    Attributes
+    ----------
+    enough : bool
+    promised : float
+        e on the records learned from.
+    holds : float
+        e on as many others.
+    excess, interval : float, (float, float)
+        How much more is wrong on others, and its 95% interval.
+    baseline : float
+        e on the others where nothing is collected: always the most frequent class; without a label, a bucket at random.
+    predicts : "label" or "answers"
+    records, others : int
+    tolerance : float
+    """
+
+    enough: bool
+    promised: float
+    holds: float
+    excess: float
+    interval: Interval
+    baseline: float
+    predicts: str
+    records: int
+    others: int
+    tolerance: float = TOLERANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        content: dict[str, Any] = plain(asdict(self))
+        return content
+
+
+def checked(method: Any, learning: Sample, other: Sample) -> SampleCheck:
+    """How well what the method learned from a sample holds on the other one; warns where the sample was not enough."""
+    leaves = method._leaves(learning.X), method._leaves(other.X)
+    if leaves[0] is not None:
+        answers = leaves[0][:, None], leaves[1][:, None]
+    else:
+        answers = answers_to(method.generalization_, method._attributes(learning.X), method._attributes(other.X))
+    check = compared(*answers, getattr(method, "_labels", None), learning.y, other.y)
+    if not check.enough:
+        warnings.warn(told(check), DataWarning, stacklevel=4)
+    return check
+
+
+def compared(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_other: Any) -> SampleCheck:
+    """How often the answers of a sample predict wrongly, on it and on others."""
+    if y is None or labels is None:
+        wrong, baseline = _guessed(answers, others)
+    else:
+        wrong, baseline = _predicted(answers, others, labels.encode(y), labels.encode(y_other), len(labels))
+    promised, holds = (float(values.mean()) for values in wrong)
+    interval = difference_interval(*wrong)
+    return SampleCheck(
+        enough=interval[1] <= TOLERANCE,
+        promised=promised,
+        holds=holds,
+        excess=holds - promised,
+        interval=interval,
+        baseline=baseline,
+        predicts="answers" if y is None or labels is None else "label",
+        records=len(answers),
+        others=len(others),
+    )
+
+
+def told(check: SampleCheck) -> str:
+    """Whether the sample was enough, in a sentence."""
+    found = (
+        f"on {check.others:,} others {check.holds:.1%} of the predictions are wrong, {check.promised:.1%} on those it "
+        f"learned from (95% interval of the difference {check.interval[0]:+.1%} to {check.interval[1]:+.1%})."
+    )
+    if check.enough:
+        return f"A sample of {check.records:,} records was enough: {found}"
+    return f"A sample of {check.records:,} records may be too small: {found} Draw a larger one."
+
+
+def difference_interval(first: Floats, second: Floats) -> Interval:
+    """The 95% interval of mean(second) - mean(first), of values from 0 to 1, from the intervals of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.minimizers.sampling import difference_interval
+    >>> low, high = difference_interval(np.repeat([1.0, 0.0], [20, 80]), np.repeat([1.0, 0.0], [30, 70]))
+    >>> round(low, 3), round(high, 3)
+    (-0.02, 0.216)
+    """
+    p1, p2 = float(first.mean()), float(second.mean())
+    (l1, u1), (l2, u2) = mean_interval(first), mean_interval(second)
+    below, above = np.hypot(p2 - l2, u1 - p1), np.hypot(u2 - p2, p1 - l1)
+    return float(p2 - p1 - below), float(p2 - p1 + above)
+
+
+def answers_to(g: Generalization, X: Any, others: Any) -> tuple[Codes, Codes]:
+    """What each record of two frames tells, a column for each attribute that is collected."""
+    frames = as_frame(X, g.names), as_frame(others, g.names)
+    coders = [_encoder(g[name], frames[0]) for name in g.needed]
+    found = [np.empty((len(frame), len(coders)), dtype=np.int64) for frame in frames]
+    for j, (name, encode) in enumerate(zip(g.needed, coders, strict=True)):
+        for frame, codes in zip(frames, found, strict=True):
+            codes[:, j] = encode(frame, name)
+    return found[0], found[1]
+
+
+def _encoder(partition: AnyPartition, frame: Any) -> Callable[[Any, str], Codes]:
+    """From a frame and a column to answers; a number in full detail counts by tenths of the sample's records."""
+    if isinstance(partition, FullDetail) and not partition.attribute.is_category:
+        target = Target.fit(frame, partition.attribute)
+        return lambda X, _: np.where((codes := target.encode(X)) < 0, target.size, codes)
+    return lambda X, name: partition.encode(column(X, name))
+
+
+_Wrong = tuple[Floats, Floats]
+
+
+def _predicted(answers: Codes, others: Codes, y: Codes, y_other: Codes, classes: int) -> tuple[_Wrong, float]:
+    """Each record's share of answers that predict the wrong class, and how often the most frequent class is wrong."""
+    usual = int(np.bincount(y, minlength=classes).argmax())
+    baseline = float((y_other != usual).mean())
+    wrong = [(y != usual).astype(float), (y_other != usual).astype(float)]
+    if answers.shape[1]:
+        said = [_majority(answers[:, j], others[:, j], y, classes, usual) for j in range(answers.shape[1])]
+        wrong = [np.mean([s[i] != truth for s in said], axis=0) for i, truth in enumerate((y, y_other))]
+    return (wrong[0], wrong[1]), baseline
+
+
+def _majority(answer: Codes, other: Codes, y: Codes, classes: int, usual: int) -> tuple[Codes, Codes]:
+    """The most frequent class of each record's answer in the sample; the usual one for an answer it does not have."""
+    size = int(max(answer.max(), other.max())) + 1
+    counts = np.bincount(answer * classes + y, minlength=size * classes).reshape(size, classes)
+    most: npt.NDArray[np.int64] = np.where(counts.sum(1) > 0, counts.argmax(1), usual)
+    return most[answer], most[other]
+
+
+def _guessed(answers: Codes, others: Codes) -> tuple[_Wrong, float]:
+    """Each record's share of answers that are not the sample's most frequent one, and of those guessed at random."""
+    if not answers.shape[1]:
+        return (np.zeros(len(answers)), np.zeros(len(others))), 0.0
+    usual = np.array([np.bincount(column).argmax() for column in answers.T])
+    choices = np.array([len(np.unique(column)) for column in answers.T])
+    return ((answers != usual).mean(1), (others != usual).mean(1)), float((1 - 1 / choices).mean())

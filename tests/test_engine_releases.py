@@ -1,0 +1,178 @@
+"""A table is released where it lives, and what is written is what the same records give in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from engines import LAZY
+
+import modicum as md
+from modicum.errors import DataError, ParameterError
+
+METHODS = [md.Mondrian, md.RPlusTree, md.AccuracyGuided]
+QUASI = ["age", "sex", "race", "native-country", "hours-per-week", "workclass"]
+
+
+@pytest.fixture(scope="module")
+def adult():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X = X.assign(income=y)[:4_000]
+    gone = np.random.default_rng(0).uniform(size=len(X)) < 0.1
+    return X.assign(**{"hours-per-week": X["hours-per-week"].astype(float).where(~gone)})
+
+
+@pytest.fixture(scope="module")
+def schema(adult):
+    return md.Schema.infer(adult).with_roles(label="income")
+
+
+def records(frame, columns=None):
+    """The records of a table as plain values, in one order."""
+    frame = frame if isinstance(frame, pd.DataFrame) else table_of(frame)
+    columns = list(frame.columns) if columns is None else list(columns)
+    plain = {name: [_plain(value) for value in frame[name].tolist()] for name in columns}
+    return sorted(map(repr, zip(*plain.values(), strict=True)))
+
+
+def _plain(value):
+    if pd.isna(value):
+        return None
+    return float(value) if isinstance(value, int | float | np.number) else str(value)
+
+
+def table_of(lazy):
+    return lazy.toArrow().to_pandas() if hasattr(lazy, "toArrow") else lazy.df()
+
+
+def same_figures(one, other):
+    found, wanted = one.to_dict(), other.to_dict()
+    losses = found.pop("ncp_by_attribute"), wanted.pop("ncp_by_attribute")
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+    assert found.pop("ncp") == pytest.approx(wanted.pop("ncp"), rel=1e-12)
+    assert found == wanted
+
+
+def check_same(anonymizer, place, held, X, path, rows_at_once=300, **options):
+    """Released in its engine in many parts, and in memory: the same records and figures."""
+    memory = anonymizer.fit(X, X["income"]).release_
+    there = anonymizer.release_to(held(place, X), path, "income", rows_at_once=rows_at_once, **options).release_
+    assert records(there.frame, memory.frame.columns) == records(memory.frame)
+    same_figures(there, memory)
+    return there
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_every_engine_writes_the_release_that_memory_gives(place, held, adult, schema, tmp_path):
+    anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, l=3, sensitive="occupation", schema=schema)
+    check_same(anonymizer, place, held, adult, tmp_path / "released")
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"output": "ranges"}, {"representatives": "mean"}], ids=["values", "ranges", "mean"]
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_what_stands_for_groups_is_the_same(method, asked, held, adult, schema, tmp_path):
+    anonymizer = method(k=10, quasi_identifiers=QUASI, schema=schema, **asked)
+    check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"l": 2, "diversity": "entropy"},
+        {"l": 2, "diversity": "recursive", "c": 2.0},
+        {"t": 0.3},
+        {"t": 0.4, "l": 3},
+    ],
+    ids=["entropy", "recursive", "closeness", "both"],
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_diversity_and_closeness_hold_as_in_memory(method, asked, held, adult, schema, tmp_path):
+    anonymizer = method(k=10, quasi_identifiers=QUASI, sensitive="occupation", schema=schema, **asked)
+    check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")
+
+
+def test_a_release_is_written_in_partitions_or_as_csv(held, adult, schema, tmp_path):
+    anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema)
+    check_same(anonymizer, "duckdb", held, adult, tmp_path / "folders", partition_by=["income"])
+    assert sorted(each.name for each in (tmp_path / "folders").iterdir()) == ["income=%3C%3D50K", "income=%3E50K"]
+    check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.csv")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["folders", "released.csv"]
+
+
+def test_kinds_are_found_and_a_small_table_is_one_part(held, adult, tmp_path):
+    X = adult[["age", "sex", "income"]]
+    memory = md.Mondrian(k=20).fit(X.drop(columns="income"), X["income"]).release_
+    there = md.Mondrian(k=20).release_to(held("duckdb", X), tmp_path / "released.parquet", "income").release_
+    assert records(there.frame, ["age", "sex"]) == records(memory.frame)
+    same_figures(there, memory)
+
+
+def test_numbers_and_dates_of_every_type_are_released_in_it(held, tmp_path):
+    random = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, 3_000), unit="D"),
+            "moment": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 10**4, 3_000), unit="s"),
+            "pay": random.lognormal(3, 1, 3_000).round(2).astype(np.float32),
+            "ok": random.uniform(size=3_000) < 0.3,
+            "income": random.integers(0, 2, 3_000),
+        }
+    )
+    schema = md.Schema.infer(X).with_roles(label="income")
+    there = check_same(md.Mondrian(k=10, schema=schema), "duckdb", held, X, tmp_path / "released.parquet")
+    assert dict(zip(there.frame.columns, map(str, there.frame.types), strict=True))["pay"] == "FLOAT"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_part_that_cannot_be_split_is_finished_whole(method, held, tmp_path):
+    X = pd.DataFrame({"a": [1] * 900 + list(range(2, 102)), "b": ["x"] * 1_000, "income": [0, 1] * 500})
+    schema = md.Schema.infer(X).with_roles(label="income")
+    check_same(method(k=10, schema=schema), "duckdb", held, X, tmp_path / "released.parquet", rows_at_once=100)
+
+
+def test_a_broken_release_never_takes_the_place_of_a_good_one(held, adult, schema, tmp_path, monkeypatch):
+    from modicum.anonymizers import engine_release
+
+    anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema)
+    good = check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")
+    before = (tmp_path / "released.parquet").read_bytes()
+    real = engine_release.size_counts
+    monkeypatch.setattr(engine_release, "size_counts", lambda *given: (real(*given)[0] - 9, real(*given)[1]))
+    with pytest.raises(DataError, match="break the k that was asked for"):
+        anonymizer.release_to(held("duckdb", adult), tmp_path / "released.parquet", rows_at_once=300)
+    assert (tmp_path / "released.parquet").read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["released.parquet"]
+    assert good.k >= 10
+
+
+def test_nothing_is_left_behind_where_a_part_fails(held, adult, schema, tmp_path, monkeypatch):
+    def broken(self, table):
+        raise DataError("This part is broken.")
+
+    monkeypatch.setattr("modicum.anonymizers.part_release.ReleasedParts.make", broken)
+    with pytest.raises(DataError, match="This part is broken"):
+        md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema).release_to(
+            held("duckdb", adult), tmp_path / "released", rows_at_once=300
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_engine_cannot_release_is_told_in_a_sentence(held, adult, schema, tmp_path):
+    X, out = held("duckdb", adult), tmp_path / "released.parquet"
+    person = schema.with_roles(person="fnlwgt") if "fnlwgt" in schema else schema.with_roles(person="capital-gain")
+    refused = [
+        (md.Hilbert(k=10), {}, "Mondrian, RPlusTree and AccuracyGuided release"),
+        (md.Mondrian(k=10, strict=False), {}, "needs strict=True"),
+        (md.Mondrian(k=10, representatives="record"), {}, "must be 'median' or 'mean'"),
+        (md.Mondrian(k=10, schema=person), {}, "counts records, not persons"),
+        (md.AccuracyGuided(k=10, model=lambda X: X), {}, "guided by the label"),
+        (md.Mondrian(k=10), {"rows_at_once": 15}, "must be an int ≥ 2 k"),
+        (md.Mondrian(k=10), {"y": adult["income"]}, "must be the name of a column"),
+        (md.Mondrian(k=10), {"partition_by": ["nothing"]}, "'nothing' is not in the data"),
+    ]
+    for anonymizer, options, message in refused:
+        with pytest.raises((DataError, ParameterError), match=message):
+            anonymizer.release_to(X, out, **options)
+    with pytest.raises(DataError, match=r"release_to\(X, path\)"):
+        md.Mondrian(k=10).fit(X)
+    assert list(tmp_path.iterdir()) == []
