@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from modicum.engines.files import opened
-from modicum.engines.writing import write
 from scale_data import LABEL, people, schema
 
 import modicum as md
+from modicum.engines.files import opened
+from modicum.engines.writing import write
 
 LEAVES, PRIVACY = 20, 0.5
 

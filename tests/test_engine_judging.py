@@ -1,16 +1,21 @@
 """What is judged where the data lives is what is judged in memory."""
 
+import json
 from dataclasses import is_dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from engines import LAZY
+from typer.testing import CliRunner
 
 import modicum as md
+from modicum.cli.main import app
 from modicum.engines import table_at
 from modicum.engines.drawing import drawn
 from modicum.engines.record_hash import RecordHash
+from modicum.errors import DataError, ParameterError
 from modicum.evaluation import drift
 from modicum.evaluation.periods import value_shift
 from modicum.table.frames import as_frame as narwhals
@@ -209,3 +214,56 @@ def test_everything_is_judged_in_an_engine(place, held, adult, g):
     for name in ("description", "utility", "certificate", "values", "label", "classes"):
         same(getattr(found, name), getattr(in_memory, name))
     same(found.attack.to_dict() | {"seconds": 0}, in_memory.attack.to_dict() | {"seconds": 0})
+
+
+def test_the_command_judges_files_in_an_engine(tmp_path, adult, g):
+    g.save(tmp_path / "g.json")
+    adult[:3_000].to_parquet(tmp_path / "known.parquet")
+    adult[3_000:].to_csv(tmp_path / "people.csv", index=False)
+    asked = ["judge", str(tmp_path / "g.json"), str(tmp_path / "people.csv"), "--label", "income", "--json"]
+    found = CliRunner().invoke(app, [*asked, "--engine", "duckdb", "--known", str(tmp_path / "known.parquet")])
+    assert found.exit_code == 0, found.output
+    content = json.loads(found.stdout)
+    in_memory = md.certify(g, adult[3_000:], known=adult[:3_000])
+    assert content["certificate"]["mean_error"] == pytest.approx(1 - in_memory.mean, abs=0.005)
+    assert content["attack"]["known"] == 3_000
+    assert CliRunner().invoke(app, [*asked, "--engine", "duckdb"]).exit_code != 0
+    assert CliRunner().invoke(app, [*asked, "--known", str(tmp_path / "known.parquet")]).exit_code != 0
+
+
+@pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
+def test_what_cannot_be_judged_in_an_engine_is_said_in_one_sentence(place, held, adult, g, visits, of_visits):
+    table = held(place, adult)
+    lacking = held(place, adult.drop(columns=g.needed[0]))
+    for asked in (partial(md.attacks.SinglingOut().run, g), partial(md.certify, g, known=adult), g.describe):
+        with pytest.raises(DataError, match=f"{g.needed[0]!r} is not in the data"):
+            asked(lacking)
+    with pytest.raises(DataError, match="'income2' is not in the data"):
+        md.utility(g, table, "income2", table, "income2")
+    with pytest.raises(ParameterError, match="name of one of its columns"):
+        md.utility(g, table, adult["income"], table, "income")
+    with pytest.raises(ParameterError, match="'known' parameter"):
+        md.certify(g, table)
+    empty = held(place, adult[:0].astype({"age": "int64"}))
+    for asked in (partial(md.attacks.SinglingOut().run, g), partial(md.certify, g, known=adult)):
+        with pytest.raises(DataError, match="rows"):
+            asked(empty)
+    for measured in (md.measures.k_anonymity, md.measures.discernibility):
+        with pytest.raises(DataError, match="no rows"):
+            measured(empty, ["sex"])
+    with pytest.raises(ParameterError, match="'who'"):
+        md.attacks.Reconstruction().run(of_visits, held(place, visits), held(place, visits))
+    with pytest.raises(ParameterError, match="'knowledge'"):
+        md.attacks.Reconstruction("all_but_one").run(g, table, table)
+
+
+@pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
+def test_an_unseen_category_is_refused_in_an_engine(place, held, adult):
+    X = adult[["sex", "race"]]
+    content = md.Uniform(buckets=2).fit(X).generalization_.to_dict()
+    content["attributes"][0] |= {"unseen": "refuse"}
+    strict = md.Generalization.from_dict(content)
+    odd = held(place, X.assign(sex="unheard of"))
+    for asked in (strict.describe, partial(md.attacks.SinglingOut().run, strict), partial(md.certify, strict)):
+        with pytest.raises(DataError, match="'sex' has 6,000 missing or unseen values"):
+            asked(odd)

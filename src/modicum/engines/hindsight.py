@@ -39,6 +39,7 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     >>> best_at(table_at(duckdb.sql("SELECT * FROM X")), g, "job", None, [])
     Best(right=3, naive=3, groups=2)
     """
+    table.check([name, *side])
     words = [other for other in side if g.schema[other].is_category]
     lazy, keys = with_keys(table, [*words, *([name] if target is None else [])])
     value = nw.col(keys[-1]) if target is None else target_key(target, table.types[name])
