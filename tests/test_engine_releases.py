@@ -1,9 +1,12 @@
 """A table is released where it lives, and what is written is what the same records give in memory."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from engines import LAZY
+from typer.testing import CliRunner
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
@@ -64,7 +67,13 @@ def check_same(anonymizer, place, held, X, path, rows_at_once=300, **options):
 @pytest.mark.parametrize("place", LAZY)
 def test_every_engine_writes_the_release_that_memory_gives(place, held, adult, schema, tmp_path):
     anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, l=3, sensitive="occupation", schema=schema)
-    check_same(anonymizer, place, held, adult, tmp_path / "released")
+    check_same(anonymizer, place, held, adult, tmp_path / "released", rows_at_once=1_200)
+
+
+@pytest.mark.services
+def test_spark_grows_the_guided_tree_too(held, adult, schema, tmp_path):
+    anonymizer = md.AccuracyGuided(k=20, quasi_identifiers=QUASI, output="ranges", schema=schema)
+    check_same(anonymizer, "spark", held, adult, tmp_path / "released", rows_at_once=1_500, partition_by=["income"])
 
 
 @pytest.mark.parametrize(
@@ -251,3 +260,44 @@ def test_what_an_engine_cannot_anatomize_is_told_in_a_sentence(held, adult, tmp_
     with pytest.raises(DataError, match=r"release_to\(X, folder\)"):
         md.Anatomy(l=3, sensitive="education").fit(X)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_commands_write_with_an_engine_what_they_write_without(adult, tmp_path):
+    from modicum.cli.main import app
+
+    runner = CliRunner()
+    adult.to_csv(tmp_path / "in.csv", index=False)
+    asked = [
+        "anonymize",
+        str(tmp_path / "in.csv"),
+        "--quasi-identifiers",
+        "age,sex,race",
+        "--label",
+        "income",
+        "--json",
+    ]
+    told = {}
+    for name, options in {"memory": [], "engine": ["--engine", "duckdb", "--rows-at-once", "500"]}.items():
+        result = runner.invoke(app, [*asked, "-o", str(tmp_path / f"{name}.csv"), *options])
+        assert result.exit_code == 0, result.output
+        told[name] = json.loads(result.stdout)
+    assert {**told["engine"], "ncp": 0, "ncp_by_attribute": 0} == {**told["memory"], "ncp": 0, "ncp_by_attribute": 0}
+    lines = [sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in told]
+    assert lines[0] == lines[1]
+
+
+def test_anatomize_works_in_an_engine(adult, tmp_path):
+    from modicum.cli.main import app
+
+    adult[["age", "sex", "occupation", "income"]].to_csv(tmp_path / "in.csv", index=False)
+    asked = ["anatomize", str(tmp_path / "in.csv"), "--sensitive", "occupation", "--label", "income", "--json"]
+    asked += ["--grouping", "dealt", "--seed", "3", "--drop-missing", "--format", "parquet"]
+    told = []
+    for name, options in {"memory": [], "engine": ["--engine", "duckdb"]}.items():
+        result = CliRunner().invoke(app, [*asked, "-o", str(tmp_path / name), *options])
+        assert result.exit_code == 0, result.output
+        told.append(json.loads(result.stdout) | {"folder": "", "warnings": []})
+    assert told[0] == told[1]
+    memory, engine = (AnatomyRelease.load(tmp_path / name) for name in ("memory", "engine"))
+    assert records(engine.identifying, memory.identifying.columns) == records(memory.identifying)
+    assert records(engine.sensitive) == records(memory.sensitive)

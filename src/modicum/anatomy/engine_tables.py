@@ -189,7 +189,11 @@ class Written:
         left_out = int(self.values[0].counts.sum()) - rows
         label = self.asked.schema.label
         told = [name for name in self.asked.identifying if name != label]
-        release = WrittenAnatomy(place, told, list(names), self.asked.schema, rows, left_out, "dealt", groups)
+        called = ["identifying table", *(f"table of {name}" for name in names)]
+        tables_of = dict(zip(called, columns, strict=True))
+        release = WrittenAnatomy(
+            place, tables_of, told, list(names), self.asked.schema, rows, left_out, "dealt", groups
+        )
         entries = [entry_of(folder, file, chosen) for file, chosen in zip(files, columns, strict=True)]
         write_description(release, entries, folder)
         return release

@@ -14,6 +14,7 @@ class WrittenAnatomy:
     Attributes
     ----------
     folder : where the tables are; `AnatomyRelease.load` reads them where they fit into memory
+    columns : the columns of each table, under what people call it
     identifying_names : the attributes of the identifying table: neither the class nor the number of a group
     sensitive_names : the sensitive attributes
     schema : kinds and roles of all columns but the numbers of groups
@@ -25,6 +26,7 @@ class WrittenAnatomy:
     """
 
     folder: Path
+    columns: dict[str, list[str]]
     identifying_names: list[str]
     sensitive_names: list[str]
     schema: Schema = field(repr=False)
