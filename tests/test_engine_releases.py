@@ -1,12 +1,16 @@
 """A table is released where it lives, and what is written is what the same records give in memory."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from engines import LAZY
+from typer.testing import CliRunner
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
+from modicum.generalization import AnatomyRelease
 
 METHODS = [md.Mondrian, md.RPlusTree, md.AccuracyGuided]
 QUASI = ["age", "sex", "race", "native-country", "hours-per-week", "workclass"]
@@ -63,7 +67,13 @@ def check_same(anonymizer, place, held, X, path, rows_at_once=300, **options):
 @pytest.mark.parametrize("place", LAZY)
 def test_every_engine_writes_the_release_that_memory_gives(place, held, adult, schema, tmp_path):
     anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, l=3, sensitive="occupation", schema=schema)
-    check_same(anonymizer, place, held, adult, tmp_path / "released")
+    check_same(anonymizer, place, held, adult, tmp_path / "released", rows_at_once=1_200)
+
+
+@pytest.mark.services
+def test_spark_grows_the_guided_tree_too(held, adult, schema, tmp_path):
+    anonymizer = md.AccuracyGuided(k=20, quasi_identifiers=QUASI, output="ranges", schema=schema)
+    check_same(anonymizer, "spark", held, adult, tmp_path / "released", rows_at_once=1_500, partition_by=["income"])
 
 
 @pytest.mark.parametrize(
@@ -176,3 +186,118 @@ def test_what_an_engine_cannot_release_is_told_in_a_sentence(held, adult, schema
     with pytest.raises(DataError, match=r"release_to\(X, path\)"):
         md.Mondrian(k=10).fit(X)
     assert list(tmp_path.iterdir()) == []
+
+
+def same_anatomy(anatomy, place, held, X, folder, **options):
+    """An anatomy made in memory and where the table lives: the same rows in both tables, and the same figures."""
+    memory = anatomy.fit(X).release_
+    there = anatomy.release_to(held(place, X), folder, **options).release_
+    read = AnatomyRelease.load(folder)
+    assert records(read.identifying, memory.identifying.columns) == records(memory.identifying)
+    for name, table in memory.sensitive_tables.items():
+        assert records(read.sensitive_tables[name]) == records(table)
+    assert there.to_dict() == memory.to_dict() == read.to_dict()
+    return there
+
+
+@pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
+@pytest.mark.parametrize("place", LAZY)
+def test_every_engine_writes_the_anatomy_that_memory_gives(place, held, adult, schema, tmp_path):
+    X = adult[["age", "sex", "hours-per-week", "education", "income"]]
+    own = schema.select(X.columns.tolist())
+    anatomy = md.Anatomy(l=3, sensitive="education", grouping="dealt", schema=own, random_state=5)
+    assert same_anatomy(anatomy, place, held, X, tmp_path / "released").l >= 3
+
+
+@pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
+def test_records_of_too_frequent_values_are_left_out_as_in_memory(held, adult, tmp_path):
+    X = adult[["age", "sex", "native-country"]].fillna("unknown")
+    anatomy = md.Anatomy(l=3, sensitive="native-country", grouping="dealt", suppress=True, random_state=1)
+    there = same_anatomy(anatomy, "duckdb", held, X, tmp_path / "released", format="csv")
+    assert there.suppressed > 0
+    assert there.l == 3
+
+
+@pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
+def test_several_sensitive_columns_have_groups_each(held, adult, tmp_path):
+    X = adult[["age", "sex", "education", "occupation"]].fillna("unknown")
+    anatomy = md.Anatomy(l=3, sensitive=["education", "occupation"], grouping="dealt", random_state=1)
+    same_anatomy(anatomy, "duckdb", held, X, tmp_path / "released")
+
+
+@pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
+def test_the_order_of_an_anatomy_says_nothing_of_its_values(held, adult, tmp_path):
+    X = adult[["age", "education"]]
+    md.Anatomy(l=3, sensitive="education", grouping="dealt", random_state=1).release_to(
+        held("duckdb", X), tmp_path / "released"
+    )
+    release = AnatomyRelease.load(tmp_path / "released")
+    numbers = release.identifying["GID"].to_numpy()
+    assert abs(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]) < 0.06
+    assert np.bincount(numbers)[1:].min() >= 3
+
+
+def test_a_broken_anatomy_is_not_written(held, adult, tmp_path, monkeypatch):
+    monkeypatch.setattr("modicum.anatomy.engine_tables.l_diversity", lambda *given, **options: 2)
+    with pytest.raises(DataError, match="nothing is released"):
+        md.Anatomy(l=3, sensitive="education", grouping="dealt").release_to(
+            held("duckdb", adult[["age", "education"]]), tmp_path / "released"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_engine_cannot_anatomize_is_told_in_a_sentence(held, adult, tmp_path):
+    X, out = held("duckdb", adult[["age", "education", "workclass"]]), tmp_path / "released"
+    refused = [
+        (md.Anatomy(l=3, sensitive="education"), {}, "must be 'dealt'"),
+        (md.Anatomy(l=3, sensitive="education", grouping="dealt"), {"format": "pickle"}, "'csv' or 'parquet'"),
+        (md.Anatomy(l=3, sensitive="workclass", grouping="dealt"), {}, "missing values"),
+        (md.Anatomy(l=9, sensitive="education", grouping="dealt"), {}, "the largest possible l"),
+    ]
+    for anatomy, options, message in refused:
+        with pytest.raises((DataError, ParameterError), match=message):
+            anatomy.release_to(X, out, **options)
+    with pytest.raises(DataError, match=r"release_to\(X, folder\)"):
+        md.Anatomy(l=3, sensitive="education").fit(X)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_commands_write_with_an_engine_what_they_write_without(adult, tmp_path):
+    from modicum.cli.main import app
+
+    runner = CliRunner()
+    adult.to_csv(tmp_path / "in.csv", index=False)
+    asked = [
+        "anonymize",
+        str(tmp_path / "in.csv"),
+        "--quasi-identifiers",
+        "age,sex,race",
+        "--label",
+        "income",
+        "--json",
+    ]
+    told = {}
+    for name, options in {"memory": [], "engine": ["--engine", "duckdb", "--rows-at-once", "500"]}.items():
+        result = runner.invoke(app, [*asked, "-o", str(tmp_path / f"{name}.csv"), *options])
+        assert result.exit_code == 0, result.output
+        told[name] = json.loads(result.stdout)
+    assert {**told["engine"], "ncp": 0, "ncp_by_attribute": 0} == {**told["memory"], "ncp": 0, "ncp_by_attribute": 0}
+    lines = [sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in told]
+    assert lines[0] == lines[1]
+
+
+def test_anatomize_works_in_an_engine(adult, tmp_path):
+    from modicum.cli.main import app
+
+    adult[["age", "sex", "occupation", "income"]].to_csv(tmp_path / "in.csv", index=False)
+    asked = ["anatomize", str(tmp_path / "in.csv"), "--sensitive", "occupation", "--label", "income", "--json"]
+    asked += ["--grouping", "dealt", "--seed", "3", "--drop-missing", "--format", "parquet"]
+    told = []
+    for name, options in {"memory": [], "engine": ["--engine", "duckdb"]}.items():
+        result = CliRunner().invoke(app, [*asked, "-o", str(tmp_path / name), *options])
+        assert result.exit_code == 0, result.output
+        told.append(json.loads(result.stdout) | {"folder": "", "warnings": []})
+    assert told[0] == told[1]
+    memory, engine = (AnatomyRelease.load(tmp_path / name) for name in ("memory", "engine"))
+    assert records(engine.identifying, memory.identifying.columns) == records(memory.identifying)
+    assert records(engine.sensitive) == records(memory.sensitive)

@@ -1,5 +1,6 @@
 """Splitting a table in two that keep every value exact and hide whose the sensitive one is (papers/4 Definition 10)."""
 
+import os
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -7,14 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from modicum.anatomy.asked import asked_of, generator
+from modicum.anatomy.asked import Asked, asked_of, generator
 from modicum.anatomy.bucketize import bucketize
+from modicum.anatomy.dealing import Deal, Numbering, numbers_of
 from modicum.anatomy.leaks import leaks, repeated_persons
 from modicum.anatomy.random_groups import random_groups
 from modicum.anatomy.suppression import kept_jointly, kept_records, largest_l
 from modicum.anatomy.tables import checked_release, value_order
+from modicum.engines import is_table
 from modicum.errors import DataError, PrivacyWarning, quoted
-from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
@@ -35,8 +37,9 @@ class Anatomy(BaseEstimator):
         ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
     sensitive : name, or several
         The column to protect; the schema's where none is named. Several get groups and a table of their own each.
-    grouping : "bucketize" or "random"
-        How groups are made: by Xiao and Tao's algorithm, or by chance alone.
+    grouping : "bucketize", "random" or "dealt"
+        How groups are made: by Xiao and Tao's algorithm, by chance alone, or dealt out in turn (`anatomy.dealing`),
+        which an engine can do too: `release_to` takes no other.
     suppress : bool
         Leave out the fewest records where a value is too frequent for ℓ, instead of refusing; with several sensitive
         attributes of more than 2,000 combinations of values the fewest for one after another, until all have groups.
@@ -49,7 +52,7 @@ class Anatomy(BaseEstimator):
     Attributes
     ----------
     release_ : AnatomyRelease
-        The two tables.
+        The two tables; a `WrittenAnatomy`, without them, where `release_to` has written them.
     rows_ : array of int
         Which record of X each row of the identifying table is. It undoes the hiding, and is never in the release.
     suppressed_ : array of int
@@ -84,6 +87,8 @@ class Anatomy(BaseEstimator):
         self.schema = schema
         self.random_state = random_state
 
+    release_: Any  # AnatomyRelease; WrittenAnatomy where it was written by an engine
+
     def fit(self, X: Any, y: Any = None) -> "Anatomy":
         """Make the release.
 
@@ -94,19 +99,67 @@ class Anatomy(BaseEstimator):
         y : array-like, optional
             The class, which goes into the identifying table.
         """
+        if is_table(X):
+            raise DataError("The table lives in an engine; Anatomy.release_to(X, folder) writes its release there.")
         frame = frame_of(self, X)
         schema = schema_of(self, frame)
         asked = asked_of(self, frame, schema, y)
         random = generator(self.random_state)
         ordered = {name: value_order(asked, name) for name in asked.sensitive}
         values = {name: codes for name, (codes, _) in ordered.items()}
-        kept = self._kept(values, random)
+        if self.grouping == "dealt":
+            kept, found = self._dealt(asked, values)
+        else:
+            kept = self._kept(values, random)
+            found = {name: self._groups(codes[kept], random) for name, codes in values.items()}
         order = random.permutation(len(kept))
-        groups = {name: self._groups(codes[kept], random)[order] for name, codes in values.items()}
+        groups = {name: own[order] for name, own in found.items()}
         self.rows_: Codes = kept[order]
         self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept, assume_unique=True)
-        self.release_: AnatomyRelease = checked_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
+        self.release_ = checked_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
         for message in (*repeated_persons(frame, schema), *leaks(asked, values)):
+            warnings.warn(message, PrivacyWarning, stacklevel=2)
+        return self
+
+    def release_to(
+        self, X: Any, folder: str | os.PathLike[str], y: str | None = None, *, format: str = "parquet"
+    ) -> "Anatomy":
+        """Make the release of a table where it lives, and write it: for tables too large for memory.
+
+        It needs grouping="dealt". The tables have the same rows as `fit` gives of the same records in memory with the
+        same `random_state`. What was written is checked in the engine before the folder gets its name. What the tables
+        tell all the same is looked for in a sample of 50,000 records.
+
+        Parameters
+        ----------
+        X : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
+        folder : path
+            A new or empty folder; `AnatomyRelease.load` reads it where it fits into memory.
+        y : name of a column, optional
+            The class, which goes into the identifying table.
+        format : "parquet" or "csv"
+            Spark writes Parquet.
+
+        Returns
+        -------
+        self
+            `release_` is a `WrittenAnatomy`: what was measured, without records.
+
+        Examples
+        --------
+        >>> import duckdb, modicum as md, tempfile
+        >>> X = duckdb.sql("SELECT range % 90 AS age, 'illness ' || range % 7 AS illness FROM range(5000)")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     anatomy = md.Anatomy(l=3, sensitive="illness", grouping="dealt", random_state=0)
+        ...     anatomy.release_to(X, f"{folder}/released").release_.to_dict()["sensitive"]["illness"]["groups"]
+        1666
+        """
+        from modicum.anatomy.engine_release import released_at  # deferred: it needs all that engines need
+
+        self.release_, said = released_at(self, X, folder, y, format)
+        self.__dict__.pop("rows_", None)
+        self.__dict__.pop("suppressed_", None)
+        for message in said:
             warnings.warn(message, PrivacyWarning, stacklevel=2)
         return self
 
@@ -121,6 +174,29 @@ class Anatomy(BaseEstimator):
         make = bucketize if self.grouping == "bucketize" else random_groups
         groups = make(_packed(codes), int(self.l), random)
         return random.permutation(int(groups.max()) + 1)[groups]
+
+    def _dealt(self, asked: Asked, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
+        """The records that stay, and their groups, which depend on no order of the rows."""
+        deals, numbering = self._deals(asked, {name: np.bincount(codes) for name, codes in values.items()})
+        hashes = numbering.hashes(asked.frame)
+        numbers = {name: numbers_of(codes, hashes) for name, codes in values.items()}
+        stays = np.all([own < deals[name].most for name, own in numbers.items()], axis=0)
+        groups = {name: deals[name].group(codes, numbers[name])[stays] for name, codes in values.items()}
+        return np.flatnonzero(stays), groups
+
+    def _deals(self, asked: Asked, counts: dict[str, Codes]) -> tuple[dict[str, Deal], Numbering]:
+        """The plan for each sensitive column, from how many records each of its values has."""
+        tight = [name for name, own in counts.items() if largest_l(own) < self.l]
+        for name in tight:
+            self._check_possible(name, counts[name])
+        if tight and len(counts) > 1:  # what goes for one column may be missed by another
+            raise DataError(
+                f"The column {tight[0]!r} has one value too often for l = {self.l}, and with several sensitive columns "
+                "grouping='dealt' leaves no record out; take a smaller l, or grouping='bucketize' in memory."
+            )
+        random = generator(self.random_state)
+        numbering = Numbering.of((*asked.identifying, *asked.sensitive), random)
+        return {name: Deal.of(own, int(self.l), random) for name, own in counts.items()}, numbering
 
     def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
         """The records that stay, so that groups exist for every sensitive attribute: the most that can stay.

@@ -18,7 +18,7 @@ from modicum.table.inference import infer_attribute
 from modicum.table.labels import label_values
 from modicum.table.schema import Schema
 
-GROUPINGS = ("bucketize", "random")
+GROUPINGS = ("bucketize", "random", "dealt")
 
 
 @dataclass(frozen=True)

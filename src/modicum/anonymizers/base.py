@@ -201,8 +201,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         >>> X = duckdb.sql("SELECT range % 90 AS age, range % 7 AS job FROM range(5000)")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     anonymizer = md.Mondrian(k=50).release_to(X, f"{folder}/released.parquet", rows_at_once=1_000)
-        ...     anonymizer.release_.k, anonymizer.release_.frame.count("*").fetchone()
-        (55, (5000,))
+        ...     anonymizer.release_.rows, anonymizer.release_.k >= 50, anonymizer.release_.frame.columns
+        (5000, True, ['age', 'job'])
         """
         from modicum.anonymizers.engine_release import release_at  # deferred: it needs all that engines need
 

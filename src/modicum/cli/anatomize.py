@@ -3,15 +3,17 @@
 import json
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
 import typer
 
-from modicum.cli.anonymous_file import read_records
+from modicum.cli.anonymous_file import anatomize_there, read_records
 from modicum.cli.options import (
     CategoryOption,
+    EngineOption,
     FileArgument,
     IdentifierOption,
     JsonOption,
@@ -29,6 +31,7 @@ from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 if TYPE_CHECKING:
     from modicum.attacks import MatchingResult
     from modicum.generalization import AnatomyRelease
+    from modicum.generalization.anatomy_written import WrittenAnatomy
     from modicum.table.schema import Schema
 
 
@@ -44,9 +47,12 @@ def anatomize(
         str | None, typer.Option(help="The class; goes into the identifying table, and rows without it are left out.")
     ] = None,
     grouping: Annotated[
-        Literal["bucketize", "random"],
-        typer.Option(help="How groups are made: most frequent values first, or by chance alone."),
-    ] = "bucketize",
+        Literal["bucketize", "random", "dealt"] | None,
+        typer.Option(
+            help="How groups are made: most frequent values first (bucketize, by default), by chance alone, or dealt "
+            "in turn, which alone an engine does."
+        ),
+    ] = None,
     suppress: Annotated[
         bool, typer.Option("--suppress", help="Leave out the fewest records where a value is too frequent for l.")
     ] = False,
@@ -67,10 +73,13 @@ def anatomize(
             "part of who has what, so keep it as secret as the data.",
         ),
     ] = None,
-    format: Annotated[Literal["csv", "parquet"], typer.Option(help="How the tables are written.")] = "csv",
+    format: Annotated[
+        Literal["csv", "parquet"] | None, typer.Option(help="How the tables are written: csv, by Spark parquet.")
+    ] = None,
     attack: Annotated[
         bool, typer.Option("--attack", help="Also match people to values as an adversary with the release would.")
     ] = False,
+    engine: EngineOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Split FILE into an identifying table and a sensitive one, tied by groups of l or more people.
@@ -81,31 +90,57 @@ def anatomize(
     from modicum.anatomy import Anatomy
 
     _check_folder(output)
-    table, found = read_records(
-        file, schema, missing, label=label, person=person, identifiers=identifier, categories=category
-    )
+    roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
+    if engine is not None:
+        if attack or grouping not in (None, "dealt"):
+            raise ParameterError("With --engine, groups are dealt in turn and --attack is not to be had.")
+        made = Anatomy(l, None, grouping="dealt", suppress=suppress, random_state=seed)
+        written = format or ("parquet" if engine == "spark" else "csv")
+        with notes.status("Making groups where the records are …"):
+            unknown, noticed = anatomize_there(
+                file, output, engine, made, sensitive, written, drop_missing, schema=schema, missing=missing, **roles
+            )
+        _tell(made.release_, l, output, as_json, noticed, {"without_sensitive_value": unknown})
+        return
+    table, found = read_records(file, schema, missing, **roles)
     if found.label is not None:
         table = labelled(table, found.label)
     protected = _sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
     told = _identifiers(found, protected)
     _say(told)
+    grouping = grouping or "bucketize"
     anatomy = Anatomy(l, protected, grouping=grouping, suppress=suppress, schema=found, random_state=seed)
     with notes.status("Making groups …"), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PrivacyWarning)
         anatomy.fit(table)
     release = anatomy.release_
     attacked = _attacked(anatomy, table, seed) if attack else {}
-    release.save(output, format=format)
+    release.save(output, format=format or "csv")
     noticed = [str(each.message) for each in said]
+    more: dict[str, Any] = {"without_sensitive_value": unknown}
+    if attack:
+        more["attack"] = {name: result.to_dict() for name, result in attacked.items()}
+    lines = [line for each in attacked.values() for line in _attack_lines(each)]
+    _tell(release, l, output, as_json, noticed, more, told, lines)
+
+
+def _tell(
+    release: "AnatomyRelease | WrittenAnatomy",
+    asked: int,
+    output: Path,
+    as_json: bool,
+    noticed: list[str],
+    more: dict[str, Any],
+    told: Sequence[str] = (),
+    lines: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Say what was released, for programs or for people."""
     if as_json:
-        content = release.to_dict() | {"asked_l": l, "folder": str(output), "warnings": told + noticed}
-        content["without_sensitive_value"] = unknown
-        if attack:
-            content["attack"] = {name: result.to_dict() for name, result in attacked.items()}
-        out.print_json(json.dumps(content))
+        content = release.to_dict() | {"asked_l": asked, "folder": str(output), "warnings": [*told, *noticed]}
+        out.print_json(json.dumps(content | more))
     else:
-        facts(_lines(release, l, output) + [line for each in attacked.values() for line in _attack_lines(each)], out)
+        facts([*_lines(release, asked, output), *lines], out)
         notes.print(printable(f"Written to {output}."))
     _say(noticed)
 
@@ -185,7 +220,7 @@ def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> "dict[str,
         }
 
 
-def _lines(release: "AnatomyRelease", asked: int, output: Path) -> list[tuple[str, str]]:
+def _lines(release: "AnatomyRelease | WrittenAnatomy", asked: int, output: Path) -> list[tuple[str, str]]:
     """What was released, one fact a line."""
     told = release.to_dict()
     left_out = f" ({release.suppressed:,} left out)" if release.suppressed else ""  # as exact as release.json
@@ -196,9 +231,8 @@ def _lines(release: "AnatomyRelease", asked: int, output: Path) -> list[tuple[st
             sizes = f"{each['smallest_group']:,} people each"
         lines.append((f"groups of {name}", f"{each['groups']:,}, of {sizes} ({release.grouping})"))
         lines.append((f"l of {name}", f"{each['l']:,} (asked for {asked:,})"))
-    lines.append(("identifying table", ", ".join(map(str, release.identifying.columns))))
-    for name, own in release.sensitive_tables.items():
-        lines.append((f"table of {name}", ", ".join(map(str, own.columns))))
+    for name, columns in release.columns.items():
+        lines.append((name, ", ".join(columns)))
     return [*lines, ("class", release.label or "none"), ("folder", str(output))]
 
 

@@ -1,6 +1,7 @@
 """Files for `modicum anonymize`: records in, and records out whose other columns are what they were."""
 
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.cli.options import names
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError, quoted
 from modicum.table.files import (
     connected,
     file_format,
@@ -208,3 +209,48 @@ def _most_frequent(table: "EngineTable", label: str) -> float:
 
     counts = table.counted([label])[COUNT].to_numpy()
     return float(counts.max() / counts.sum())
+
+
+def anatomize_there(
+    file: Path,
+    output: Path,
+    engine: str,
+    anatomy: Any,
+    sensitive: Sequence[str] | None,
+    format: str,
+    drop_missing: bool,
+    *,
+    schema: Path | None,
+    missing: Sequence[str] | None,
+    **roles: Any,
+) -> tuple[int, list[str]]:
+    """Anatomize files where an engine reads them; how many rows had no sensitive value, and what to say."""
+    from modicum.engines.coding import schema_at
+    from modicum.engines.files import opened
+    from modicum.errors import PrivacyWarning
+
+    given = None if schema is None else Schema.from_yaml(schema)
+    with opened(file, engine, given, missing or ()) as table, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", PrivacyWarning)
+        known = _with_roles(schema_at(table) if given is None else given, table.columns, **roles)
+        protected = list(dict.fromkeys(names(sensitive, table.columns) or known.with_role("sensitive")))
+        if not protected:
+            raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
+        there, unknown = _with_values_there(table, protected, known.label, drop_missing)
+        anatomy.set_params(sensitive=protected, schema=known).release_to(there, output, format=format)
+    return unknown, [str(each.message) for each in said if issubclass(each.category, PrivacyWarning)]
+
+
+def _with_values_there(
+    table: "EngineTable", sensitive: list[str], label: str | None, drop: bool
+) -> "tuple[EngineTable, int]":
+    """The rows with a label and all sensitive values, and how many lack one of those."""
+    from modicum.engines import table_at
+    from modicum.engines.table import COUNT, collected
+
+    lazy = table.lazy if label is None else table.lazy.filter(~nw.col(label).is_null())
+    lacking = nw.any_horizontal(*(nw.col(name).is_null() for name in sensitive), ignore_nulls=False)
+    many = int(collected(lazy.filter(lacking).select(nw.len().alias(COUNT)))[COUNT][0])
+    if many and not drop:
+        raise DataError(f"{many:,} rows have no value of {quoted(sensitive)}; leave them out with --drop-missing.")
+    return table_at(lazy.filter(~lacking).to_native()), many

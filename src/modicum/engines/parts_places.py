@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from modicum.engines.files import opened
+from modicum.engines.files import bounded, opened
+from modicum.engines.local_table import LocalTable
 from modicum.engines.spark_session import is_local
 from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import EngineTable
 from modicum.engines.writing import holds_only_parquet, write
 from modicum.errors import DataError, ParameterError
-from modicum.table.files import file_format
+from modicum.table.files import file_format, scan_table
 from modicum.table.replacing import replacing
 from modicum.table.replacing_folder import beside_folder, check_folder
 from modicum.table.schema import Schema
@@ -133,6 +134,21 @@ def reopened(table: EngineTable, path: str, schema: Schema | None = None) -> Ite
         return
     with opened(path, "duckdb", schema if is_csv(path) else None) as written:
         yield written
+
+
+@contextmanager
+def reopened_together(table: EngineTable, paths: Sequence[str], schema: Schema) -> Iterator[list[EngineTable]]:
+    """Several single files that were written, as tables that one query may ask; for Spark folders."""
+    if isinstance(table, SparkTable):
+        yield [SparkTable(table.native.sparkSession.read.parquet(path)) for path in paths]
+        return
+    with bounded() as connection:
+        yield [
+            LocalTable(
+                scan_table(connection, path, schema) if is_csv(path) else connection.read_parquet(glob.escape(path))
+            )
+            for path in paths
+        ]
 
 
 def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> Any:

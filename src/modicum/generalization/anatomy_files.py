@@ -145,7 +145,7 @@ def _written(series: nw.Series[Any]) -> Any:
 def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataFrame:
     """Read what `write_columns` wrote."""
     with connected() as connection:
-        pattern = glob.escape(os.fspath(path))
+        pattern = glob.escape(os.fspath(path)) + ("/*.parquet" if path.is_dir() else "")
         if file_format(path) == "parquet":
             table = reading(path, lambda: connection.read_parquet(pattern, hive_partitioning=False).df())
         else:

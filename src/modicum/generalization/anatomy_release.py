@@ -150,6 +150,13 @@ class AnatomyRelease:
         """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
         return min(_diversity(self.candidates(name)) for name in self.sensitive_tables)
 
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The columns of each table, under what people call it."""
+        tables = {"identifying table": self.identifying}
+        tables |= {f"table of {name}": own for name, own in self.sensitive_tables.items()}
+        return {name: [str(column) for column in as_frame(table).columns] for name, table in tables.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """What was released as plain data, without any record."""
         found = {name: self.candidates(name) for name in self.sensitive_tables}

@@ -16,6 +16,7 @@ from typing import Any
 from modicum.errors import ArtifactError, DataError, ParameterError, SchemaError
 from modicum.generalization.anatomy_files import check_same, read_columns, write_columns
 from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.generalization.anatomy_written import WrittenAnatomy
 from modicum.generalization.storage import VERSION, parse_artifact_schema, read_json, write_json
 from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
@@ -86,19 +87,31 @@ def _path(folder: Any, what: str) -> str | os.PathLike[str]:
 
 def _write(release: AnatomyRelease, folder: Path, format: str) -> None:
     """The files of a release in a folder that is there, read back and compared."""
-    files = _files(format, len(release.sensitive_tables))
+    files = table_files(format, len(release.sensitive_tables))
     tables = [release.identifying, *release.sensitive_tables.values()]
     entries = []
     for file, table in zip(files, tables, strict=True):
         write_columns(as_frame(table), folder / file)
-        entries.append({"file": file, "sha256": _hash(folder / file), "columns": list(as_frame(table).columns)})
-    write_json(_described(release, entries), folder / _DESCRIPTION)
+        entries.append(entry_of(folder, file, list(as_frame(table).columns)))
+    write_description(release, entries, folder)
     read = load_release(folder)
     for before, after in zip(tables, [read.identifying, *read.sensitive_tables.values()], strict=True):
         check_same(as_frame(before), as_frame(after), release.schema)
 
 
-def _described(release: AnatomyRelease, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def write_description(
+    release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]], folder: str | os.PathLike[str]
+) -> None:
+    """Write what the folder holds; each table's entry has its file, hash and columns, the identifying one first."""
+    write_json(_described(release, entries), Path(folder) / _DESCRIPTION)
+
+
+def entry_of(folder: Path, file: str, columns: list[str]) -> dict[str, Any]:
+    """A table's entry in the description."""
+    return {"file": file, "sha256": _hash(folder / file), "columns": columns}
+
+
+def _described(release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]]) -> dict[str, Any]:
     named = zip(release.sensitive_names, entries[1:], strict=True)
     return {
         "modicum": _KIND,
@@ -112,7 +125,7 @@ def _described(release: AnatomyRelease, entries: list[dict[str, Any]]) -> dict[s
     }
 
 
-def _files(format: str, many: int) -> list[str]:
+def table_files(format: str, many: int) -> list[str]:
     """What the tables' files are called: never after a column, whose name may be anything."""
     numbers = [""] if many == 1 else [f"-{i + 1}" for i in range(many)]
     return [f"identifying.{format}", *(f"sensitive{number}.{format}" for number in numbers)]
@@ -145,7 +158,7 @@ def _check_entries(content: dict[str, Any]) -> None:
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise ArtifactError("Each sensitive table of the release needs a 'name' of its own.")
     found = [entry["file"] for entry in entries]
-    if found not in [_files(format, len(names)) for format in _FORMATS]:
+    if found not in [table_files(format, len(names)) for format in _FORMATS]:
         raise ArtifactError("The release names files that are not those of a release.")
 
 
@@ -172,5 +185,9 @@ def _check_hash(folder: Path, entry: dict[str, Any]) -> None:
 
 
 def _hash(path: Path) -> str:
+    """The hash of a file; of a folder of Parquet files, that of their names and hashes."""
+    if path.is_dir():
+        listed = "".join(f"{each.name} {_hash(each)}\n" for each in sorted(path.glob("*.parquet")))
+        return hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

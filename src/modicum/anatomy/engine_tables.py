@@ -1,0 +1,222 @@
+"""An anatomy's tables, made and written where the records live.
+
+How many records each sensitive value has is counted; the plan that follows (`dealing`) is carried out by the engine: it
+numbers the records of each value in the order of their hashes, and a group is arithmetic on that number. What was
+written is checked by group-bys before the folder gets its name.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.anatomy.asked import Asked
+from modicum.anatomy.dealing import Deal, Numbering
+from modicum.engines.parts_places import reopened_together, room_beside
+from modicum.engines.parts_tagging import tagged
+from modicum.engines.spark_session import is_local
+from modicum.engines.spark_table import SparkTable
+from modicum.engines.survey import surveyed
+from modicum.engines.table import COUNT, EngineTable, collected
+from modicum.engines.writing import write
+from modicum.errors import DataError, require
+from modicum.generalization.anatomy_release import group_column
+from modicum.generalization.anatomy_storage import entry_of, table_files, write_description
+from modicum.generalization.anatomy_written import WrittenAnatomy
+from modicum.measures.alike import size_counts
+from modicum.measures.diversity import l_diversity
+from modicum.table.codes import values_in_order
+from modicum.table.frames import texts
+from modicum.table.replacing_folder import beside_folder
+from modicum.table.schema import Attribute
+from modicum.table.values import Codes
+
+_ONE, _FIRST, _SECOND, _AMONG = "(one)", "(first)", "(second)", "(among)"
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a sensitive column in the order that the schema gives them, and how many records have each."""
+
+    attribute: Attribute
+    words: tuple[str, ...]
+    counts: Codes
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        """Each record's value as its place."""
+        codes, words = texts(series)
+        place = {word: i for i, word in enumerate(self.words)}
+        if len(codes) and (codes.min() < 0 or not place.keys() >= set(words)):
+            raise DataError(f"The column {self.attribute.name!r} has changed while the table was read.")
+        return np.array([place[word] for word in words], dtype=np.int64)[codes]
+
+
+def values_at(table: EngineTable, attributes: Sequence[Attribute]) -> list[Values]:
+    """Count the values of sensitive columns: one pass."""
+    as_words = [each.model_copy(update={"kind": "category", "domain": None}) for each in attributes]
+    found = surveyed(table, as_words, words=2**62)
+    return [_values(attribute, found[attribute.name]) for attribute in attributes]
+
+
+def _values(attribute: Attribute, found: Any) -> Values:
+    if found.missing:
+        raise DataError(
+            f"The sensitive column {attribute.name!r} has {found.missing:,} missing values; leave those rows out or "
+            "name the missing."
+        )
+    ordered_by = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
+    words = values_in_order(attribute, list(found.counts)) if ordered_by else sorted(found.counts)
+    there = [word for word in words if word in found.counts]
+    return Values(attribute, tuple(there), np.array([found.counts[word] for word in there], dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Each record with its hashes and, for each sensitive column, its value's code and first place."""
+
+    columns: tuple[str, ...]
+    schema: Any
+    values: tuple[Values, ...]
+    deals: tuple[Deal, ...]
+    numbering: Numbering
+
+    def tagged(self, table: Any) -> Any:
+        pyarrow = require("pyarrow", "scale")
+        frame = nw.from_native(table, eager_only=True)
+        first, second = self.numbering.hashes(frame)
+        more = {_ONE: np.ones(len(frame), dtype=np.int64), _FIRST: first, _SECOND: second}
+        for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True)):
+            codes = own.encode(frame[own.attribute.name])
+            more |= {_code(i): codes, _start(i): deal.starts[codes]}
+            if frame.schema[own.attribute.name] == nw.String:  # equal values are written alike
+                words = pyarrow.array(own.words).take(pyarrow.array(codes))
+                table = table.set_column(table.schema.get_field_index(own.attribute.name), own.attribute.name, words)
+        for name, values in more.items():
+            table = table.append_column(name, pyarrow.array(values, pyarrow.int64()))
+        return table.cast(self.schema)
+
+
+def _running(within: list[str], order: list[str]) -> nw.Expr:
+    """Numbers from 1 among the records that share some columns, in the order of others."""
+    return nw.col(_ONE).cum_sum().over(*within, order_by=order).cast(nw.Int64)
+
+
+def _code(i: int) -> str:
+    return f"(code {i})"
+
+
+def _start(i: int) -> str:
+    return f"(start {i})"
+
+
+def _number(i: int) -> str:
+    return f"(number {i})"
+
+
+@dataclass(frozen=True)
+class Written:
+    """Makes the tables of one anatomy.
+
+    Parameters
+    ----------
+    table : where the records live
+    asked : what is to become of its columns
+    values, deals : for each sensitive column its values, and the plan for them
+    numbering : the order of the records of a value
+    l : what is asked of every group
+    """
+
+    table: EngineTable
+    asked: Asked
+    values: tuple[Values, ...]
+    deals: tuple[Deal, ...]
+    numbering: Numbering
+    l: int
+
+    def into(self, folder: str | os.PathLike[str], format: str) -> WrittenAnatomy:
+        """Write the tables into a new or empty folder, all of them or nothing."""
+        if isinstance(self.table, SparkTable) and not is_local(self.table.native.sparkSession, os.fspath(folder)):
+            raise DataError("An anatomy is written to a folder of this machine, or one that is mounted here.")
+        with (
+            beside_folder(folder, lambda path: False) as beside,
+            room_beside(self.table, folder) as room,
+            tagged(self.table, self._told(), room) as told,
+        ):
+            release = self._written(self._numbered(told), Path(beside), format, Path(folder))
+        return release
+
+    def _told(self) -> _Told:
+        pyarrow = require("pyarrow", "scale")
+        columns = tuple(dict.fromkeys([*self.asked.identifying, *self.asked.sensitive]))
+        given = collected(self.table.lazy.select(list(columns)).head(0)).to_native().schema
+        names = [_ONE, _FIRST, _SECOND, *(each(i) for i in range(len(self.values)) for each in (_code, _start))]
+        schema = pyarrow.schema([*given, *(pyarrow.field(name, pyarrow.int64()) for name in names)])
+        return _Told(columns, schema, self.values, self.deals, self.numbering)
+
+    def _numbered(self, told: EngineTable) -> nw.LazyFrame[Any]:
+        """The records that stay, with the number of their group for each sensitive column."""
+        many, lazy, order = len(self.values), told.lazy, [_FIRST, _SECOND]
+        if many > 1:  # equal records stand in one order for all columns
+            lazy = lazy.with_columns(_running(order, [_SECOND]).alias(_AMONG))
+            order = [*order, _AMONG]
+        lazy = lazy.with_columns(*((_running([_code(i)], order) - 1).alias(_number(i)) for i in range(many)))
+        for i, deal in enumerate(self.deals):
+            lazy = lazy.filter(nw.col(_number(i)) < deal.most)
+        groups = [
+            (deal.of_places(nw.col(_start(i)) + nw.col(_number(i))) + 1).alias(group_column(own.attribute.name, many))
+            for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True))
+        ]
+        return lazy.with_columns(*groups)
+
+    def _written(self, records: nw.LazyFrame[Any], folder: Path, format: str, place: Path) -> WrittenAnatomy:
+        many = len(self.values)
+        names = {own.attribute.name: group_column(own.attribute.name, many) for own in self.values}
+        files = table_files(format, many)
+        columns = [[*self.asked.identifying, *names.values()], *([gid, name] for name, gid in names.items())]
+        by = [[_SECOND], *([gid, _code(i)] for i, gid in enumerate(names.values()))]
+        for file, chosen, order in zip(files, columns, by, strict=True):
+            write(records.sort(*order).select(*chosen).to_native(), folder / file)
+        with reopened_together(self.table, [str(folder / file) for file in files], self.asked.schema) as tables:
+            groups = {
+                own.attribute.name: self._checked(own, deal, tables[0], table)
+                for own, deal, table in zip(self.values, self.deals, tables[1:], strict=True)
+            }
+            rows = tables[0].rows()
+        left_out = int(self.values[0].counts.sum()) - rows
+        label = self.asked.schema.label
+        told = [name for name in self.asked.identifying if name != label]
+        called = ["identifying table", *(f"table of {name}" for name in names)]
+        tables_of = dict(zip(called, columns, strict=True))
+        release = WrittenAnatomy(
+            place, tables_of, told, list(names), self.asked.schema, rows, left_out, "dealt", groups
+        )
+        entries = [entry_of(folder, file, chosen) for file, chosen in zip(files, columns, strict=True)]
+        write_description(release, entries, folder)
+        return release
+
+    def _checked(self, own: Values, deal: Deal, identifying: EngineTable, table: EngineTable) -> dict[str, int]:
+        """What a sensitive table has, by group-bys; refused where it is not what was asked for."""
+        name, gid = own.attribute.name, group_column(own.attribute.name, len(self.values))
+        found = l_diversity(table.lazy.to_native(), [gid], name, kind="frequency")
+        sizes, often = size_counts(table.lazy.to_native(), [gid])
+        counted = table.counted([name])
+        codes, counts = own.encode(counted[name]), counted[COUNT].to_numpy()
+        there = np.bincount(codes, weights=counts, minlength=len(own.words)).astype(np.int64)
+        whole = np.array_equal(there, np.minimum(own.counts, deal.most)) and _tied(identifying, table, gid)
+        if found < self.l or not whole:
+            raise DataError(f"The groups of {name!r} are not what was asked for, so that nothing is released.")
+        ends = {"smallest_group": int(sizes[0]), "largest_group": int(sizes[-1])}
+        return {"l": int(found), "groups": int(often.sum()), **ends, "values": len(own.words)}
+
+
+def _tied(identifying: EngineTable, sensitive: EngineTable, gid: str) -> bool:
+    """Whether both tables have the same groups, of the same sizes."""
+    sides = [(identifying, 1), (sensitive, -1)]
+    signed = [table.lazy.select(nw.col(gid).cast(nw.Int64), nw.lit(sign).alias(_ONE)) for table, sign in sides]
+    sums = nw.concat(signed).group_by(gid).agg(nw.col(_ONE).sum())
+    uneven = sums.filter(nw.col(_ONE) != 0).select(nw.len().alias(COUNT))
+    return int(collected(uneven)[COUNT][0]) == 0
