@@ -248,6 +248,8 @@ def test_commands_say_what_takes_cells(tmp_path):
     plain = runner.invoke(app, ["describe", str(path), "--json"])
     assert len(json.loads(plain.output)["cells"]) == 4
     out = tmp_path / "out.csv"
-    refused = runner.invoke(app, ["apply", str(path), str(tmp_path / "people.csv"), "-o", str(out)])
+    applied = runner.invoke(app, ["apply", str(path), str(tmp_path / "people.csv"), "-o", str(out)])
+    assert applied.exit_code == 0, applied.output
+    assert pd.read_csv(out)["age"].tolist() == cells().transform(X)["age"].tolist()
+    refused = runner.invoke(app, ["judge", str(path), str(tmp_path / "people.csv"), "--label", "pay"])
     assert "holds cells" in str(refused.exception)
-    assert not out.exists()

@@ -14,9 +14,10 @@ import modicum as md
 from modicum.cli.main import app
 from modicum.engines.files import opened
 from modicum.engines.writing import write
-from modicum.errors import DataError
+from modicum.errors import ArtifactError, DataError
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.build import groups, intervals
+from modicum.generalization.cell_tree import Ask, Cell
 
 ODD = "a \"b` 'c' é"
 BIG = 2**53
@@ -139,6 +140,39 @@ def test_an_engine_refuses_what_the_artifact_refuses(place, held):
     with pytest.raises(DataError, match="'word' has 6 missing or unseen values") as complaint:
         g.transform(held(place, records()))
     assert "never" not in str(complaint.value)
+
+
+def some_cells():
+    """Cells over three attributes, with the attribute `id` told besides."""
+    code, word, whole = (artifact()[name] for name in ("code", "word", "whole"))
+    known = number("id", [N / 2], [0, N], "integer")
+    entries = [
+        Ask(ask="whole", left=(0, 3)),
+        Ask(ask="word", left=(0, 2)),
+        Cell(values=(0, 10, "é", "1")),
+        Cell(values=(0, 10, "x", "3")),
+        Ask(ask="code", left=(1, 2)),
+        Cell(values=(0, 30, "é", "3")),
+        Cell(values=(0, 50, "x", "1")),
+    ]
+    kept = [FullDetail(attribute=known.attribute)]
+    return md.CellPartition(of([known, whole, word, code]), entries, kept=kept)
+
+
+@pytest.mark.parametrize("output", ["labels", "values"])
+@pytest.mark.parametrize("place", EVERYWHERE)
+def test_every_place_finds_the_same_cells(place, output, held):
+    cells, X = some_cells(), records()
+    assert rows(cells.transform(held(place, X), output=output)) == rows(cells.transform(X, output=output))
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_cells_of_very_many_questions_are_refused_by_engines(place, held):
+    whole = number("id", [i + 0.5 for i in range(60)], list(range(61)), "integer")
+    entries = [each for i in range(60) for each in (Ask(ask="id", left=(i,)), Cell(values=(i,)))]
+    deep = md.CellPartition(of([whole]), [*entries, Cell(values=(60,))])
+    with pytest.raises(ArtifactError, match="more than 40 questions"):
+        deep.transform(held(place, records()[["id"]]))
 
 
 @pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.services)])

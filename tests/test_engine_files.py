@@ -1,6 +1,7 @@
 """Files opened and written by an engine: one file, folders that are partitioned or not, patterns."""
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -70,3 +71,23 @@ def test_a_csv_has_the_values_that_an_artifact_gives_it(people, tmp_path):
 def test_duckdb_leaves_other_machines_to_spark(tmp_path):
     with pytest.raises(DataError, match="the engine 'spark' reads it"), opened("s3://bucket/people"):
         pass
+
+
+def test_a_csv_without_a_schema_has_the_types_that_fit_every_row(tmp_path):
+    n = 6
+    columns = {
+        "n": np.arange(n),
+        "x": np.resize([0.5, None], n),
+        "answer": np.resize(["True", "False", None], n),
+        "text": np.resize(["true", "no"], n),
+        "day": np.resize(["2020-01-01", "2020-02-03T04:05:06Z", "2020-02-03 04:05+0200"], n),
+        "almost": np.resize(["2020-01-01", "2020-13-01"], n),
+        "empty": np.resize([None], n),
+    }
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    known = read_table(tmp_path / "t.csv")
+    with opened(tmp_path / "t.csv", ordered=True) as table:
+        found = table.native.df()
+    for name in columns:
+        plain, same = ([None if pd.isna(value) else value for value in each[name]] for each in (found, known))
+        assert list(map(str, plain)) == list(map(str, same)), name

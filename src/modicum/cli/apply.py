@@ -11,10 +11,11 @@ from modicum.engines.files import opened
 from modicum.engines.table import EngineTable
 from modicum.engines.writing import check_output, is_folder, put, write
 from modicum.errors import DataError
-from modicum.generalization import Generalization
-from modicum.generalization.bins import AnyPartition, Dropped
+from modicum.generalization import CellPartition, Generalization, load
 from modicum.generalization.lazy import in_engine
+from modicum.generalization.lazy_cells import cells_in_engine
 from modicum.table.files import file_format, reading_typed
+from modicum.table.schema import Attribute
 
 
 def apply(
@@ -41,27 +42,43 @@ def apply(
     ] = None,
 ) -> None:
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
-    g = loaded(artifact)
+    g = _loaded(artifact)
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
     with opened(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
         kept = names(keep_columns, table.columns) or []
         _refuse_detail(g, kept)
-        chosen = [p for p in g.partitions if form == "values" or not isinstance(p, Dropped)]
+        chosen = _columns(g, form)
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        result = in_engine(table.native, chosen, form, beside=kept, one_pass=True)
-        columns = [*kept, *(p.name for p in chosen)]
-        _write(table, file, result, chosen, output, names(partition_by, columns, "the result") or [])
+        result = _applied(g, table, form, chosen, kept)
+        parts = names(partition_by, [*kept, *chosen], "the result") or []
+        _write(table, file, result, [g.schema[name] for name in g.needed], output, parts)
     out.print(f"Written to {output}.", markup=False)
 
 
+def _loaded(artifact: Path) -> Generalization | CellPartition:
+    found = load(artifact)
+    return found if isinstance(found, CellPartition) else loaded(artifact)
+
+
+def _columns(g: Generalization | CellPartition, form: str) -> list[str]:
+    return list(g.names if form == "values" else g.needed)
+
+
+def _applied(
+    g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], kept: list[str]
+) -> Any:
+    if isinstance(g, CellPartition):
+        return cells_in_engine(table.native, g, form, beside=kept, one_pass=True)
+    return in_engine(table.native, [g[name] for name in chosen], form, beside=kept, one_pass=True)
+
+
 def _write(
-    table: EngineTable, file: str, result: Any, chosen: list[AnyPartition], output: str, partition_by: list[str]
+    table: EngineTable, file: str, result: Any, read: list[Attribute], output: str, partition_by: list[str]
 ) -> None:
     if os.path.isfile(file) and file_format(file) == "csv":  # its text is read only now, and may be at fault
-        attributes = [p.attribute for p in chosen]
-        reading_typed(file, table.native, attributes, lambda: put(result, output, partition_by))
+        reading_typed(file, table.native, read, lambda: put(result, output, partition_by))
     else:
         write(result, output, partition_by)
 
@@ -78,7 +95,7 @@ def _check_places(artifact: Path, file: str, output: str, engine: str, parted: b
             raise DataError(f"The output {output!r} would be written over its input {file!r}, or into it.")
 
 
-def _refuse_detail(g: Generalization, kept: list[str]) -> None:
+def _refuse_detail(g: Generalization | CellPartition, kept: list[str]) -> None:
     collected = [name for name in kept if name in g.names]
     if collected:
         raise DataError(

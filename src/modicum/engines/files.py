@@ -21,7 +21,7 @@ from modicum.engines.spark_session import session
 from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
-from modicum.table.files import connected, quoted_name, reading, scan_table, scan_typed
+from modicum.table.files import connected, quoted_name, reading, scan_table, scan_typed, with_found_types
 from modicum.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def _csv(
     if len(found.files) > 1:
         raise DataError(f"The files of {found.path!r} are CSV; several files together must be Parquet.")
     if schema is None:
-        return scan_typed(connection, found.files[0], missing)
+        file = found.files[0]
+        return reading(file, lambda: with_found_types(scan_typed(connection, file, missing)))
     return scan_table(connection, found.files[0], schema, missing=missing, only=only)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from modicum.errors import require
 
-_LAUNCHED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "MASTER")  # by spark-submit, Spark Connect, a notebook
+_LAUNCHED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # by spark-submit, by Spark Connect
 _HERE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

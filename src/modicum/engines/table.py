@@ -58,7 +58,8 @@ class EngineTable(ABC):
 
     def rows(self) -> int:
         """How many records there are: a count in the engine."""
-        return int(collected(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
+        with asking(self.engine):
+            return int(collected(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
 
     def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
         """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.

@@ -9,6 +9,7 @@ place where there is nothing yet.
 import os
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,13 @@ def _through_arrow(lazy: nw.LazyFrame[Any]) -> Any:
     import duckdb
 
     pyarrow = require("pyarrow", "scale")
-    return duckdb.connect().from_arrow(batches_of(pyarrow, lazy))
+    batches = batches_of(pyarrow, lazy)
+    first = next(batches, None)
+    kinds = lazy.head(0).collect(backend="pyarrow").to_native().schema if first is None else first.schema
+    reader = pyarrow.RecordBatchReader.from_batches(kinds, batches if first is None else chain([first], batches))
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection.from_arrow(reader)
 
 
 def _write_spark(native: Any, path: str, partition_by: Sequence[str]) -> None:

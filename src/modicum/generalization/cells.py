@@ -17,9 +17,10 @@ from modicum.generalization.cell_tree import CellTree, Entry, parse_entries, tol
 from modicum.generalization.core import Generalization
 from modicum.generalization.exports import Output, TableExports
 from modicum.generalization.labels import group_label, interval_label, unique
+from modicum.generalization.lazy_cells import cells_in_engine
 from modicum.generalization.possible import possible
 from modicum.generalization.representatives import representative_column, typed_column
-from modicum.table.frames import as_frame, column, same_kind
+from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.table.values import Codes, Mask
@@ -211,7 +212,8 @@ class CellPartition(TableExports):
         Parameters
         ----------
         X : frame or array
-            Only the needed attributes must be there; other columns are never passed through.
+            Or a lazy table (DuckDB relation, Spark DataFrame, …), which stays lazy. Only the needed attributes must be
+            there; other columns are never passed through.
         output : "labels", "codes" or "values"
             `labels`: what is told, in words; `codes`: the same as integers; `values`: each cell's representative
             record in the original types, for all attributes, kept ones as they are: what the model is given.
@@ -220,6 +222,8 @@ class CellPartition(TableExports):
             raise ParameterError(
                 f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead."
             )
+        if is_lazy(X):
+            return cells_in_engine(X, self, output)
         frame = as_frame(X, self.names)
         if output == "values":
             cells = self.cells(frame)

@@ -196,9 +196,9 @@ class Generalization(GeneralizationExports):
             pandas, polars or numpy, or a lazy table (DuckDB relation, polars LazyFrame, …), which stays lazy. Only the
             needed attributes must be there; other columns are never passed through.
         output : "labels", "codes" or "values"
-            `labels`: ordered categoricals that know all buckets (text in an engine); `codes`: integers; `values`: one
-            representative value per bucket in the original types, for all attributes, so that a model trained on raw
-            data can use it. A number kept in full detail stays a number.
+            `labels`: ordered categoricals that know all buckets (in an engine its own type for that, or text);
+            `codes`: integers; `values`: one representative value per bucket in the original types, for all attributes,
+            so that a model trained on raw data can use it. A number kept in full detail stays a number.
 
         Returns
         -------

@@ -4,7 +4,7 @@ Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -26,18 +26,26 @@ def in_engine(
     What an attribute refuses is looked for at once, which costs a pass over the data where one refuses anything; with
     `one_pass`, where the engine can (DuckDB, Spark), it is found when the result is evaluated, and fails that.
     """
-    source = _Source(X, partitions)
-    columns = [nw.col(source.names[name]).alias(name) for name in beside]
-    columns += [source.bucket(partition, output).alias(partition.name) for partition in partitions]
+    source = Source(X, partitions)
+    columns = {name: nw.col(source.names[name]) for name in beside}
+    columns |= {partition.name: source.bucket(partition, output) for partition in partitions}
+    return selected(source, columns, partitions, one_pass)
+
+
+def selected(
+    source: "Source", columns: Mapping[str, nw.Expr], partitions: Sequence[AnyPartition], one_pass: bool
+) -> Any:
+    """The columns by name, of a table in which no value is refused."""
+    named = [column.alias(name) for name, column in columns.items()]
     strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
     if strict and one_pass and source.frame.implementation in (nw.Implementation.DUCKDB, *_SPARK):
-        return _failing(source, strict, columns, [*beside, *(p.name for p in partitions)])
+        return _failing(source, strict, named, list(columns))
     if strict:
         _refuse(source, strict)
-    return source.frame.select(*columns).to_native()
+    return source.frame.select(*named).to_native()
 
 
-class _Source:
+class Source:
     """A lazy table as narwhals can ask for its columns, whatever their names, with categories in normal form C.
 
     narwhals cannot normalise text, so DuckDB and polars are asked in their own words; elsewhere a text is recognised
@@ -79,7 +87,7 @@ def _normalised(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
     return X
 
 
-def _refuse(source: _Source, strict: Sequence[AnyPartition]) -> None:
+def _refuse(source: Source, strict: Sequence[AnyPartition]) -> None:
     """Raise where a record has a value that its attribute refuses: a pass over the data."""
     sums = [source.refused(p).cast(nw.Int64).sum().alias(f"c{i}") for i, p in enumerate(strict)]
     counts = source.frame.select(*sums).collect()
@@ -91,7 +99,7 @@ def _refuse(source: _Source, strict: Sequence[AnyPartition]) -> None:
             )
 
 
-def _failing(source: _Source, strict: Sequence[AnyPartition], columns: Sequence[nw.Expr], names: Sequence[str]) -> Any:
+def _failing(source: Source, strict: Sequence[AnyPartition], columns: Sequence[nw.Expr], names: Sequence[str]) -> Any:
     """The columns, of a table whose evaluation fails with a sentence where a record has a value that is refused."""
     flags = {f"(refused {i})": partition for i, partition in enumerate(strict)}
     wanted = [source.refused(partition).alias(flag) for flag, partition in flags.items()]

@@ -89,6 +89,42 @@ def scan_typed(
     return reading(path, lambda: _relation(connection, path, missing, typed=True))
 
 
+def with_found_types(relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
+    """A CSV's relation whose text columns are booleans or dates where all of their text is, as `read_table` has it."""
+    texts = [name for name, kind in zip(relation.columns, relation.types, strict=True) if str(kind) == "VARCHAR"]
+    if not texts:
+        return relation
+    tests = (f"bool_and({_is_truth(name)}), bool_and({_is_moment(name)})" for name in texts)
+    found = iter(relation.aggregate(", ".join(tests)).fetchall()[0])
+    kinds = {name: (next(found), next(found)) for name in texts}
+    return relation.project(
+        ", ".join(f"{_found(n, *kinds.get(n, (0, 0)))} AS {quoted_name(n)}" for n in relation.columns)
+    )
+
+
+def _found(name: str, is_truth: Any, is_moment: Any) -> str:
+    if is_truth:
+        return f"lower({quoted_name(name)}) = 'true'"
+    return f"CAST({_moment(name)} AS TIMESTAMP)" if is_moment else quoted_name(name)
+
+
+def _is_truth(name: str) -> str:
+    return f"{quoted_name(name)} IN ({', '.join(repr(word) for word in _TRUTHS)})"
+
+
+def _is_moment(name: str) -> str:
+    column = quoted_name(name)
+    return (
+        f"CASE WHEN {column} IS NOT NULL THEN regexp_full_match({column}, '{_ISO}') AND {_moment(name)} IS NOT NULL END"
+    )
+
+
+def _moment(name: str) -> str:
+    """SQL for a point in time; DuckDB wants a colon within an offset."""
+    with_colon = f"regexp_replace({quoted_name(name)}, '([+-][0-9][0-9])([0-9][0-9])$', '\\1:\\2')"
+    return f"TRY_CAST({with_colon} AS TIMESTAMP WITH TIME ZONE)"
+
+
 def read_batches(
     path: str | os.PathLike[str],
     rows: int,
