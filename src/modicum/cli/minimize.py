@@ -12,6 +12,7 @@ import typer
 from modicum.cli.options import (
     ByOption,
     CategoryOption,
+    EngineOption,
     FileArgument,
     IdentifierOption,
     JsonOption,
@@ -88,6 +89,11 @@ def minimize(
     by: ByOption = None,
     seed: SeedOption = 0,
     missing: MissingOption = None,
+    engine: EngineOption = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(help="Learn from this many records, and check on as many others that they are enough."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Learn what to collect, and in what detail, to predict LABEL; write it as JSON.
@@ -97,8 +103,12 @@ def minimize(
     target, otherwise it is the inflection point, after which a little more utility costs much privacy. Skill is what a
     model on raw data gains over guessing by the classes' shares. --method pat grows the privacy-aware tree of the
     literature instead; with --keep or --max-error the options of the tree narrow its search.
+
+    With --engine the file may be larger than memory, or a folder of Parquet files: the tree is grown from counts of all
+    its records. With --sample that many records take the place of the file.
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
+    from modicum.cli.engine_task import Roles, check_options, checked, drawn_in, fitted_in
     from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
     from modicum.reporting import report as make_report
     from modicum.reporting.disclosure import described
@@ -107,16 +117,29 @@ def minimize(
     check_places([file, *([schema] if schema else [])], output, report)
     if by and report is None:
         raise ParameterError("Scores by group are part of the report: give --report as well.")
-    X, y, found = read_task(
-        file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
-    )
+    given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
+    settings = {name: value for name, value in given.items() if value is not None}
+    roles = Roles(label, schema, missing or (), person, personal, identifier, category)
+    other = None
+    if sample is not None:
+        X, y, found, other = drawn_in(file, engine or "duckdb", roles, sample, seed)
+    elif engine is not None:
+        _method(method or Method.pat, risk, settings)
+        unwanted = {"--keep": keep, "--max-error": max_error, "--min-group": min_group, "--report": report}
+        check_options(unwanted | {"--method merge": None if method is not Method.merge else method})
+        g = fitted_in(file, engine, roles, label_bins, settings)
+        g.save(output)
+        _show(g.describe(), output, as_json)
+        return
+    else:
+        X, y, found = read_task(
+            file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
+        )
     check_min_group(min_group, X, found.person)
     groups = groups_by(by, X, y)
     parts = split_for(X, y, found.person, seed)
     if report is not None:
         check_size(len(parts.test))
-    given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
-    settings = {name: value for name, value in given.items() if value is not None}
     larger = None
     if _method(method, risk, settings) is Method.merge:
         g, chosen = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
@@ -131,6 +154,7 @@ def minimize(
                 coarser = g.coarsen(*train, min_group=min_group, label_bins=label_bins)
                 larger = compared(g, coarser, X, parts)
             g = coarser
+    enough = None if other is None else checked(g, X, y, other, label_bins)
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:
@@ -142,6 +166,7 @@ def minimize(
         suggestions = [suggestion.model_dump() for suggestion in open_questions]
         content = {"output": str(output), **described(description), "suggestions": suggestions, "search": chosen}
         content |= {} if larger is None else {"coarsened": summary(larger)}
+        content |= {} if enough is None else {"sample": enough.to_dict()}
         typer.echo(json.dumps(content))
         return
     show_suggestions(open_questions, out)
@@ -156,12 +181,31 @@ def minimize(
                 "people; other rows may have rarer ones.",
                 markup=False,
             )
+    if enough is not None:
+        from modicum.minimizers.sample_check import told
+
+        out.print(f"\n{told(enough)}", markup=False)
     if made is not None:
         out.print()
         show_report(made, out)
         out.print(f"\nReport: {report}", markup=False)
+    _show_next(output)
+
+
+def _show_next(output: Path) -> None:
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
     out.print(f"Ask people for no more than that with: modicum form {output} -o form.html", markup=False)
+
+
+def _show(description: Any, output: Path, as_json: bool) -> None:
+    """What was learned in an engine."""
+    from modicum.reporting.disclosure import described
+
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), **described(description), "suggestions": [], "search": None}))
+        return
+    show_description(description, out)
+    _show_next(output)
 
 
 def _method(method: Method | None, risk: Risk | None, of_tree: dict[str, Any]) -> Method:

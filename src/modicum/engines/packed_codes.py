@@ -44,7 +44,7 @@ class Packing:
 
     def pack(self, codes: CodeArray) -> Bytes:
         packed = np.empty((len(codes), self.width), dtype=np.uint8)
-        packed[:, : self.columns] = codes & 0xFF
+        np.copyto(packed[:, : self.columns], codes, casting="unsafe")  # the low bytes
         packed[:, self.columns :] = codes[:, list(self.wide)] >> 8
         return packed
 

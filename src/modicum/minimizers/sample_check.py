@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataWarning
+from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.minimizers.sampling import Sample
-from modicum.table.frames import column
+from modicum.table.frames import as_frame, column
+from modicum.table.labels import Labels
 from modicum.table.targets import Target
 from modicum.table.values import Codes, Floats, plain
 
@@ -72,40 +74,47 @@ class SampleCheck:
 
 def checked(method: Any, learning: Sample, other: Sample) -> SampleCheck:
     """How well what the method learned from a sample holds on the other one; warns where the sample was not enough."""
-    labels = getattr(method, "_labels", None)
-    answers = _answers(method, learning.X, other.X)
-    if learning.y is None or labels is None:
-        wrong, baseline = _guessed(*answers)
-        predicts = "answers"
+    leaves = method._leaves(learning.X), method._leaves(other.X)
+    if leaves[0] is not None:
+        answers = leaves[0][:, None], leaves[1][:, None]
     else:
-        wrong, baseline = _predicted(*answers, labels.encode(learning.y), labels.encode(other.y), len(labels))
-        predicts = "label"
+        answers = answers_to(method.generalization_, method._attributes(learning.X), method._attributes(other.X))
+    check = compared(*answers, getattr(method, "_labels", None), learning.y, other.y)
+    if not check.enough:
+        warnings.warn(told(check), DataWarning, stacklevel=4)
+    return check
+
+
+def compared(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_other: Any) -> SampleCheck:
+    """How often the answers of a sample predict wrongly, on it and on others."""
+    if y is None or labels is None:
+        wrong, baseline = _guessed(answers, others)
+    else:
+        wrong, baseline = _predicted(answers, others, labels.encode(y), labels.encode(y_other), len(labels))
     promised, holds = (float(values.mean()) for values in wrong)
     interval = difference_interval(*wrong)
-    check = SampleCheck(
+    return SampleCheck(
         enough=interval[1] <= TOLERANCE,
         promised=promised,
         holds=holds,
         excess=holds - promised,
         interval=interval,
         baseline=baseline,
-        predicts=predicts,
-        records=len(wrong[0]),
-        others=len(wrong[1]),
+        predicts="answers" if y is None or labels is None else "label",
+        records=len(answers),
+        others=len(others),
     )
-    if not check.enough:
-        _warn(check)
-    return check
 
 
-def _warn(check: SampleCheck) -> None:
-    warnings.warn(
-        f"A sample of {check.records:,} records may be too small: on {check.others:,} others {check.holds:.1%} of the "
-        f"predictions are wrong, {check.promised:.1%} on those it learned from (95% interval of the difference "
-        f"{check.interval[0]:+.1%} to {check.interval[1]:+.1%}). Draw a larger one.",
-        DataWarning,
-        stacklevel=5,
+def told(check: SampleCheck) -> str:
+    """Whether the sample was enough, in a sentence."""
+    found = (
+        f"on {check.others:,} others {check.holds:.1%} of the predictions are wrong, {check.promised:.1%} on those it "
+        f"learned from (95% interval of the difference {check.interval[0]:+.1%} to {check.interval[1]:+.1%})."
     )
+    if check.enough:
+        return f"A sample of {check.records:,} records was enough: {found}"
+    return f"A sample of {check.records:,} records may be too small: {found} Draw a larger one."
 
 
 def difference_interval(first: Floats, second: Floats) -> Interval:
@@ -114,10 +123,10 @@ def difference_interval(first: Floats, second: Floats) -> Interval:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.minimizers.sampling import difference_interval
+    >>> from modicum.minimizers.sample_check import difference_interval
     >>> low, high = difference_interval(np.repeat([1.0, 0.0], [20, 80]), np.repeat([1.0, 0.0], [30, 70]))
     >>> round(low, 3), round(high, 3)
-    (-0.02, 0.216)
+    (-0.02, 0.217)
     """
     p1, p2 = float(first.mean()), float(second.mean())
     (l1, u1), (l2, u2) = mean_interval(first), mean_interval(second)
@@ -125,12 +134,9 @@ def difference_interval(first: Floats, second: Floats) -> Interval:
     return float(p2 - p1 - below), float(p2 - p1 + above)
 
 
-def _answers(method: Any, X: Any, others: Any) -> tuple[Codes, Codes]:
-    """What each record tells, a column for each answer that a prediction may go by alone."""
-    leaves = method._leaves(X), method._leaves(others)
-    if leaves[0] is not None:
-        return leaves[0][:, None], leaves[1][:, None]
-    frames, g = (method._attributes(X), method._attributes(others)), method.generalization_
+def answers_to(g: Generalization, X: Any, others: Any) -> tuple[Codes, Codes]:
+    """What each record of two frames tells, a column for each attribute that is collected."""
+    frames = as_frame(X, g.names), as_frame(others, g.names)
     coders = [_encoder(g[name], frames[0]) for name in g.needed]
     found = [np.empty((len(frame), len(coders)), dtype=np.int64) for frame in frames]
     for j, (name, encode) in enumerate(zip(g.needed, coders, strict=True)):
