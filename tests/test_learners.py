@@ -126,11 +126,14 @@ def test_few_persons_are_enough_to_learn_from(persons):
 
 
 def test_where_nothing_can_be_learned_the_naive_guess_is_not_beaten_downwards():
-    random = np.random.default_rng(1)
-    coin = random.choice(["h", "t"], 3_000, p=[0.7, 0.3])
-    X = pd.DataFrame({"a": random.integers(0, 60, 3_000).astype(str), "coin": coin})
-    schema = md.Schema.infer(X).replace("a", locked=True).replace("coin", forbidden=True)
-    g = md.Uniform(schema=schema).fit(X).generalization_
-    result = Reconstruction(personal=["coin"]).run(g, known=X[:300], breached=X[300:])
-    assert result.error <= result.naive + 0.02
+    behind = []
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        coin = random.choice(["h", "t"], 3_000, p=[0.7, 0.3])
+        X = pd.DataFrame({"a": random.integers(0, 60, 3_000).astype(str), "coin": coin})
+        schema = md.Schema.infer(X).replace("a", locked=True).replace("coin", forbidden=True)
+        g = md.Uniform(schema=schema).fit(X).generalization_
+        result = Reconstruction(personal=["coin"]).run(g, known=X[:1_500], breached=X[1_500:])
+        behind.append(result.error - result.naive)
+    assert np.mean(behind) <= 0.02
     assert result.by_attribute["coin"].method in {*MEMBERS, NAIVE, "all together"}

@@ -15,7 +15,7 @@ from conftest import as_polars
 
 import modicum as md
 from modicum.errors import DataError, ParameterError, StoppedWarning
-from modicum.evaluation import grids, study_work
+from modicum.evaluation import grids, study_pieces
 from modicum.evaluation.screening import read_off, screened
 from modicum.evaluation.study_data import StudyData
 from modicum.learners.backoff import Backoff
@@ -167,13 +167,24 @@ def test_the_same_study_gives_the_same_table_whatever_the_number_of_cores(adult,
     assert same(again.table(), found[0].table())
 
 
+@pytest.mark.services
+def test_sparks_executors_make_the_same_table(adult, found, spark):
+    again = small(adult, seeds=2, workers=spark)
+    assert same(again.table(), found[0].table())
+
+
+def test_workers_that_are_no_spark_session_are_refused(adult):
+    with pytest.raises(md.errors.ParameterError, match="'workers' parameter"):
+        small(adult, workers="spark")
+
+
 def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
     def never(*args, **options):
         raise AssertionError("this was finished")
 
     study, folder = found
-    for name in ("screened", "judged", "_limits"):
-        monkeypatch.setattr(study_work, name, never)
+    for name in ("screened", "judged", "limits"):
+        monkeypatch.setattr(study_pieces, name, never)
     again = small(adult, folder=folder, seeds=2)
     assert again.table().equals(study.table())
 
@@ -181,7 +192,7 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
 def test_a_study_goes_on_with_more_seeds_and_minimizers(adult, tmp_path, monkeypatch):
     small(adult, folder=tmp_path, minimizers=["Uniform"])
     tried = []
-    monkeypatch.setattr(study_work, "screened", lambda g, data: tried.append(data.seed) or screened(g, data))
+    monkeypatch.setattr(study_pieces, "screened", lambda g, data: tried.append(data.seed) or screened(g, data))
     wider = small(adult, folder=tmp_path, minimizers=["Uniform"], seeds=[0, 3])
     assert set(tried) == {3}
     assert set(wider.table().seed) == {0, 3}
@@ -451,12 +462,12 @@ def test_ctrl_c_keeps_what_is_finished_and_the_study_goes_on(adult, tmp_path, mo
             os.kill(os.getpid(), signal.SIGINT)
         return screened(g, data)
 
-    monkeypatch.setattr(study_work, "screened", counted)
+    monkeypatch.setattr(study_pieces, "screened", counted)
     with pytest.warns(StoppedWarning, match="the best so far is kept"):
         part = small(adult, folder=tmp_path, seeds=2, n_jobs=1)
     assert not part.is_whole
     assert 0 < len(part.candidates) < len(found[0].candidates)
-    monkeypatch.setattr(study_work, "screened", screened)
+    monkeypatch.setattr(study_pieces, "screened", screened)
     assert same(small(adult, folder=tmp_path, seeds=2).table(), found[0].table())
 
 

@@ -18,7 +18,7 @@ from modicum.engines.opening import is_table, table_at
 from modicum.engines.table import EngineTable
 from modicum.engines.work import Counts
 from modicum.errors import ParameterError
-from modicum.generalization import Artifact
+from modicum.generalization import Artifact, Generalization
 from modicum.learners.inputs import Inputs
 from modicum.learners.portfolio import Guess, Portfolio, Question
 from modicum.measures.intervals import Interval, counted_interval, redrawn_interval
@@ -136,7 +136,8 @@ class _WrongTogether:
         pairs = breach._pairs[1]
         found = [_by_cell(pairs[name].codes, guess) for name, guess in guesses.items()]
         targets = tuple(breach.targets[name] for name in guesses)
-        columns = tuple(dict.fromkeys([*needed(breach.artifact), *guesses]))
+        assert isinstance(breach.artifact, Generalization)
+        columns = tuple(dict.fromkeys([*breach.artifact.needed, *guesses]))
         return cls(columns, breach.artifact, targets, found[0][0], np.column_stack([guess for _, guess in found]))
 
     def empty(self) -> Counts:
@@ -151,11 +152,6 @@ class _WrongTogether:
         for i, target in enumerate(self.targets):
             ways |= (self.guesses[cells, i] != target.encode(frame)).astype(np.int64) << i
         counts += np.bincount(ways, minlength=len(counts))
-
-
-def needed(artifact: Artifact) -> list[str]:
-    """The columns that an artifact's codes are made from."""
-    return [p.name for p in artifact.partitions if p.action != "dropped"]
 
 
 def _by_cell(codes: Codes, guess: Codes) -> tuple[Codes, Codes]:

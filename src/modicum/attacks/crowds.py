@@ -97,6 +97,7 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> Crowd:
 
 def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[str]]:
     """The records in full detail: what is a category as it is, what is a number as a number."""
+    table.check(schema.features)
     words = [name for name in schema.features if schema[name].is_category]
     lazy, keys = with_keys(table, words)
     numbers = {
@@ -104,7 +105,6 @@ def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[st
         for i, name in enumerate(schema.features)
         if name not in words
     }
-    table.check([name for name in schema.features if name not in words])
     return lazy.with_columns(*(made.alias(key) for key, made in numbers.items())), [*keys, *numbers]
 
 

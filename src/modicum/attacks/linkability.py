@@ -110,6 +110,7 @@ class Linkability:
         """
         start = time.perf_counter()
         self._check_halves(g)
+        assert isinstance(g, Generalization)
         a, b = (list(dict.fromkeys(half)) for half in (self.a, self.b))
         breach = Side.of(g, breached, [*a, *b])
         drawn_from = breach if people is None else Side.of(g, people, [*a, *b])

@@ -9,6 +9,7 @@ import typer
 from modicum.cli.options import (
     ArtifactArgument,
     ByOption,
+    EngineOption,
     FileArgument,
     JsonOption,
     LabelBinsOption,
@@ -37,17 +38,28 @@ def judge(
     confidence: ConfidenceOption = 0.99,
     seed: SeedOption = 0,
     missing: MissingOption = None,
+    engine: EngineOption = None,
+    known: Annotated[
+        str | None,
+        typer.Option(help="With --engine: the records to learn from, in files of their own; all of FILE is judged."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure what a generalization costs the prediction and what an adversary could still guess.
 
     FILE holds full records. 60% of them are learned from, by the classifier and by the adversary; 30% are judged. With
-    the seed of `minimize` these are records that the generalization was not made from.
+    the seed of `minimize` these are records that the generalization was not made from. With --engine everything is
+    counted where the data is, but for the model, which sees records drawn from it.
     """
-    from modicum.cli.judging import judged_file, show_report
+    from modicum.cli.judging import check_known, judged_file, judged_in_engine, show_report
     from modicum.reporting import report
 
-    made = report(judged_file(artifact, file, label, missing, by, pairs(weight), label_bins, confidence, seed))
+    options = (label, missing, by, pairs(weight), label_bins, confidence, seed)
+    if engine is None:
+        check_known(known)
+        made = report(judged_file(artifact, file, *options))
+    else:
+        made = report(judged_in_engine(artifact, file, known, engine, *options))
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:

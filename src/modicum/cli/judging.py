@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.cli.options import loaded, names, notes, read_judged
+from modicum.cli.options import label_of, loaded, names, notes, read_judged
 from modicum.cli.tables import printable
+from modicum.engines import table_at
+from modicum.engines.files import opened
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Judgement, judge
 from modicum.generalization import Generalization
@@ -52,6 +56,47 @@ def judged_file(
     parts = split_for(X, y, g.schema.person, seed)
     options = {"by": groups, "weights": weights, "label_bins": label_bins, "confidence": confidence}
     return judged_on(g, X, y, parts, seed=seed, **options)
+
+
+def check_known(known: str | None) -> None:
+    """Other records to learn from are of use in an engine alone."""
+    if known is not None:
+        raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
+
+
+def judged_in_engine(
+    artifact: Path,
+    file: Path,
+    known: str | None,
+    engine: str,
+    label: str | None,
+    missing: list[str] | None,
+    by: list[str] | None,
+    weights: dict[str, float] | None,
+    label_bins: int | None,
+    confidence: float,
+    seed: int,
+) -> Judgement:
+    """A saved artifact, judged on files in an engine: learned from some, judged on others."""
+    if known is None:
+        raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")
+    g = loaded(artifact)
+    name = label_of(g, label)
+    options: dict[str, Any] = {"weights": weights, "label_bins": label_bins, "confidence": confidence}
+    with opened(known, engine, g.schema, missing or ()) as train, opened(file, engine, g.schema, missing or ()) as test:
+        train, test = (_with_label(table, name) for table in (train, test))
+        groups = names(by, [column for column in test.columns if column != name])
+        check_size(test.rows())
+        with notes.status("Judging what is lost and what could leak …"):
+            return judge(g, train, name, test, name, by=groups, random_state=seed, **options)
+
+
+def _with_label(table: EngineTable, label: str) -> EngineTable:
+    """The records that have a label."""
+    table.check([label])
+    value = nw.col(label)
+    absent = value.is_null() | value.is_nan() if table.types[label].is_float() else value.is_null()
+    return table_at(table.lazy.filter(~absent).to_native())
 
 
 def judged_on(g: Generalization, X: Any, y: Any, parts: Split, *, seed: int = 0, **options: Any) -> Judgement:

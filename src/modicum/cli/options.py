@@ -158,13 +158,19 @@ def read_labelled(
     file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.Series]:
     """A file as records and the label that an artifact predicts, or the one that is named."""
+    label = label_of(g, label)
+    table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
+    return table.drop(columns=[label]), table[label]
+
+
+def label_of(g: Generalization, label: str | None) -> str:
+    """The label that is named, or the one that an artifact predicts."""
     label = label or g.schema.label
     if label is None:
         raise DataError("The generalization does not say what it predicts; name the label with --label.")
     if label in g.names:
         raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
-    table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
-    return table.drop(columns=[label]), table[label]
+    return label
 
 
 def labelled(table: pd.DataFrame, label: str) -> pd.DataFrame:

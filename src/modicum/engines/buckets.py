@@ -9,12 +9,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.coding import target_at
-from modicum.engines.grouped import alike_value, counted_few, histogram
+from modicum.engines.grouped import alike_value, counted_few, histogram, with_keys
 from modicum.engines.opening import is_table, table_at
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Intervals
 from modicum.generalization.lazy import in_engine
 from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
@@ -141,6 +141,12 @@ def bucket_counts(table: EngineTable, g: Generalization) -> dict[str, Codes]:
     return found
 
 
+def number_buckets(table: EngineTable, partition: Intervals) -> Codes:
+    """How many records each range of a number holds."""
+    coded: Any = nw.from_native(in_engine(table.lazy.to_native(), [partition], "codes"))
+    return _placed(*histogram(coded, partition.name), len(partition.labels))
+
+
 def _placed(codes: Codes, counts: Codes, size: int) -> Codes:
     found = np.zeros(size, dtype=np.int64)
     found[codes] = counts
@@ -153,6 +159,18 @@ def missing_at(table: EngineTable, attribute: Attribute) -> int:
     value = alike_value(attribute.name, dtype) if attribute.is_category else number_key(attribute, dtype)
     absent = table.lazy.select(value.is_null().cast(nw.Int64).sum().alias(_ALL))
     return int(collected(absent)[_ALL][0] or 0)
+
+
+def different_at(table: EngineTable, attribute: Attribute) -> int:
+    """How many different values an attribute has, missing not counted."""
+    table.check([attribute.name])
+    if attribute.is_category:
+        lazy, (key,) = with_keys(table, [attribute.name])
+    else:
+        key = "modicum_value"
+        lazy = table.lazy.select(number_key(attribute, table.types[attribute.name]).alias(key))
+    values = lazy.select(key).filter(~nw.col(key).is_null()).unique()
+    return int(collected(values.select(nw.len().alias(_ALL)))[_ALL][0])
 
 
 def ends_at(table: EngineTable, attribute: Attribute) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 from modicum.engines.failures import asking
 from modicum.engines.local_table import ROWS, LocalTable, folded, in_threads
 from modicum.engines.packed_codes import FrameCoder, Packing, RecordCoder
-from modicum.engines.spark_table import SparkTable
+from modicum.engines.spark_table import SparkTable, frames_of
 from modicum.engines.table import EngineTable
 from modicum.engines.work import Counts
 from modicum.errors import require
@@ -185,11 +185,9 @@ def _coding(records: RecordCoder) -> Any:
 
     def code(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
-        for batch in batches:
-            if batch.num_rows:
-                frame = nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
-                packed = packing.pack(records.encode(frame))
-                pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
-                yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
+        for frame in frames_of(batches, records.columns):
+            packed = packing.pack(records.encode(frame))
+            pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
+            yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
 
     return code

@@ -6,6 +6,7 @@ says. A rank is found by counting: how many records have each beginning of a has
 next bits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,7 @@ from modicum.engines.work import Counts
 from modicum.errors import DataError, ParameterError, require
 from modicum.table.values import Codes, Mask
 
+SAMPLE = 200_000  # records that are enough to judge from
 _BITS = 22  # of the hash that are counted in one pass
 _DEEP_ENOUGH = 44  # bits after which records that still share them are taken to be equal
 _EACH, _MORE = 20, 100_000  # records looked at for each one drawn, and besides
@@ -44,8 +46,7 @@ class Ranks:
         >>> ranks.learning.tolist(), ranks.other.tolist()
         ([0, 4, 7], [2, 5, 9])
         """
-        if not isinstance(sample, int | np.integer) or isinstance(sample, bool) or sample < 1:
-            raise ParameterError(f"The 'sample' parameter must be an int ≥ 1. Got {sample!r} instead.")
+        _check(sample)
         if sample >= records:
             raise DataError(
                 f"A sample of {sample:,} records cannot be drawn and checked: there are {records:,}. Leave sample out "
@@ -71,11 +72,47 @@ def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]
     >>> len(learning), len(other), len(set(learning["n"].to_pylist()) & set(other["n"].to_pylist()))
     (10, 10, 0)
     """
-    hashing = RecordHash(tuple(table.columns), seed)
-    counting = CellCounts(hashing, np.zeros(1, dtype=np.uint64), 0, _BITS)
-    counts = table.fold(counting)
+    counting, counts = _first_bits(table, seed)
     ranks = Ranks.of(int(counts.sum()), sample)
-    wanted = np.concatenate([ranks.learning, ranks.other])
+    found = _at_ranks(table, counting, counts, np.concatenate([ranks.learning, ranks.other]))
+    return found.slice(0, len(ranks.learning)), found.slice(len(ranks.learning))
+
+
+def drawn(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
+    """So many records, or all where there are no more, in the order of their hashes.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.drawing import drawn
+    >>> found = drawn(table_at(duckdb.sql("SELECT range AS n FROM range(10000)")), ["n"], 100)
+    >>> len(found), len(set(found["n"].to_list()))
+    (100, 100)
+    """
+    _check(sample)
+    table.check(columns)
+    only = type(table)(table.lazy.select(list(columns)).to_native())
+    counting, counts = _first_bits(only, seed)
+    records = int(counts.sum())
+    many = min(int(sample), records)
+    ranks = (2 * np.arange(many, dtype=np.int64) + 1) * records // (2 * max(1, many))
+    return nw.from_native(_at_ranks(only, counting, counts, ranks), eager_only=True)
+
+
+def _check(sample: Any) -> None:
+    if not isinstance(sample, int | np.integer) or isinstance(sample, bool) or sample < 1:
+        raise ParameterError(f"The 'sample' parameter must be an int ≥ 1. Got {sample!r} instead.")
+
+
+def _first_bits(table: EngineTable, seed: int) -> "tuple[CellCounts, Counts]":
+    counting = CellCounts(RecordHash(tuple(table.columns), seed), np.zeros(1, dtype=np.uint64), 0, _BITS)
+    return counting, table.fold(counting)
+
+
+def _at_ranks(table: EngineTable, counting: "CellCounts", counts: Counts, wanted: Codes) -> Any:
+    """The records at these ranks, as an Arrow table."""
+    hashing = counting.hashing
     inside, within, looked_at = _narrowed(counting, counts, wanted)
     used = _BITS
     while looked_at > _EACH * len(wanted) + _MORE and used < _DEEP_ENOUGH:
@@ -85,8 +122,7 @@ def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]
         before = (np.cumsum(counts) - counts)[:: 2**counting.bits]
         inside, within, looked_at = _narrowed(counting, counts, before[cell] + within)
         used += counting.bits
-    found = _taken(table, hashing, inside, used, within)
-    return found.slice(0, len(ranks.learning)), found.slice(len(ranks.learning))
+    return _taken(table, hashing, inside, used, within)
 
 
 def _narrowed(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Hashes, Codes, int]:

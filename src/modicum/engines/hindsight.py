@@ -39,6 +39,7 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     >>> best_at(table_at(duckdb.sql("SELECT * FROM X")), g, "job", None, [])
     Best(right=3, naive=3, groups=2)
     """
+    table.check([name, *side])
     words = [other for other in side if g.schema[other].is_category]
     lazy, keys = with_keys(table, [*words, *([name] if target is None else [])])
     value = nw.col(keys[-1]) if target is None else target_key(target, table.types[name])
@@ -53,6 +54,6 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     pairs = seen.lazy.group_by([*cells, _VALUE]).agg(nw.len().alias(_MANY))
     of_cells = pairs.group_by(cells).agg(nw.col(_MANY).max())
     best = collected(of_cells.select(nw.col(_MANY).sum(), nw.len().alias("modicum_cells")))
-    values = pairs.group_by(_VALUE).agg(nw.col(_MANY).sum())
+    values = seen.lazy.group_by(_VALUE).agg(nw.len().alias(_MANY))  # which takes no buckets
     most = collected(values.select(nw.col(_MANY).max()))
     return Best(int(best[_MANY][0]), int(most[_MANY][0]), int(best["modicum_cells"][0]))

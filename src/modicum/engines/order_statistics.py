@@ -29,7 +29,7 @@ from modicum.table.schema import Attribute
 from modicum.table.values import Floats, Mask
 
 FETCHED = 8 * LIMIT  # values of a column that are brought together to end the search
-_NEAR = 8  # gaps in which a median may lie before it is looked for
+_NEAR = 32  # gaps in which a median may lie before it is looked for
 
 Ints = npt.NDArray[np.int64]
 

@@ -47,22 +47,26 @@ class SparkTable(EngineTable):
         return whole
 
     def only(self, columns: Sequence[str]) -> Any:
-        """The DataFrame of these columns."""
-        return self.lazy.select(list(columns)).to_native()
+        """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
+        native: Any = self.lazy.to_native()
+        quoted_names = (name.replace("`", "``") for name in columns)
+        return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
 
 
-def _frames(batches: Iterator[Any]) -> Iterator[nw.DataFrame[Any]]:
+def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
+    """The batches of `SparkTable.only`, as frames under the columns' own names."""
     pyarrow = require("pyarrow", "scale")
     for batch in batches:
         if batch.num_rows:
-            yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+            table = pyarrow.Table.from_batches([batch]).rename_columns(list(columns))
+            yield nw.from_native(table, eager_only=True)
 
 
 def _counting(work: Fold) -> Any:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
         counts = work.empty()
-        for frame in _frames(batches):
+        for frame in frames_of(batches, work.columns):
             work.add(counts, frame)
         cells = np.flatnonzero(counts)
         for start in range(0, len(cells), _CELLS):
@@ -75,7 +79,7 @@ def _counting(work: Fold) -> Any:
 def _picking(work: Gather) -> Any:
     def pick(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
-        for frame in _frames(batches):
+        for frame in frames_of(batches, work.columns):
             found = work.pick(frame)
             yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
 
@@ -85,7 +89,7 @@ def _picking(work: Gather) -> Any:
 def _summing(work: Digest) -> Any:
     def add(batches: Iterator[Any]) -> Iterator[Any]:
         summary = work.empty()
-        for frame in _frames(batches):
+        for frame in frames_of(batches, work.columns):
             work.add(summary, frame)
         yield from work.sent(summary).to_batches()
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks import AttackResult, Reconstruction
+from modicum.engines import is_table, table_at
+from modicum.engines.drawing import SAMPLE
 from modicum.errors import ParameterError
 from modicum.evaluation.models import model_on
 from modicum.evaluation.periods import (
@@ -20,6 +22,7 @@ from modicum.evaluation.periods import (
     split_periods,
     value_shift,
 )
+from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
 from modicum.generalization.describe import percent
 from modicum.generalization.raw import raw_generalization
@@ -154,6 +157,7 @@ def drift(
     label_bins: int | None = None,
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
+    sample: int = SAMPLE,
     random_state: int = 0,
     progress: bool = True,
 ) -> Drift:
@@ -182,6 +186,9 @@ def drift(
         A growth that need not be acted upon, as a share of the records; 0 for any growth beyond chance.
     level : float
         Of the intervals, and 1 − the chance of a false alarm.
+    sample : int
+        Of a period in an engine, whose label is the name of one of its columns, about how many records models and
+        adversary see; how the values moved is counted over all of them.
 
     Examples
     --------
@@ -199,7 +206,11 @@ def drift(
     _check_parameters(tolerance, level, random_state)
     attributes = personal_attributes(g.schema, as_names(personal))
     shares = attribute_weights(attributes, weights)
+    held = [table_at(X) if is_table(X) else None for X in (X_then, X_now)]
+    X_then, y_then = in_memory(g, X_then, y_then, sample, random_state)
+    X_now, y_now = in_memory(g, X_now, y_now, sample, random_state)
     frames = period_frame(g, X_then, "then"), period_frame(g, X_now, "now")
+    whole = [frame if table is None else table for table, frame in zip(held, frames, strict=True)]
     check_filled(g, attributes, frames)
     labels, codes, new = period_labels(frames, y_then, y_now, label_bins)
     model_on(g, estimator, len(labels), random_state)  # refused before any work
@@ -230,7 +241,7 @@ def drift(
         frozen=frozen_error,
         risk=risks[None],
         by_attribute={name: risks[name] for name in attributes},
-        values={p.name: value_shift(p, *frames) for p in g.partitions},
+        values={p.name: value_shift(p, *whole) for p in g.partitions},
         new_classes=len(new),
         new_class_records=int(np.isin(codes[1], new).sum()),
         learned_from=(len(then.learn), len(now.learn)),

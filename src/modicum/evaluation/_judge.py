@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks import AttackResult, Reconstruction
+from modicum.engines import is_table, table_at
+from modicum.engines.buckets import different_at
+from modicum.engines.coding import labels_at
+from modicum.engines.drawing import SAMPLE
+from modicum.engines.table import EngineTable
 from modicum.evaluation._utility import Utility, check_generalization, utility
+from modicum.evaluation.samples import label_column
 from modicum.generalization import Generalization
 from modicum.generalization.describe import Description
 from modicum.learners.portfolio import TREES
@@ -55,13 +61,15 @@ def judge(
     by: Any = None,
     label_bins: int | None = None,
     confidence: float = 0.99,
+    sample: int = SAMPLE,
     random_state: int = 0,
 ) -> Judgement:
     """Judge a generalization on records that had no part in making it.
 
     The training records are what the classifier learns from and what the adversary knows; utility, attack and
     certificate are counted on the test records. See `utility`, `attacks.Reconstruction` and `certify` for each;
-    `weights` says how much each attribute counts in the means of the latter two.
+    `weights` says how much each attribute counts in the means of the latter two. Of tables in an engine, whose label is
+    the name of one of their columns, all is counted there but the utility, which rests on about `sample` records.
 
     Examples
     --------
@@ -74,27 +82,40 @@ def judge(
     """
     check_generalization(g)
     personal = personal_attributes(g.schema, personal)
-    train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
+    train, test = (table_at(X) if is_table(X) else as_frame(X, g.names) for X in (X_train, X_test))
     # What is quick comes first, and with it what may be refused.
     certificate = certify(g, test, personal, confidence, weights=weights, known=train)
-    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
+    labels = _labels(train, y_train, label_bins)
     adversary = Reconstruction(personal=personal, weights=weights, random_state=random_state)
     attack = adversary.run(g, known=train, breached=test)
     options = {"estimator": estimator, "by": by, "label_bins": label_bins, "random_state": random_state}
     return Judgement(
         generalization=g,
         description=g.describe(test),
-        utility=utility(g, train, y_train, test, y_test, **options),
+        utility=utility(g, train, y_train, test, y_test, sample=sample, **options),
         attack=attack,
         certificate=certificate,
-        values={p.name: _distinct(column(train, p.name), p.attribute) for p in g.partitions},
-        label=str(getattr(y_train, "name", None) or g.schema.label or "the label"),
+        values={p.name: _distinct(train, p.attribute) for p in g.partitions},
+        label=str(y_train if isinstance(y_train, str) else getattr(y_train, "name", None) or _label(g)),
         classes=tuple(labels.names),
     )
 
 
-def _distinct(series: Any, attribute: Any) -> int:
+def _label(g: Generalization) -> str:
+    return g.schema.label or "the label"
+
+
+def _labels(train: Any, y: Any, bins: int | None) -> Labels:
+    if isinstance(train, EngineTable):
+        return labels_at(train, label_column(train, y), bins)
+    return Labels.fit(y, bins, name=label_name(y))
+
+
+def _distinct(train: Any, attribute: Any) -> int:
     """How many different values a column has, missing not counted."""
+    if isinstance(train, EngineTable):
+        return different_at(train, attribute)
+    series = column(train, attribute.name)
     if attribute.is_category:
         return len(texts(series)[1])
     values = numbers(series, attribute)

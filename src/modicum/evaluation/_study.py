@@ -35,6 +35,7 @@ def study(
     label_bins: int | None = None,
     schema: Schema | None = None,
     n_jobs: int | None = None,
+    workers: Any = None,
     progress: bool = True,
 ) -> Study:
     """Try every minimizer over its parameters and lay out the trade-off between utility and privacy.
@@ -68,6 +69,9 @@ def study(
         Cut a numeric label into ranges, at edges learned on the training part.
     n_jobs : int or None
         How many pieces of work run at once; as many as there are cores by default.
+    workers : Spark session, optional
+        Whose executors do the work instead of threads here: the records are sent to each of them once, every candidate
+        is a task of its own, and a lost executor's task is done again. The table is the same.
     progress : bool
         Whether a bar is shown on a terminal. Ctrl-C ends the study early; what is done is returned and kept.
 
@@ -100,7 +104,7 @@ def study(
     with store.opened(head):
         work = Work(data, store, plan, _seeds(seeds), _sizes(train_sizes), confidence, fronts_of, others)
         with stoppable("the study") as stop:
-            work.run(stop, n_jobs, progress)
+            work.run(stop, n_jobs, progress, workers)
         found = work.result(is_whole=not stop.asked)
         store.put("result", work.settings)
         store.text("table.csv", found.table().to_csv(index=False))

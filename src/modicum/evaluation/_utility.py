@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import get_scorer
 
+from modicum.engines import is_table
+from modicum.engines.drawing import SAMPLE
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Codes, Floats, model_on
+from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.portfolio import TREES
@@ -110,6 +113,7 @@ def utility(
     scoring: str | Callable[..., float] | Sequence[str] | None = None,
     by: Any = None,
     label_bins: int | None = None,
+    sample: int = SAMPLE,
     random_state: int = 0,
 ) -> Utility:
     """Train on minimized data and on raw data, and compare both on test records.
@@ -129,6 +133,9 @@ def utility(
         Scores per group; a number is cut into five ranges.
     label_bins : int, optional
         Cut a numeric label into ranges, at edges learned from `y_train`.
+    sample : int
+        Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn to
+        learn from and to test on; the same ones whatever the engine. `trained_on` and `records` say how many.
 
     Examples
     --------
@@ -142,6 +149,9 @@ def utility(
     'sex: Male'
     """
     check_generalization(g)
+    beside = [by] if isinstance(by, str) else by if isinstance(by, list | tuple) and is_table(X_test) else []
+    X_train, y_train = in_memory(g, X_train, y_train, sample, random_state, beside)
+    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, beside)
     train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
     labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
     y = labels.encode(label_values(y_train, len(train)))

@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from modicum.engines.buckets import missing_at, number_buckets, target_key, target_of
+from modicum.engines.grouped import counted_few, histogram, with_keys
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError, quoted
 from modicum.generalization import Generalization
-from modicum.generalization.bins import AnyPartition, FullDetail, Groups
+from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import unit_codes
@@ -162,30 +165,79 @@ class ValueShift:
 
 
 def value_shift(partition: AnyPartition, then: Any, now: Any) -> ValueShift:
-    shares = [_shares(partition, column(frame, partition.name)) for frame in (then, now)]
-    return ValueShift(shares[0][0], shares[1][0], shares[0][1], shares[1][1], _distance(partition, then, now))
-
-
-def _shares(partition: AnyPartition, series: Any) -> tuple[float, float]:
-    """The shares of records with a value never seen at fit, and with none."""
-    if not partition.attribute.is_category:
-        return float("nan"), float(np.isnan(numbers(series, partition.attribute)).mean())
-    codes, words = texts(series)
-    if not isinstance(partition, Groups):
-        return float("nan"), float(np.mean(codes < 0))
-    is_unseen = np.array([word not in partition.code_of for word in words] + [False])
-    return float(is_unseen[codes].mean()), float(np.mean(codes < 0))
-
-
-def _distance(partition: AnyPartition, then: Any, now: Any) -> float:
-    """Half the sum of how far the buckets' shares are apart."""
+    """How an attribute's values moved between two frames, or two tables in engines."""
     if isinstance(partition, FullDetail):
-        if np.isnan(numbers(column(then, partition.name), partition.attribute)).all():
-            return float(np.mean(~np.isnan(numbers(column(now, partition.name), partition.attribute))))
-        target = Target.fit(then, partition.attribute, may_miss=True)
-        buckets = [target.encode(frame) for frame in (then, now)]
+        target = _tenths(partition, then)
+        if target is None:  # all that is there now is new
+            gone = _spread(partition, now, None).missing
+            return ValueShift(float("nan"), float("nan"), 1.0, gone, 1 - gone)
     else:
-        buckets = [partition.encode(column(frame, partition.name)) for frame in (then, now)]
-    size = max(int(each.max()) for each in buckets) + 1
-    first, second = (np.bincount(each, minlength=size) / len(each) for each in buckets)
-    return float(np.abs(first - second).sum() / 2)
+        target = None
+    before, after = (_spread(partition, frame, target) for frame in (then, now))
+    size = max(len(before.buckets), len(after.buckets))
+    first, second = (np.append(one.buckets, np.zeros(size - len(one.buckets))) for one in (before, after))
+    distance = float(np.abs(first / first.sum() - second / second.sum()).sum() / 2)
+    return ValueShift(before.unseen, after.unseen, before.missing, after.missing, distance)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """The shares of records with a value never seen at fit and with none, and how many records each bucket has."""
+
+    unseen: float
+    missing: float
+    buckets: npt.NDArray[np.int64]
+
+
+def _tenths(partition: FullDetail, then: Any) -> Target | None:
+    """The bins of a number in full detail; None where nobody had one."""
+    absent, many = (
+        (missing_at(then, partition.attribute), then.rows())
+        if isinstance(then, EngineTable)
+        else (int(np.isnan(numbers(column(then, partition.name), partition.attribute)).sum()), len(then))
+    )
+    return None if absent == many else target_of(then, partition.attribute, may_miss=True)
+
+
+def _spread(partition: AnyPartition, frame: Any, target: Target | None) -> _Spread:
+    if isinstance(frame, EngineTable):
+        return _spread_at(partition, frame, target)
+    series = column(frame, partition.name)
+    if isinstance(partition, FullDetail):
+        codes = np.zeros(len(frame), dtype=np.int64) if target is None else target.encode(frame)
+    else:
+        codes = partition.encode(series)
+    buckets = np.bincount(codes)
+    if not partition.attribute.is_category:
+        gone = np.isnan(numbers(series, partition.attribute))
+        return _Spread(float("nan"), int(gone.sum()) / len(frame), buckets)
+    return _of_words(partition, series, np.ones(len(frame), dtype=np.int64), buckets)
+
+
+def _spread_at(partition: AnyPartition, table: EngineTable, target: Target | None) -> _Spread:
+    """The same counted in an engine."""
+    attribute, dtype = partition.attribute, table.types[partition.name]
+    if attribute.is_category:
+        lazy, keys = with_keys(table, [partition.name])
+        words, records = counted_few(lazy, keys, f"{partition.name!r}")
+        series = words[keys[0]]
+        codes = partition.encode(series)
+        return _of_words(partition, series, records, np.bincount(codes, weights=records).astype(np.int64))
+    n = table.rows()
+    gone = missing_at(table, attribute) / n
+    if isinstance(partition, Intervals):
+        return _Spread(float("nan"), gone, number_buckets(table, partition))
+    if target is None:
+        return _Spread(float("nan"), gone, np.array([n]))
+    codes, counts = histogram(table.lazy.select(target_key(target, dtype).alias("modicum_value")), "modicum_value")
+    return _Spread(float("nan"), gone, np.bincount(codes, weights=counts).astype(np.int64))
+
+
+def _of_words(partition: AnyPartition, series: Any, records: Any, buckets: Any) -> _Spread:
+    codes, words = texts(series)
+    n = int(records.sum())
+    missing = int(records[codes < 0].sum()) / n
+    if not isinstance(partition, Groups):
+        return _Spread(float("nan"), missing, buckets)
+    is_unseen = np.array([word not in partition.code_of for word in words] + [False])
+    return _Spread(int(records[is_unseen[codes]].sum()) / n, missing, buckets)

@@ -1,30 +1,28 @@
 """The work of a study in pieces, each kept when it is finished: candidates of every seed, then the judges' word."""
 
-import json
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
-from hashlib import sha256
-from threading import Lock
 from typing import Any
 
-from modicum.errors import DataError, ModicumError
+from modicum.engines.workers import SparkWorkers
+from modicum.errors import ModicumError
 from modicum.evaluation.candidates import Candidate, Later, SeedLimits
-from modicum.evaluation.grids import Context, Job
-from modicum.evaluation.judges import Judged, judged
-from modicum.evaluation.screening import PartScores, Screened, screened
+from modicum.evaluation.grids import Job
+from modicum.evaluation.judges import Judged
+from modicum.evaluation.screening import PartScores, Screened
 from modicum.evaluation.store import Store
-from modicum.evaluation.study_data import SeedData, StudyData, limits_of
+from modicum.evaluation.study_data import StudyData
+from modicum.evaluation.study_pieces import Bench, Fit, Judging, Limits, Piece, digest
 from modicum.evaluation.study_result import Study
-from modicum.generalization import Generalization
 from modicum.measures import front as fronts
-from modicum.measures.certificate import margin_of
 from modicum.progress import Stop, results, watched
 from modicum.table.values import plain
 
-Pieces = list[tuple[str, Callable[[], Any]]]  # name and work
+Pieces = list[tuple[str, Piece]]  # by name
+Do = Callable[[Piece], dict[str, Any]]
 
 
 class Work:
@@ -43,10 +41,8 @@ class Work:
     ) -> None:
         self.data, self.store, self.plan = data, store, plan
         self.seeds, self.sizes, self.confidence, self.fronts_of = seeds, sizes, confidence, fronts_of
-        self.later = {name: _Lazy(partial(other.of_seed, seeds[0])) for name, other in later.items()}
+        self.bench = Bench(data, later, seeds[0])
         self.later_fingerprints = {name: other.fingerprint() for name, other in later.items()}
-        self._of_seed = {seed: _Lazy(partial(data.of_seed, seed)) for seed in seeds}
-        self._seen: dict[tuple[int, str], dict[str, Any]] = {}  # what another fit made already
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -70,91 +66,68 @@ class Work:
             )
         )
 
-    def run(self, stop: Stop, n_jobs: int | None, progress: bool) -> None:
+    def run(self, stop: Stop, n_jobs: int | None, progress: bool, workers: Any = None) -> None:
         """Everything that is not finished: limits and candidates of every seed, then the judges on the fronts."""
-        self._finish(self._candidate_pieces(), "Trying candidates", stop, n_jobs, progress)
-        if not stop.asked:
-            self._finish(self._judge_pieces(), "Judging the front", stop, n_jobs, progress)
-        if not stop.asked and self.later:
-            self._finish(self._later_pieces(), "Judging other records", stop, n_jobs, progress)
+        with hands(self.bench, n_jobs, workers) as (do, at_once):
+            finish = partial(self._finish, do=do, stop=stop, at_once=at_once, progress=progress)
+            finish(self._candidate_pieces(), "Trying candidates")
+            if not stop.asked:
+                finish(self._judge_pieces(), "Judging the front")
+            if not stop.asked and self.later_fingerprints:
+                finish(self._later_pieces(), "Judging other records")
 
-    def _finish(self, pieces: Pieces, title: str, stop: Stop, n_jobs: int | None, progress: bool) -> None:
-        todo = [(name, work) for name, work in pieces if self.store.get(name) is None]
-        made = results([partial(self._done, name, work, stop) for name, work in todo], n_jobs)
+    def _finish(self, pieces: Pieces, title: str, *, do: Do, stop: Stop, at_once: int | None, progress: bool) -> None:
+        todo = [(name, piece) for name, piece in pieces if self.store.get(name) is None]
+        made = results([partial(self._done, name, piece, do, stop) for name, piece in todo], at_once)
         for _ in watched(made, title, total=len(todo), progress=progress):
             pass  # once stopped, the pieces that are left do nothing
 
-    def _done(self, name: str, work: Callable[[], Any], stop: Stop) -> None:
+    def _done(self, name: str, piece: Piece, do: Do, stop: Stop) -> None:
         if not stop.asked:
-            self.store.put(name, plain(work()))
+            self.store.put(name, do(piece))
 
     def _candidate_pieces(self) -> Pieces:
         pieces: Pieces = []
         for seed in self.seeds:
-            pieces.append((f"{seed}-limits", partial(_limits, self._of_seed[seed])))
+            pieces.append((f"{seed}-limits", Limits(seed)))
             for size in self.sizes:
-                pieces += [(_piece(seed, size, job), partial(self._candidates, seed, size, job)) for job in self.plan]
+                pieces += [(_piece(seed, size, job), Fit(seed, size, job)) for job in self.plan]
         return pieces
-
-    def _candidates(self, seed: int, size: float, job: Job) -> dict[str, Any]:
-        """Every different generalization that one fit makes, screened; or why there is none."""
-        data = self._of_seed[seed].value
-        rows = data.parts.train if size == 1 else data.sample(size)
-        context = Context(self.data.schema, self.data.given_weights, self.data.label_bins, seed)
-        start = time.perf_counter()
-        try:
-            made = job.make(self.data.frame[rows].to_native(), self.data.label[rows], context)
-        except DataError as error:
-            part = "" if size == 1 else f" from {size:g} of the training part"
-            return {"skipped": f"{job.minimizer}{part} (seed {seed}): {error}", "found": []}
-        fit = (time.perf_counter() - start) / len(made)
-        found, seen = [], set()
-        for parameters, g in made:
-            artifact = g.to_dict()
-            key = _digest(artifact)
-            if key not in seen:
-                seen.add(key)
-                scores = self._seen.get((seed, key)) or asdict(screened(g, data))
-                self._seen[seed, key] = scores
-                seconds = fit + scores["seconds"]
-                found.append({"parameters": parameters, "artifact": artifact, "seconds": seconds, "screened": scores})
-        return {"skipped": None, "found": found}
 
     def _judge_pieces(self) -> Pieces:
         """The candidates of the first seed on the front, in the judges' hands."""
-        data = self._of_seed[self.seeds[0]]
-        own = [c for c in self._all if c.seed == self.seeds[0] and c.train_size == 1]
+        first = self.seeds[0]
+        own = [c for c in self._all if c.seed == first and c.train_size == 1]
         names = dict.fromkeys(c.minimizer for c in own)
         compared = [[c for c in own if c.minimizer == name] for name in names] if self.fronts_of == "each" else [own]
-        chosen: dict[str, Callable[[], Any]] = {}  # two minimizers may have made the same
+        chosen: dict[str, Piece] = {}  # two minimizers may have made the same
         for candidates in compared:
             front = fronts.on_front([c.point("validation", judged=False) for c in candidates])
             for candidate, is_on in zip(candidates, front, strict=True):
                 if is_on:
-                    chosen[_judge_piece(candidate, self.confidence)] = partial(
-                        _judged, candidate.artifact, data, self.confidence
-                    )
+                    name = _judge_piece(candidate, self.confidence)
+                    chosen[name] = Judging(first, candidate.artifact, self.confidence)
         return list(chosen.items())
 
     def _later_pieces(self) -> Pieces:
         """The front on other records: the same generalizations, classifier and adversary learned anew."""
         pieces: Pieces = []
         front = self.result(is_whole=False).pareto()
-        for name, data in self.later.items():
-            pieces.append((f"{self._later_key(name)}-limits", partial(_limits, data)))
+        for name in self.later_fingerprints:
+            pieces.append((f"{self._later_key(name)}-limits", Limits(name)))
             for candidate in front:
-                work = partial(_judged, candidate.artifact, data, self.confidence)
-                pieces.append((f"{self._later_key(name)}-{_digest(candidate.artifact)}", work))
+                work = Judging(name, candidate.artifact, self.confidence)
+                pieces.append((f"{self._later_key(name)}-{digest(candidate.artifact)}", work))
         return pieces
 
     def _later_key(self, name: str) -> str:
-        return f"later-{_digest([name, self.later_fingerprints[name], self.seeds[0], self.confidence])}"
+        return f"later-{digest([name, self.later_fingerprints[name], self.seeds[0], self.confidence])}"
 
     def _on_later(self, name: str, front: Sequence[Candidate]) -> Later | None:
         limits = self.store.get(f"{self._later_key(name)}-limits")
         points = []
         for candidate in front:
-            content = self.store.get(f"{self._later_key(name)}-{_digest(candidate.artifact)}")
+            content = self.store.get(f"{self._later_key(name)}-{digest(candidate.artifact)}")
             if content is not None:
                 points.append((candidate, _with_judged(candidate, content).point("test")))
         return None if limits is None else Later(_limits_from(limits).test, limits["people"]["test"], points)
@@ -174,7 +147,7 @@ class Work:
         found, seen = [], set()
         for seed, size, job, made in finished:
             for one in made if seed in margins else []:
-                key = (seed, size, job.minimizer, _digest(one["artifact"]))
+                key = (seed, size, job.minimizer, digest(one["artifact"]))
                 if key not in seen:  # another fit of the same minimizer may have made the same
                     seen.add(key)
                     found.append(self._candidate(seed, size, job, one, margins[seed], many, judged))
@@ -219,62 +192,26 @@ class Work:
             skipped=list(dict.fromkeys(text for text in skipped if text)),
             is_whole=is_whole,
         )
-        on_later = {name: self._on_later(name, found.pareto()) for name in self.later}
+        on_later = {name: self._on_later(name, found.pareto()) for name in self.later_fingerprints}
         return replace(found, later={name: later for name, later in on_later.items() if later is not None})
 
 
-class _Lazy:
-    """A value that is computed when it is first asked for, once even where several threads ask."""
-
-    def __init__(self, make: Callable[[], SeedData]) -> None:
-        self._make, self._lock = make, Lock()
-        self._value: SeedData | None = None
-
-    @property
-    def value(self) -> SeedData:
-        with self._lock:
-            if self._value is None:
-                self._value = self._make()
-                self._value.prepare()
-            return self._value
-
-
-def _judged(artifact: dict[str, Any], data: _Lazy, confidence: float) -> dict[str, Any]:
-    return asdict(judged(Generalization.from_dict(artifact), data.value, confidence))
-
-
-def _limits(data: _Lazy) -> dict[str, Any]:
-    """The two limits of generalization on the validation and the test part."""
-    known = data.value
-    parts = {"validation": known.parts.validation, "test": known.parts.test}
-    found: dict[str, Any] = {
-        "log_losses": {},
-        "margin": _margin_at_one(known),
-        "naive": known.naive_errors(known.parts.test),
-        "people": {part: known.people_in(rows) for part, rows in parts.items()},
-    }
-    for (part, rows), raw, majority in zip(parts.items(), known.raw_model(), known.majority(), strict=True):
-        found[part] = asdict(limits_of(raw, majority, known.naive_adversary(rows)))
-        found["log_losses"][part] = [raw.log_loss(), majority.log_loss()]
-    return found
-
-
-def _margin_at_one(data: SeedData) -> float:
-    """The certificate's margin on the validation part for ln(1/δ) = 1."""
-    rows, persons = data.parts.validation, data.whole.persons
-    return margin_of(len(rows), None if persons is None else persons[rows], math.exp(-1))
+@contextmanager
+def hands(bench: Bench, n_jobs: int | None, workers: Any) -> Iterator[tuple[Do, int | None]]:
+    """Who does the pieces, and how many at once: threads of this process, or a Spark session's executors."""
+    if workers is None:
+        yield bench.do, n_jobs
+        return
+    with SparkWorkers(workers, bench) as executors:
+        yield executors.do, executors.slots if n_jobs is None else n_jobs
 
 
 def _piece(seed: int, size: float, job: Job) -> str:
-    return f"{seed}-{size!r}-{job.minimizer}-{_digest(job.key)}"
+    return f"{seed}-{size!r}-{job.minimizer}-{digest(job.key)}"
 
 
 def _judge_piece(candidate: Candidate, confidence: float) -> str:
-    return f"{candidate.seed}-judged-{_digest([candidate.artifact, confidence])}"
-
-
-def _digest(content: Any) -> str:
-    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    return f"{candidate.seed}-judged-{digest([candidate.artifact, confidence])}"
 
 
 def _screened_from(content: dict[str, Any]) -> Screened:

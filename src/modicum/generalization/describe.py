@@ -1,5 +1,6 @@
 """What a generalization asks for, in words: one table for people, the same as plain data."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from modicum.generalization.bins import AnyPartition, Codes, FullDetail
 from modicum.table.codes import FEW
-from modicum.table.frames import as_frame
+from modicum.table.frames import as_frame, is_lazy
 from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
 
@@ -122,13 +123,46 @@ def describe(g: "Generalization", X: Any = None) -> Description:
     if X is None:
         lines = tuple(_line(p, p.name in personal, None) for p in g.partitions)
         return Description(lines, g.n_buckets)
+    found = _counted_at(g, X) if is_lazy(getattr(X, "native", X)) else _counted(g, X)
+    lines = tuple(
+        _line(p, p.name in personal, found.buckets[j], found.persons_in[j]) for j, p in enumerate(g.partitions)
+    )
+    return Description(lines, g.n_buckets, found.records, found.persons, found.groups, found.smallest)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counts behind a description: records and persons in each bucket of each attribute, and groups."""
+
+    buckets: Sequence[Codes]
+    persons_in: Sequence[Codes]
+    records: int
+    persons: int
+    groups: int
+    smallest: int
+
+
+def _counted(g: "Generalization", X: Any) -> Counted:
+    """The counts of records in memory."""
     frame = as_frame(X, g.names)
-    codes = g.codes(frame)
-    persons = person_codes(g.schema, frame)
-    lines = tuple(_line(p, p.name in personal, codes[:, j], persons) for j, p in enumerate(g.partitions))
+    codes, persons = g.codes(frame), person_codes(g.schema, frame)
     sizes = persons_in(group_rows(codes), persons)
-    many = len(frame) if persons is None else int(persons.max(initial=-1)) + 1
-    return Description(lines, g.n_buckets, len(frame), many, len(sizes), int(sizes.min()) if len(sizes) else 0)
+    listed = [(codes[:, j], 0 if isinstance(p, FullDetail) else len(p.labels)) for j, p in enumerate(g.partitions)]
+    return Counted(
+        buckets=[np.bincount(own, minlength=size) if size else own[:0] for own, size in listed],
+        persons_in=[persons_in(own, persons, size) if size else own[:0] for own, size in listed],
+        records=len(frame),
+        persons=len(frame) if persons is None else int(persons.max(initial=-1)) + 1,
+        groups=len(sizes),
+        smallest=int(sizes.min()) if len(sizes) else 0,
+    )
+
+
+def _counted_at(g: "Generalization", X: Any) -> Counted:
+    """The counts of a table in an engine."""
+    from modicum.engines.description import described_at
+
+    return described_at(g, X)
 
 
 def buckets_asked(g: Any) -> int:
@@ -154,15 +188,16 @@ def persons_in(groups: Codes, persons: Codes | None, n_groups: int = 0) -> Codes
     return np.bincount(groups, minlength=n_groups)
 
 
-def _line(partition: AnyPartition, personal: bool, codes: Any, persons: Codes | None = None) -> AttributeLine:
+def _line(
+    partition: AnyPartition, personal: bool, records: Codes | None, persons: Codes | None = None
+) -> AttributeLine:
     labels = partition.labels
     takes = [bucket.takes for bucket in getattr(partition, "buckets", ())] + [()] * len(labels)
-    if codes is None or isinstance(partition, FullDetail):
+    if records is None or persons is None or isinstance(partition, FullDetail):
         buckets = tuple(BucketLine(labels[i], takes[i]) for i in range(min(len(labels), partition.n_buckets)))
     else:
-        shares = np.bincount(codes, minlength=len(labels)) / max(1, len(codes))
-        people = persons_in(codes, persons, len(labels))
+        shares = records / max(1, records.sum())
         shown = [i for i in range(len(labels)) if i < partition.n_buckets or shares[i] > 0]
-        buckets = tuple(BucketLine(labels[i], takes[i], round(float(shares[i]), 6), int(people[i])) for i in shown)
+        buckets = tuple(BucketLine(labels[i], takes[i], round(float(shares[i]), 6), int(persons[i])) for i in shown)
     action = _ACTIONS[partition.action]
     return AttributeLine(partition.name, personal, action, partition.n_buckets, buckets)
