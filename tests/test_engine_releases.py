@@ -76,9 +76,7 @@ def test_spark_grows_the_guided_tree_too(held, adult, schema, tmp_path):
     check_same(anonymizer, "spark", held, adult, tmp_path / "released", rows_at_once=1_500, partition_by=["income"])
 
 
-@pytest.mark.parametrize(
-    "asked", [{}, {"output": "ranges"}, {"representatives": "mean"}], ids=["values", "ranges", "mean"]
-)
+@pytest.mark.parametrize("asked", [{"output": "ranges"}, {"representatives": "mean"}], ids=["ranges", "mean"])
 @pytest.mark.parametrize("method", METHODS)
 def test_what_stands_for_groups_is_the_same(method, asked, held, adult, schema, tmp_path):
     anonymizer = method(k=10, quasi_identifiers=QUASI, schema=schema, **asked)
