@@ -14,9 +14,10 @@ import numpy as np
 from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.part_release import ReleasedParts, WholeTask, loss_column, released_schema
 from modicum.anonymizers.publishing import refuse_broken
+from modicum.anonymizers.surveying import whole_columns
 from modicum.anonymizers.task import check_limits, parts_of, requirement_of, why_not
 from modicum.anonymizers.upper_guided import has_classes
-from modicum.anonymizers.whole_columns import WholeColumn, whole_columns
+from modicum.anonymizers.whole_columns import MOST_NUMBERS, WholeColumn
 from modicum.engines import table_at
 from modicum.engines.coding import schema_at
 from modicum.engines.parts import made_of_parts
@@ -101,6 +102,11 @@ def _needs(owner: Any, table: EngineTable, schema: Schema, name: str | None) -> 
         return None, Requirement(owner.k)
     check_limits(owner)
     found = whole_columns(table, [schema[str(name)]])[0]
+    if not isinstance(found, WholeColumn):
+        raise DataError(
+            f"The sensitive attribute {str(name)!r} has more than {MOST_NUMBERS:,} different values; group them into "
+            "ranges first."
+        )
     counts = np.append(found.counts, found.missing)
     needs = Needs(requirement_of(owner, found.as_ranked(), counts), found.as_ranked())
     if not needs.requirement.met_by(counts[: needs.n_sensitive]):

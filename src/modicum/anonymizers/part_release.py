@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 
+from modicum.anonymizers.coarse_columns import AnyColumn
 from modicum.anonymizers.grouping import Needs
 from modicum.anonymizers.publishing import replaced, widths_of
 from modicum.anonymizers.ranks import Ranked, RankedColumn
@@ -49,7 +50,7 @@ class WholeTask:
     """
 
     schema: Schema
-    quasi: tuple[WholeColumn, ...]
+    quasi: tuple[AnyColumn, ...]
     sensitive: WholeColumn | None
     requirement: Requirement
     rows: int

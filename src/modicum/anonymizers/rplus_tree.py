@@ -31,7 +31,9 @@ class RPlusTree(Anonymizer):
     tree is loaded in bulk and only its leaves are kept: from the top down, of the cuts nearest to each attribute's
     median the one whose two boxes lose least (NCP) is made, until no side could keep k records. Records are not
     inserted one by one, as in the paper's incremental case. `fit_batches` does the same for a table that does not fit
-    into memory: its upper levels are cut at the medians of a sample.
+    into memory: its upper levels are cut at the medians of a sample. A table in files or an engine is better released
+    by `release_to`, whose upper levels are exactly those of memory, t included; batches come from anywhere and go back
+    in their order.
 
     Parameters
     ----------

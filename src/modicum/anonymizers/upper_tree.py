@@ -7,13 +7,14 @@ one that cannot be split, however many it has.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from modicum.anonymizers.coarse_columns import AnyColumn, CoarseColumn
+from modicum.anonymizers.cut_tree import Cut, CutParts, CutTree, Encoded
+from modicum.anonymizers.exact_medians import Looking, Median
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.whole_columns import WholeColumn
 from modicum.engines.coded_table import CodeFold
@@ -24,62 +25,7 @@ from modicum.table.values import Codes
 
 _CELLS = 4_000_000  # counted in one pass
 Ints = npt.NDArray[np.int64]
-Cut = tuple[int, int, int]  # attribute, the first code that goes right, how many records go left
-Folding = Callable[[CodeFold], Counts]
-
-
-@dataclass(frozen=True)
-class CutTree:
-    """Cuts by node: codes of `attributes` below `limits` go to the node `lefts`, others to the next; -1 is a leaf."""
-
-    attributes: Ints
-    limits: Ints
-    lefts: Ints
-
-    @classmethod
-    def root(cls) -> "CutTree":
-        """One leaf."""
-        return cls(np.array([-1]), np.array([0]), np.array([-1]))
-
-    def nodes(self, codes: CodeArray) -> Codes:
-        """The leaf that each record comes to."""
-        from modicum.anonymizers.upper_kernel import route  # deferred: the compiler takes a second to import
-
-        found = np.empty(len(codes), dtype=np.int64)
-        route(codes, self.attributes, self.limits, self.lefts, found)
-        return found
-
-    def cut(self, cuts: Sequence[tuple[int, int, int]]) -> "CutTree":
-        """The tree with some leaves cut: (node, attribute, limit)."""
-        many = len(self.attributes)
-        attributes, limits, lefts = (np.append(own, np.full(2 * len(cuts), -1)) for own in self._arrays)
-        for i, (node, attribute, limit) in enumerate(cuts):
-            attributes[node], limits[node], lefts[node] = attribute, limit, many + 2 * i
-        return CutTree(attributes, limits, lefts)
-
-    @property
-    def _arrays(self) -> tuple[Ints, Ints, Ints]:
-        return self.attributes, self.limits, self.lefts
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """How records become codes of the whole table."""
-
-    whole: tuple[WholeColumn, ...]
-
-    @property
-    def names(self) -> list[str]:
-        return [each.attribute.name for each in self.whole]
-
-    @property
-    def sizes(self) -> list[int]:
-        return [each.size for each in self.whole]
-
-    def encode(self, X: Any) -> CodeArray:
-        """One row per record, one column per attribute."""
-        columns = [each.encode(X[each.attribute.name]).astype(np.uint16) for each in self.whole]
-        return np.ascontiguousarray(np.column_stack(columns))
+Folding = Callable[[CodeFold, Encoded], Counts]
 
 
 @dataclass(frozen=True)
@@ -141,21 +87,34 @@ class UpperTree:
     requirement : of both sides of every cut
     tight : take the cut whose sides lose least, rather than one of the widest attribute
     rows : how many records a part may have
+    look : looks at the records for what coarse codes do not tell, where a number has very many values
     """
 
     fold: Folding
-    quasi: Sequence[WholeColumn]
+    quasi: Sequence[AnyColumn]
     sensitive: WholeColumn | None
     requirement: Requirement
     tight: bool
     rows: int
+    look: Looking | None = None
     tree: CutTree = field(default_factory=CutTree.root)
 
     def __post_init__(self) -> None:
-        ranked = Ranked(tuple(each.as_ranked() for each in self.quasi))
+        self._coarse = [a for a, each in enumerate(self.quasi) if isinstance(each, CoarseColumn)]
+        self._code(self.quasi)
+
+    def _code(self, quasi: Sequence[AnyColumn]) -> None:
+        """Take these codes from now on."""
+        self.quasi, self.tree = quasi, self.tree.recoded(quasi)
+        ranked = Ranked(tuple(each.as_ranked() for each in quasi))
         self._table = (ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
-        last = [] if self.sensitive is None else [self.sensitive.size]
-        self._sizes = [*(each.size for each in self.quasi), *last]
+        last = () if self.sensitive is None else (self.sensitive,)
+        self._encoded = Encoded((*quasi, *last))
+        self._sizes = self._encoded.sizes
+
+    def grow_parts(self, n: int) -> CutParts:
+        """The same, with the codes that tell the parts."""
+        return CutParts(self.grow(n), Encoded(tuple(self.quasi)))
 
     def grow(self, n: int) -> CutTree:
         """Cut the n records of the whole table until every part is small enough."""
@@ -163,8 +122,9 @@ class UpperTree:
         while open_ := {node: size for node, size in open_.items() if size > self.rows}:
             cuts = [cut for nodes in self._batches(list(open_)) for cut in self._cuts(nodes)]
             first = len(self.tree.attributes)
-            self.tree = self.tree.cut([(node, *cut[:2]) for node, cut in cuts])
-            sizes = [size for node, cut in cuts for size in (cut[2], open_[node] - cut[2])]
+            self.tree = self.tree.cut(cuts)
+            self._code([self._with_cuts(a) for a in range(len(self.quasi))])
+            sizes = [size for node, cut in cuts for size in (cut.left, open_[node] - cut.left)]
             open_ = {first + i: size for i, size in enumerate(sizes)}
         return self.tree
 
@@ -176,37 +136,71 @@ class UpperTree:
     def _cuts(self, nodes: list[int]) -> list[tuple[int, Cut]]:
         """Each node's cut, where it has one."""
         work = _Counting(self.tree, np.array(nodes), np.cumsum([0, *self._sizes]))
-        counts = self.fold(work).reshape(len(nodes), -1)
-        tried = [self._tried(own) for own in counts]
+        counts = self.fold(work, self._encoded).reshape(len(nodes), -1)
+        looks = self._looked(nodes, counts)
+        tried = [self._tried(own, look) for own, look in zip(counts, looks, strict=True)]
+        if self._coarse and (self.sensitive is not None or self.tight):
+            tried = self._told_apart(tried)
         if self.sensitive is not None or self.tight:
             tried = self._weighed(nodes, counts, tried)
         return [(node, own[0]) for node, own in zip(nodes, tried, strict=True) if own]
 
-    def _tried(self, counts: Counts) -> list[Cut]:
+    def _looked(self, nodes: list[int], counts: Counts) -> list[dict[int, Median]]:
+        """For each node what its coarse attributes are exactly: how wide, and where their middle is."""
+        if self.look is None or not self._coarse:
+            return [{} for _ in nodes]
+        return self.look(self._encoded, self.tree, np.array(nodes), self._coarse, counts)
+
+    def _with_cuts(self, a: int, more: Sequence[float] = ()) -> AnyColumn:
+        """An attribute whose codes tell the sides of all its cuts apart, and of more."""
+        column = self.quasi[a]
+        if not isinstance(column, CoarseColumn):
+            return column
+        return column.cut_at(np.append(self.tree.values[self.tree.attributes == a], more))
+
+    def _told_apart(self, tried: list[list[Cut]]) -> list[list[Cut]]:
+        """The same cuts, in codes that tell their sides apart."""
+        values: dict[int, list[float]] = {a: [] for a in range(len(self.quasi))}
+        for cut in (cut for cuts in tried for cut in cuts):
+            values[cut.attribute].append(cut.value)
+        self._code([self._with_cuts(a, values[a]) for a in range(len(self.quasi))])
+        return [[self._in_codes(cut) for cut in cuts] for cuts in tried]
+
+    def _in_codes(self, cut: Cut) -> Cut:
+        column = self.quasi[cut.attribute]
+        if not isinstance(column, CoarseColumn):
+            return cut
+        return replace(cut, limit=int(column.limit(np.array([cut.value]))[0]))
+
+    def _tried(self, counts: Counts, looked: dict[int, Median]) -> list[Cut]:
         """The cuts that a node may make, in the order in which they are tried."""
         from modicum.anonymizers.upper_kernel import counted_places, counted_spread
 
         starts, sizes, _, is_category, _ = self._table
         widths, limits = np.empty(len(sizes)), np.empty(3, dtype=np.int64)
         counted_spread(counts, self._table, widths)
+        for a, median in looked.items():
+            widths[a] = median.width
         order = range(len(sizes)) if self.tight else [a for a in np.argsort(-widths, kind="stable") if widths[a] > 0]
         found = []
         for a in order:
+            if a in looked:
+                found += looked[a].cuts(int(a), self.requirement.k)
+                continue
             own = counts[starts[a] : starts[a] + sizes[a]]
             many = counted_places(own, self.requirement.k, is_category[a], limits)
-            found += [(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
+            found += [Cut(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
         return found
 
     def _weighed(self, nodes: list[int], counts: Counts, tried: list[list[Cut]]) -> list[list[Cut]]:
         """Of the cuts that each node may make the first, or tightest, whose sides are what is asked."""
         targets = np.arange(0 if self.tight else len(self.quasi), len(self._sizes))
         firsts = np.cumsum([0, *map(len, tried)])
-        attributes, limits = (np.array([cut[i] for own in tried for cut in own], dtype=np.int64) for i in (0, 1))
+        attributes = np.array([cut.attribute for own in tried for cut in own], dtype=np.int64)
+        limits = np.array([cut.limit for own in tried for cut in own], dtype=np.int64)
         starts = np.cumsum([0, *(self._sizes[t] for t in targets)])
         work = _Weighing(self.tree, np.array(nodes), firsts, attributes, limits, targets, starts)
-        left = (
-            self.fold(work).reshape(len(limits), -1) if len(limits) else np.zeros((0, int(starts[-1])), dtype=np.int64)
-        )
+        left = (self.fold(work, self._encoded) if len(limits) else work.empty()).reshape(len(limits), int(starts[-1]))
         whole = counts[:, -int(starts[-1]) :]
         return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 
@@ -221,7 +215,7 @@ class UpperTree:
             if not self.tight:
                 return [cut]
             n = int(counts[: self._sizes[0]].sum())
-            loss = loss_of_sides(own, counts, cut[2], n - cut[2], self._table, widths)
+            loss = loss_of_sides(own, counts, cut.left, n - cut.left, self._table, widths)
             if loss < best:
                 best, found = loss, [cut]
         return found
@@ -231,15 +225,3 @@ class UpperTree:
         start, many = len(counts) - self._sizes[-1], len(self.requirement.overall)
         own, both = left[start : start + many], counts[start : start + many]
         return self.requirement.met_by(own) and self.requirement.met_by(both - own)
-
-
-@dataclass(frozen=True)
-class CutParts:
-    """The part of each record, told by a tree of cuts."""
-
-    tree: CutTree
-    encoded: Encoded
-
-    def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The part of each record of a batch."""
-        return self.tree.nodes(self.encoded.encode(frame))

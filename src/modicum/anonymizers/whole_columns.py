@@ -1,6 +1,5 @@
 """What is known of a column of a table too large for memory, counted in its engine."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,14 +7,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.anonymizers.ranks import RankedColumn, Whole, in_order
-from modicum.engines.survey import surveyed
-from modicum.engines.table import EngineTable, collected
-from modicum.engines.value_counts import Numbers, Words
+from modicum.anonymizers.ranks import RankedColumn, Whole
 from modicum.errors import DataError
-from modicum.table.checking import check_outside, check_words
-from modicum.table.codes import MAX_CATEGORIES, too_many_categories
-from modicum.table.frames import not_readable, numbers, texts
+from modicum.table.frames import numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.values import Codes
 
@@ -82,42 +76,3 @@ class WholeColumn:
 
 def _changed(name: str) -> DataError:
     return DataError(f"The column {name!r} has changed while the table was read.")
-
-
-def whole_columns(table: EngineTable, attributes: Sequence[Attribute]) -> list[WholeColumn]:
-    """Count the values of these columns: one pass."""
-    for attribute in attributes:
-        table.check([attribute.name])
-        if isinstance(table.types[attribute.name], nw.Duration):
-            raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
-    found = surveyed(table, attributes, MOST_NUMBERS, words=MAX_CATEGORIES)
-    return [_whole(table, attribute, found[attribute.name]) for attribute in attributes]
-
-
-def _whole(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> WholeColumn:
-    if isinstance(found, Numbers):
-        return _number(attribute, found)
-    if found.overfull:
-        raise too_many_categories(attribute, _different(table, attribute.name) - (found.missing > 0))
-    check_words(attribute, found.counts)
-    values = tuple(in_order(attribute, found.counts))
-    counts = np.array([found.counts[value] for value in values], dtype=np.int64)
-    return WholeColumn(attribute, values, counts, found.missing)
-
-
-def _number(attribute: Attribute, found: Numbers) -> WholeColumn:
-    if found.unreadable:
-        raise not_readable(attribute, found.unreadable)
-    if np.isinf(found.distinct).any():
-        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
-    if not found.complete:
-        raise DataError(
-            f"The column {attribute.name!r} has more than {MOST_NUMBERS:,} different numbers; round them first."
-        )
-    low, high = attribute.bounds
-    check_outside(attribute, int(found.counts[(found.distinct < low) | (found.distinct > high)].sum()))
-    return WholeColumn(attribute, found.distinct, found.counts, found.missing)
-
-
-def _different(table: EngineTable, name: str) -> int:
-    return int(collected(table.lazy.select(nw.col(name).n_unique()))[name][0])

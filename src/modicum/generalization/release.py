@@ -15,8 +15,8 @@ class Release:
 
     Attributes
     ----------
-    frame : the released records, in the order in which they were given; None, as `classes`, where a table was released
-        in batches
+    frame : the released records, in the order in which they were given; a lazy table of what was written where an
+        engine wrote it, None where a table was released in batches (`classes` is None in both)
     method : how it was made
     output : "values" (one record of the original domain for each group) or "ranges"
     quasi_identifiers, sensitive : the columns by which people could be recognised, and the one to protect
