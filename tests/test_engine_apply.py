@@ -119,6 +119,29 @@ def test_what_is_no_number_is_missing_in_every_engine(place, held):
     assert rows(g.transform(frame.to_native())) == rows(g.transform(X))
 
 
+@pytest.mark.parametrize("output", FORMS)
+@pytest.mark.parametrize("place", EVERYWHERE)
+def test_categories_with_many_values_are_looked_up(place, output, held):
+    """Enough values to be looked up at once, where DuckDB does that: words with every kind of quote, whole numbers."""
+    words = [f"w'{i}\"" for i in range(20)] + ["é", "", "(other)"]
+    numbers = [str(i * 7 - 30) for i in range(20)] + [str(2**62), "07", "x"]
+    X = pd.DataFrame(
+        {
+            "id": np.arange(60),
+            "word": np.resize(np.array([*words, "e\u0301", None, "never", "a\0b"], dtype=object), 60),
+            "number": np.resize([*range(-30, 120, 7), 2**62, 1, 8], 60),
+            "(labels looked up for word)": 0,
+        }
+    )
+    parts = [
+        number("id", [i + 0.5 for i in range(59)], list(range(60)), "integer"),
+        category("word", [words[:9], words[9:]], values=[words[0], ""]),
+        category("number", [numbers[::2], numbers[1::2]], storage="integer", values=numbers[:2]),
+    ]
+    g = of(parts)
+    assert rows(g.transform(held(place, X), output=output)) == rows(g.transform(X, output=output))
+
+
 @pytest.mark.parametrize("place", LAZY)
 def test_many_values_that_are_kept_are_kept_in_every_engine(place, held):
     words = [f"w{i}" for i in range(70)] + ["o'clock", "é", "(missing)"]

@@ -11,8 +11,9 @@ import narwhals.stable.v2 as nw
 
 from modicum.errors import DataError
 from modicum.generalization.bins import AnyPartition, Dropped, Groups
-from modicum.generalization.lazy_columns import bucket_column, refused
-from modicum.table.files import normalised, quoted_name
+from modicum.generalization.lazy_columns import bucket_column, refused, results_of
+from modicum.generalization.lazy_lookup import looked_up
+from modicum.table.files import normalised, quoted_name, quoted_text
 
 _SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
 _WORDS = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)  # have a type for a fixed list of words
@@ -70,11 +71,28 @@ class Source:
             column = nw.col(self.names[partition.name])
         else:
             raise DataError(f"The column {partition.name!r} is not in the data.")
-        words = self.frame.implementation in _WORDS
-        return bucket_column(partition, column, self.types.get(partition.name), output, words)
+        words, dtype = self.frame.implementation in _WORDS, self.types.get(partition.name)
+        return bucket_column(partition, column, dtype, output, words, self._looked_up(partition, output))
+
+    def _looked_up(self, partition: AnyPartition, output: str) -> nw.Expr | None:
+        """A column of the frame, made for this, with what DuckDB has looked up for a category with many values."""
+        if self.frame.implementation is not nw.Implementation.DUCKDB or not isinstance(partition, Groups):
+            return None
+        dtype = self.types[partition.name]
+        results = results_of(partition, dtype, output, words=True)
+        sql = looked_up(partition, dtype, results.values, results.fixed)
+        if sql is None:
+            return None
+        native: Any = self.frame.to_native()
+        name = f"({output} looked up for {partition.name})"
+        while name.casefold() in map(str.casefold, native.columns):
+            name += "'"
+        self.frame = nw.from_native(native.project(f"*, {sql} AS {quoted_name(name)}"))
+        return nw.col(name)
 
     def refused(self, partition: AnyPartition) -> nw.Expr:
-        return refused(partition, nw.col(self.names[partition.name]), self.types[partition.name])
+        column, dtype = nw.col(self.names[partition.name]), self.types[partition.name]
+        return refused(partition, column, dtype, self._looked_up(partition, "codes"))
 
 
 def _normalised(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
@@ -117,8 +135,7 @@ def _refusal(partition: AnyPartition) -> str:
 
 def _fails_where(table: Any, flag: str, sentence: str) -> Any:
     if hasattr(table, "to_arrow_reader"):  # DuckDB
-        text = "'" + sentence.replace("'", "''") + "'"
-        return table.filter(f"CASE WHEN {quoted_name(flag)} THEN error({text}) ELSE true END")
+        return table.filter(f"CASE WHEN {quoted_name(flag)} THEN error({quoted_text(sentence)}) ELSE true END")
     functions = importlib.import_module("pyspark.sql.functions")
     fails = functions.raise_error(functions.lit(sentence)).cast("boolean")
     return table.filter(functions.when(functions.col(flag), fails).otherwise(functions.lit(True)))

@@ -7,7 +7,8 @@ A number, a date and a whole number that is a category are compared with a few c
 
 import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,28 +22,52 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _EXACT = 2**53  # whole numbers up to here are exact as float64
 FEW = 64  # buckets, for labels that are a type of their own; groups, for one membership test each
 
-Literal = Callable[[Any], nw.Expr]
+
+@dataclass(frozen=True)
+class Results:
+    """What stands for each bucket: values, the words that all are among where they are a type, and a type to fit."""
+
+    values: list[Any]
+    fixed: list[str] | None = None
+    fitting: Any = None
+
+    def literal(self, value: Any) -> nw.Expr:
+        if value is None or self.fixed is None:
+            return nw.lit(value)
+        return nw.lit(value).cast(nw.Enum(self.fixed))
 
 
-def bucket_column(partition: AnyPartition, column: nw.Expr, dtype: Any, output: str, words: bool) -> nw.Expr:
-    """The attribute's label, code or representative value; `words`: the engine has a type for a fixed list of words."""
-    if isinstance(partition, FullDetail):
-        return _full_detail(partition, column, output)
+def results_of(partition: Dropped | Intervals | Groups, dtype: Any, output: str, words: bool) -> Results:
+    """Labels, codes or representative values; `words`: the engine has a type for a fixed list of words."""
     if output == "values":
         values, fitting = representatives(partition.attribute, partition.representatives, dtype)
-        found = _bucketed(partition, column, dtype, values, nw.lit)
-        return found if fitting is None else found.cast(fitting)
+        return Results(values, fitting=fitting)
     labels = list(partition.labels)
     if output == "codes":
-        return _bucketed(partition, column, dtype, list(range(len(labels))), nw.lit)
-    return _bucketed(partition, column, dtype, labels, _word_of(labels) if words and _plain(labels) else nw.lit)
+        return Results(list(range(len(labels))))
+    return Results(labels, labels if words and _plain(labels) else None)
 
 
-def refused(partition: AnyPartition, column: nw.Expr, dtype: Any) -> nw.Expr:
+def bucket_column(
+    partition: AnyPartition, column: nw.Expr, dtype: Any, output: str, words: bool, found: nw.Expr | None = None
+) -> nw.Expr:
+    """The attribute's label, code or representative value.
+
+    `words`: the engine has a type for a fixed list of words. `found`: what was looked up for the category, NULL for one
+    that is not known.
+    """
+    if isinstance(partition, FullDetail):
+        return _full_detail(partition, column, output)
+    results = results_of(partition, dtype, output, words)
+    bucket = _bucketed(partition, column, dtype, results, found)
+    return bucket if results.fitting is None else bucket.cast(results.fitting)
+
+
+def refused(partition: AnyPartition, column: nw.Expr, dtype: Any, found: nw.Expr | None) -> nw.Expr:
     """Whether the artifact refuses the value."""
     if isinstance(partition, FullDetail):
         return _is_missing(column, dtype)
-    code = bucket_column(partition, column, dtype, "codes", words=False)
+    code = bucket_column(partition, column, dtype, "codes", words=False, found=found)
     return code.is_null() | (code < 0)
 
 
@@ -51,20 +76,15 @@ def _plain(labels: Sequence[str]) -> bool:
     return 2 <= len(labels) <= FEW and all(repr(label) == f"'{label}'" for label in labels)
 
 
-def _word_of(labels: Sequence[str]) -> Literal:
-    fixed = nw.Enum(labels)
-    return lambda label: nw.lit(label).cast(fixed)
-
-
 def _bucketed(
-    partition: Dropped | Intervals | Groups, column: nw.Expr, dtype: Any, results: Sequence[Any], literal: Literal
+    partition: Dropped | Intervals | Groups, column: nw.Expr, dtype: Any, results: Results, found: nw.Expr | None
 ) -> nw.Expr:
+    constants = [results.literal(value) for value in results.values]
     if isinstance(partition, Dropped):
-        return literal(results[0])
-    constants = [nw.lit(None) if result is None else literal(result) for result in results]
+        return constants[0]
     if isinstance(partition, Intervals):
         return _interval_column(partition, column, dtype, constants)
-    return _group_column(partition, column, dtype, results, constants)
+    return _group_column(partition, column, dtype, results.values, constants, found)
 
 
 def _full_detail(partition: FullDetail, column: nw.Expr, output: str) -> nw.Expr:
@@ -129,12 +149,19 @@ def stepped(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr]) -
 
 
 def _group_column(
-    partition: Groups, column: nw.Expr, dtype: Any, results: Sequence[Any], constants: Sequence[nw.Expr]
+    partition: Groups,
+    column: nw.Expr,
+    dtype: Any,
+    results: Sequence[Any],
+    constants: Sequence[nw.Expr],
+    found: nw.Expr | None,
 ) -> nw.Expr:
     column, absent, spell = _comparable(partition.name, column, dtype)
     spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
     unseen = _at(constants, partition.unseen_code)
-    if spell is as_integers:
+    if found is not None:
+        found = nw.when(found.is_null()).then(unseen).otherwise(found)
+    elif spell is as_integers:
         found = _whole_numbers(column, spelled, constants, unseen)
     elif len(spelled) <= FEW:
         found = _few_groups(column, spelled, constants, unseen)

@@ -70,7 +70,7 @@ def scan_table(
         return relation
     known = {a.name: a for a in schema if only is None or a.name in only}
     if only is not None and markers:  # in other columns the text stays what it is
-        texts = ", ".join("'" + marker.replace("'", "''") + "'" for marker in markers)
+        texts = ", ".join(map(quoted_text, markers))
         marked = [
             f"CASE WHEN {quoted_name(n)} NOT IN ({texts}) THEN {quoted_name(n)} END AS {quoted_name(n)}"
             if n in known
@@ -304,6 +304,18 @@ def quoted_name(name: str) -> str:
     "a ""b"" c"
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """A text as SQL, whatever characters it holds but NUL.
+
+    Examples
+    --------
+    >>> from modicum.table.files import quoted_text
+    >>> print(quoted_text("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
 
 
 def normalised(name: str) -> str:
