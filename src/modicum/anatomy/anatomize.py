@@ -15,7 +15,8 @@ from modicum.anatomy.leaks import leaks, repeated_persons
 from modicum.anatomy.random_groups import random_groups
 from modicum.anatomy.suppression import kept_jointly, kept_records, largest_l
 from modicum.anatomy.tables import checked_release, value_order
-from modicum.engines import is_table
+from modicum.engines import is_table, table_at
+from modicum.engines.failures import asking
 from modicum.errors import DataError, PrivacyWarning, quoted
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.schema import Schema
@@ -156,7 +157,9 @@ class Anatomy(BaseEstimator):
         """
         from modicum.anatomy.engine_release import released_at  # deferred: it needs all that engines need
 
-        self.release_, said = released_at(self, X, folder, y, format)
+        table = table_at(X)
+        with asking(table.engine):
+            self.release_, said = released_at(self, table, folder, y, format)
         self.__dict__.pop("rows_", None)
         self.__dict__.pop("suppressed_", None)
         for message in said:

@@ -11,7 +11,6 @@ import numpy as np
 from modicum.anatomy.asked import Asked, asked_of
 from modicum.anatomy.engine_tables import Written, values_at
 from modicum.anatomy.leaks import leaks
-from modicum.engines import table_at
 from modicum.engines.coding import schema_at
 from modicum.engines.record_hash import RecordHash
 from modicum.engines.spark_table import SparkTable
@@ -24,10 +23,9 @@ _SAMPLE = 50_000
 
 
 def released_at(
-    owner: Any, X: Any, folder: str | os.PathLike[str], y: Any, format: str
+    owner: Any, table: EngineTable, folder: str | os.PathLike[str], y: Any, format: str
 ) -> tuple[WrittenAnatomy, list[str]]:
     """What was written, and what it tells all the same; as `Anatomy.release_to` takes it."""
-    table = table_at(X)
     _check(owner, table, y, format)
     known = schema_at(table) if owner.schema is None else _complete(owner.schema, table)
     asked = _asked(owner, table, known if y is None else known.with_roles(label=y))

@@ -26,7 +26,8 @@ from modicum.anonymizers.stand_ins import (
     of_codes,
 )
 from modicum.anonymizers.task import Task, task_of
-from modicum.engines import is_table
+from modicum.engines import is_table, table_at
+from modicum.engines.failures import asking
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.generalization.release import Release
@@ -207,7 +208,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         from modicum.anonymizers.engine_release import release_at  # deferred: it needs all that engines need
 
         self._check_settings()
-        self.release_ = release_at(self, X, y, path, partition_by, rows_at_once)
+        table = table_at(X)
+        with asking(table.engine):
+            self.release_ = release_at(self, table, y, path, partition_by, rows_at_once)
         return self
 
     def _check_engine(self) -> None:

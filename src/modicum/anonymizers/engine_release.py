@@ -18,7 +18,6 @@ from modicum.anonymizers.surveying import whole_columns
 from modicum.anonymizers.task import check_limits, parts_of, requirement_of, why_not
 from modicum.anonymizers.upper_guided import has_classes
 from modicum.anonymizers.whole_columns import MOST_NUMBERS, WholeColumn
-from modicum.engines import table_at
 from modicum.engines.coding import schema_at
 from modicum.engines.parts import made_of_parts
 from modicum.engines.parts_places import check_place, lasting, put, reopened, room_beside
@@ -33,9 +32,10 @@ from modicum.measures.requirement import Requirement
 from modicum.table.schema import Schema
 
 
-def release_at(owner: Any, X: Any, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: int) -> Release:
+def release_at(
+    owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: int
+) -> Release:
     """Release a table into files, checked before they take their place; as `Anonymizer.release_to` takes it."""
-    table = table_at(X)
     _check(owner, table, y, path, partition_by, rows_at_once)
     schema = _schema(owner, table, y)
     task = owner._known(table, whole_task(owner, table, schema), schema.label)

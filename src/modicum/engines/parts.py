@@ -14,7 +14,7 @@ import numpy as np
 
 from modicum.engines.failures import asking
 from modicum.engines.local_table import LocalTable
-from modicum.engines.spark_table import SparkTable
+from modicum.engines.spark_table import SparkTable, frames_of
 from modicum.engines.table import EngineTable
 from modicum.errors import require
 from modicum.table.values import Codes
@@ -110,26 +110,33 @@ def _in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import LongType, StructField, StructType
 
-    chosen = table.lazy.select(list(work.columns)).to_native()
+    chosen = table.only(work.columns)
     told = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
     parts = chosen.mapInArrow(_telling(work), told)
-    made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(work.schema))
-    made.write.parquet(folder)
+    made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(numbered(work.schema)))
+    made.toDF(*work.schema.names).write.parquet(folder)
+
+
+def numbered(schema: Any) -> Any:
+    """An Arrow schema under names that Spark takes for nothing else: it reads a dot as a part of a structure."""
+    pyarrow = require("pyarrow", "scale")
+    return pyarrow.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
 
 
 def _telling(work: PartWork) -> Any:
     def tell(batches: Iterator[Any]) -> Iterator[Any]:
         pyarrow = require("pyarrow", "scale")
         for batch in batches:
-            if batch.num_rows:
-                frame = nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
+            for frame in frames_of(iter([batch]), work.columns):
                 yield batch.append_column(_PART, pyarrow.array(work.which(frame), pyarrow.int64()))
 
     return tell
 
 
 def _making(work: PartWork) -> Any:
+    names = numbered(work.schema).names
+
     def make(table: Any) -> Any:
-        return work.make(table.drop_columns([_PART]))
+        return work.make(table.drop_columns([_PART]).rename_columns(list(work.columns))).rename_columns(names)
 
     return make

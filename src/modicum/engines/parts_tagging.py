@@ -7,7 +7,8 @@ from typing import Any, Protocol
 from modicum.engines.failures import asking
 from modicum.engines.files import opened
 from modicum.engines.local_table import LocalTable
-from modicum.engines.spark_table import SparkTable
+from modicum.engines.parts import numbered
+from modicum.engines.spark_table import SparkTable, frames_of
 from modicum.engines.table import EngineTable
 from modicum.errors import require
 
@@ -35,8 +36,8 @@ def tagged(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable
         from pyspark import StorageLevel
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        made = table.only(work.columns).mapInArrow(_on_spark(work), from_arrow_schema(work.schema))
-        made.persist(StorageLevel.DISK_ONLY)
+        made = table.only(work.columns).mapInArrow(_on_spark(work), from_arrow_schema(numbered(work.schema)))
+        made = made.toDF(*work.schema.names).persist(StorageLevel.DISK_ONLY)
         try:
             yield SparkTable(made)
         finally:
@@ -52,10 +53,10 @@ def tagged(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable
 
 
 def _on_spark(work: Tagging) -> Any:
+    names = numbered(work.schema).names
+
     def tag(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        for batch in batches:
-            if batch.num_rows:
-                yield from work.tagged(pyarrow.Table.from_batches([batch])).to_batches()
+        for frame in frames_of(batches, work.columns):
+            yield from work.tagged(frame.to_native()).rename_columns(names).to_batches()
 
     return tag
