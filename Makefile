@@ -38,6 +38,9 @@ test-services: .venv/dev
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 		{ [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y postgresql >/dev/null; } || \
 		echo "PostgreSQL is not here and could not be installed."
+	@command -v java >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } || \
+		echo "Java is not here and could not be installed."
 	$(PYTEST) -m services
 
 bench: .venv/dev
@@ -66,6 +69,7 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_anatomy.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anatomy_speed.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serve_speed.py
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,6 +24,14 @@ SIZES = (1_000_000, 10_000_000, 100_000_000)
 STEPS = ("fit", "apply", "select", "a8")
 REPEAT = 3
 MOST_BYTES, MOST_OF_SELECT, MOST_TIMES = 4e9, 2.0, 11.0
+CORES = 2  # that both engines are given
+BILLIONS, CLUSTER = 10_000_000_000, 400  # rows and cores of the arithmetic
+NAMES = {
+    "fit": "fit PAT (20 leaves) from counts",
+    "apply": "apply, Parquet to Parquet",
+    "select": "a plain SELECT of the same columns",
+    "a8": "A8 (who is alone)",
+}
 ARTIFACT = FOLDER / "artifact.json"
 
 
@@ -98,14 +106,14 @@ def spark() -> dict:
 
 
 def tables() -> None:
-    """The table of docs/engines.md, from the figures that were written."""
+    """The tables of docs/engines.md, from the figures that were written."""
     figures = figures_of("scale")
-    names = {
-        "fit": "fit PAT (20 leaves) from counts",
-        "apply": "apply, Parquet to Parquet",
-        "select": "a plain SELECT of the same columns",
-        "a8": "A8 (who is alone)",
-    }
+    write_table("engines.md", "scale.py", speed(figures))
+    write_table("engines.md", "scale.py cost", cost(figures), end="scale.py cost")
+
+
+def speed(figures: dict) -> str:
+    """Seconds by rows, and the peak memory."""
     lines = [
         "| step | 1 million | 10 million | 100 million | peak memory at 100 million | 10 million in Spark |",
         "|---|---:|---:|---:|---:|---:|",
@@ -115,8 +123,23 @@ def tables() -> None:
         own = [f"{by_rows[str(rows)][name]['seconds']:.1f} s" for rows in SIZES]
         peak = by_rows[str(SIZES[-1])][name]["peak_bytes"] / 1e9
         in_spark = figures["spark"]["steps"][name]["seconds"]
-        lines.append(f"| {names[name]} | {' | '.join(own)} | {peak:.1f} GB | {in_spark:.1f} s |")
-    write_table("engines.md", "scale.py", "\n".join(lines))
+        lines.append(f"| {NAMES[name]} | {' | '.join(own)} | {peak:.1f} GB | {in_spark:.1f} s |")
+    return "\n".join(lines)
+
+
+def cost(figures: dict) -> str:
+    """Microseconds of one core for a row, and what they come to for very many rows on very many cores."""
+    lines = [
+        "| step | DuckDB, µs a row and core | Spark, µs a row and core | ten billion rows, 400 cores of Spark |",
+        "|---|---:|---:|---:|",
+    ]
+    own, there = figures["duckdb"]["rows"][str(SIZES[-1])], figures["spark"]
+    for name in STEPS:
+        here = own[name]["seconds"] * CORES / SIZES[-1] * 1e6
+        spark = there["steps"][name]["seconds"] * CORES / there["rows"] * 1e6
+        minutes = spark / 1e6 * BILLIONS / CLUSTER / 60
+        lines.append(f"| {NAMES[name]} | {here:.2f} | {spark:.2f} | {minutes:.1f} minutes |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -189,3 +189,19 @@ def test_the_page_on_collecting_runs_and_shows_the_benchmark_s_figures(tmp_path,
         assert own["share_of_empty"] >= 0.5
         assert own["times_p99_of_empty"] <= 3
         assert f"medians of {len(own['rounds'])} rounds" in " ".join(page.split())
+
+
+def test_the_page_on_engines_runs_and_shows_the_benchmark_s_figures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/engines.md")
+    assert "are alone" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"people.parquet", "minimized.parquet", "anonymous.parquet"}
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import common
+    import scale
+
+    figures = common.figures_of("scale")
+    page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+    assert scale.speed(figures) in page
+    assert scale.cost(figures) in page
+    assert all(one["reached"] for section in ("duckdb", "spark") for one in figures[section]["targets"])
