@@ -65,7 +65,7 @@ def check_known(known: str | None) -> None:
 
 def judged_in_engine(
     artifact: Path,
-    file: Path,
+    file: str,
     known: str | None,
     engine: str,
     label: str | None,
