@@ -92,3 +92,11 @@ def test_moments_are_told_apart_to_the_microsecond_in_any_zone(place, zone, held
     known = X[:150]
     found, expected = (md.certify(kept, one, known=known, bins=20) for one in (held(place, X), X))
     assert (found.observed, found.naive) == (expected.observed, expected.naive)
+
+
+@pytest.mark.parametrize("place", ["pandas", *HERE])
+def test_whoever_alone_has_no_date_is_described_so(place, held):
+    days = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta([0, 0, 1, 1, 2, 2, None], unit="D"))
+    X = pd.DataFrame({"day": days, "sex": ["f", "f", "m", "m", "m", "m", "f"]})
+    kept = md.FeatureSelection(keep=2).fit(X, X["sex"]).generalization_.drop("sex")
+    assert md.attacks.SinglingOut().run(kept, held(place, X)).predicate == "day is missing"
