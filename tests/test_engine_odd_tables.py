@@ -100,3 +100,12 @@ def test_whoever_alone_has_no_date_is_described_so(place, held):
     X = pd.DataFrame({"day": days, "sex": ["f", "f", "m", "m", "m", "m", "f"]})
     kept = md.FeatureSelection(keep=2).fit(X, X["sex"]).generalization_.drop("sex")
     assert md.attacks.SinglingOut().run(kept, held(place, X)).predicate == "day is missing"
+
+
+@pytest.mark.parametrize("place", HERE)
+def test_one_word_in_two_normal_forms_is_one_value_to_guess(place, held):
+    X = pd.DataFrame({"town": ["é", "e\u0301", "b", "é\0", "b", "é"] * 20, "sex": ["f", "m"] * 60})
+    g = md.Uniform(buckets=2).fit(X).generalization_.drop("town")
+    found, expected = (md.certify(g, one) for one in (held(place, X), X))
+    assert (found.observed, found.naive) == (expected.observed, expected.naive)
+    assert md.measures.l_diversity(held(place, X), ["sex"], "town") == md.measures.l_diversity(X, ["sex"], "town")

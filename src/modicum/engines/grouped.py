@@ -1,7 +1,7 @@
 """Records that are alike, counted in the engine: group-bys of group-bys, so that groups themselves stay there.
 
 Two values are alike as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
-normal form C where the engine knows it (DuckDB, polars).
+normal form C where the engine knows it (DuckDB, also behind Ibis, and polars).
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.engines.table import COUNT, EngineTable, collected
-from modicum.errors import DataError
+from modicum.errors import DataError, require
 from modicum.table.files import normalised, quoted_name
 from modicum.table.schema import Schema
 
@@ -53,7 +53,22 @@ def _with_words(table: EngineTable, lazy: nw.LazyFrame[Any], words: Sequence[tup
     if lazy.implementation is nw.Implementation.DUCKDB:
         made = ", ".join(f"{normalised(name)} AS {quoted_name(key)}" for name, key in words)
         return nw.from_native(lazy.to_native().project(f"*, {made}"))
+    if lazy.implementation is nw.Implementation.IBIS and lazy.to_native().get_backend().name == "duckdb":
+        return nw.from_native(_ibis_words(lazy.to_native(), words))
     return lazy.with_columns(*(table.col(name).alias(key) for name, key in words))
+
+
+def _ibis_words(native: Any, words: Sequence[tuple[str, str]]) -> Any:
+    ibis = require("ibis", "scale")
+
+    @ibis.udf.scalar.builtin
+    def nfc_normalize(text: str) -> str:  # type: ignore[empty-body]
+        """DuckDB's own."""
+
+    def formed(text: Any) -> Any:
+        return ibis.cases((text.contains("\0"), text), else_=nfc_normalize(text))
+
+    return native.mutate(**{key: formed(native[name]) for name, key in words})
 
 
 def with_person(table: EngineTable, schema: Schema) -> EngineTable:
