@@ -248,3 +248,16 @@ def test_a_refusal_stops_apply_and_the_old_result_stays(folder, engine):
     assert str(result.exception) == "The column 'word' has missing or unseen values, which this artifact refuses."
     assert sorted((folder / "out").rglob("*.parquet")) == before
     assert sorted(each.name for each in folder.iterdir()) == ["g.json", "in", "out", "strict.json"]
+
+
+@pytest.mark.parametrize("output", ["year=2020", "year=2020/a.parquet"])
+def test_apply_does_not_write_over_what_a_pattern_matches(output, tmp_path):
+    X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
+    md.Uniform(buckets=2).fit(X).generalization_.save(tmp_path / "g.json")
+    for year in (2020, 2021):
+        (tmp_path / f"year={year}").mkdir()
+        X.to_parquet(tmp_path / f"year={year}" / "a.parquet")
+    asked = [str(tmp_path / "g.json"), str(tmp_path / "year=*" / "a.parquet"), "-o", str(tmp_path / output)]
+    result = CliRunner().invoke(app, ["apply", *asked])
+    assert isinstance(result.exception, DataError) or "over its input" in result.output
+    assert pd.read_parquet(tmp_path / "year=2020" / "a.parquet").equals(X)

@@ -91,3 +91,10 @@ def test_a_csv_without_a_schema_has_the_types_that_fit_every_row(tmp_path):
     for name in columns:
         plain, same = ([None if pd.isna(value) else value for value in each[name]] for each in (found, known))
         assert list(map(str, plain)) == list(map(str, same)), name
+
+
+def test_a_folder_whose_name_says_two_things_is_refused(tmp_path):
+    (tmp_path / "year=2020=1").mkdir()
+    pd.DataFrame({"age": [31]}).to_parquet(tmp_path / "year=2020=1" / "a.parquet")
+    with pytest.raises(DataError, match="more than one '='"), opened(tmp_path):
+        pass

@@ -225,7 +225,9 @@ def test_everything_is_judged_in_an_engine(place, held, adult, g):
     same(found.attack.to_dict() | {"seconds": 0}, in_memory.attack.to_dict() | {"seconds": 0})
 
 
-def test_the_command_judges_files_in_an_engine(tmp_path, adult, g):
+def test_the_command_judges_files_in_an_engine(tmp_path, adult):
+    adult = adult[["age", "race", "sex", "income"]]
+    g = md.Uniform(buckets=2).fit(adult.drop(columns="income")).generalization_
     g.save(tmp_path / "g.json")
     adult[:3_000].to_parquet(tmp_path / "known.parquet")
     adult[3_000:].to_csv(tmp_path / "people.csv", index=False)

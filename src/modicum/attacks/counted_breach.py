@@ -176,7 +176,7 @@ def _table(X: Any, artifact: Artifact, what: str) -> EngineTable:
 def _pairs(table: EngineTable, artifact: Artifact, target: Target) -> Pairs:
     table.check([target.name])
     is_category = target.attribute.is_category
-    value = nw.col(target.name) if is_category else target_key(target, table.types[target.name])
+    value = table.col(target.name) if is_category else target_key(table, target)
     shown, codes, records = buckets_at(table, artifact, {_VALUE: value}).distinct(_VALUE)
     if not is_category:
         return Pairs(codes, shown[_VALUE].to_numpy().astype(np.int64), records)

@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.buckets import buckets_at, number_key
-from modicum.engines.grouped import persons_alone, rarest, records_of, sizes_at, with_keys
+from modicum.engines.grouped import PERSON, persons_alone, rarest, records_of, sizes_at, with_keys, with_person
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact
@@ -74,11 +74,12 @@ def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> Crowd:
 
 def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> Crowd:
     """The people of a breach in an engine, counted there."""
-    person = g.schema.person if g.schema.person in table.types else None
+    table = with_person(table, g.schema)
+    person = PERSON if PERSON in table.types else None
     if person is not None and wants_alike:
         raise ParameterError(
             f"The 'population' parameter needs to know who is alike in all their records, which {table.engine} does "
-            f"not count where the column {person!r} says whose a record is; give a sample in memory."
+            f"not count where the column {g.schema.person!r} says whose a record is; give a sample in memory."
         )
     seen = buckets_at(table, g)
     sizes = sizes_at(seen.lazy, seen.keys, person)
@@ -101,7 +102,7 @@ def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[st
     words = [name for name in schema.features if schema[name].is_category]
     lazy, keys = with_keys(table, words)
     numbers = {
-        f"modicum_number{i}": number_key(schema[name], table.types[name])
+        f"modicum_number{i}": number_key(table, schema[name])
         for i, name in enumerate(schema.features)
         if name not in words
     }

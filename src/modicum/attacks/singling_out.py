@@ -173,11 +173,16 @@ def predicate(g: Artifact, codes: Codes) -> str:
             continue
         if isinstance(partition, FullDetail):
             value = float(partition.decode(np.array([code]))[0])
-            shown = iso(value) if partition.attribute.kind == "date" else f"{value:g}"
-            said.append(f"{partition.name} is " + ("missing" if value != value else shown))
+            said.append(f"{partition.name} is {_value(partition, value)}")
         else:
             said.append(f"{partition.name} is {_bucket(partition, code)}")
     return " and ".join(said) or "any record"
+
+
+def _value(partition: FullDetail, value: float) -> str:
+    if value != value:
+        return "missing"
+    return iso(value) if partition.attribute.kind == "date" else f"{value:g}"
 
 
 def _bucket(partition: Any, code: int) -> str:

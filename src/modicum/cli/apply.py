@@ -1,5 +1,6 @@
 """`modicum apply`: an artifact on a file or a folder of files, streamed through DuckDB or Spark."""
 
+import glob
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -89,10 +90,11 @@ def _check_places(artifact: Path, file: str, output: str, engine: str, parted: b
         check_places([artifact], Path(output))
     else:
         check_output(output)
-    if os.path.isdir(output) or os.path.isdir(file):
-        given, made = Path(os.path.realpath(file)), Path(os.path.realpath(output))
-        if given.is_relative_to(made) or made.is_relative_to(given):
-            raise DataError(f"The output {output!r} would be written over its input {file!r}, or into it.")
+    made = Path(os.path.realpath(output))
+    given = [Path(os.path.realpath(each)) for each in (file, *glob.glob(file, recursive=True))]
+    apart = not (os.path.isdir(output) or os.path.isdir(file) or glob.has_magic(file))
+    if not apart and any(each.is_relative_to(made) or made.is_relative_to(each) for each in given):
+        raise DataError(f"The output {output!r} would be written over its input {file!r}, or into it.")
 
 
 def _refuse_detail(g: Generalization | CellPartition, kept: list[str]) -> None:

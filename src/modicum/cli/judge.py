@@ -30,7 +30,7 @@ ConfidenceOption = Annotated[float, typer.Option(help="The certificate's confide
 
 def judge(
     artifact: ArtifactArgument,
-    file: FileArgument,
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file; with --engine also a folder of Parquet files.")],
     label: LabelOption = None,
     by: ByOption = None,
     weight: WeightOption = None,
@@ -57,7 +57,7 @@ def judge(
     options = (label, missing, by, pairs(weight), label_bins, confidence, seed)
     if engine is None:
         check_known(known)
-        made = report(judged_file(artifact, file, *options))
+        made = report(judged_file(artifact, Path(file), *options))
     else:
         made = report(judged_in_engine(artifact, file, known, engine, *options))
     if as_json:

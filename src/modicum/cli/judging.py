@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -66,7 +65,7 @@ def check_known(known: str | None) -> None:
 
 def judged_in_engine(
     artifact: Path,
-    file: Path,
+    file: str,
     known: str | None,
     engine: str,
     label: str | None,
@@ -94,7 +93,7 @@ def judged_in_engine(
 def _with_label(table: EngineTable, label: str) -> EngineTable:
     """The records that have a label."""
     table.check([label])
-    value = nw.col(label)
+    value = table.col(label)
     absent = value.is_null() | value.is_nan() if table.types[label].is_float() else value.is_null()
     return table_at(table.lazy.filter(~absent).to_native())
 

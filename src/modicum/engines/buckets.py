@@ -1,15 +1,17 @@
 """What a generalization shows of a table in an engine: its buckets as keys to group by, in the engine and out of it."""
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.coding import target_at
-from modicum.engines.grouped import alike_value, counted_few, histogram, with_keys
+from modicum.engines.grouped import PERSON, alike_value, counted_few, histogram, with_keys
 from modicum.engines.opening import is_table, table_at
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import ParameterError
@@ -79,11 +81,11 @@ def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | 
         )
     shown = [(j, p) for j, p in enumerate(g.partitions) if not isinstance(p, Dropped)]
     table.check([p.name for _, p in shown])
-    exact = {_key(j): number_key(p.attribute, table.types[p.name]) for j, p in shown if isinstance(p, FullDetail)}
+    exact = {_key(j): number_key(table, p.attribute) for j, p in shown if isinstance(p, FullDetail)}
     added = {_ALL: nw.lit(0), **exact, **(beside or {})}
     wide = table.lazy.with_columns(*(made.alias(name) for name, made in added.items()))
     chosen = [(j, p) for j, p in shown if not isinstance(p, FullDetail)]
-    kept = [*added, *(name for name in [g.schema.person] if name is not None and name in table.types)]
+    kept = [*added, *(name for name in [PERSON] if name in table.types)]
     lazy = _renamed(wide, chosen, kept)
     return Seen(lazy, [_ALL, *map(_key, (j for j, _ in shown))], g.partitions)
 
@@ -94,29 +96,43 @@ def _renamed(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPartition]]
     wide = wide.with_columns(*(nw.col(name).alias(other) for name, other in aside.items()))
     coded = in_engine(wide.to_native(), [p for _, p in chosen], "codes", beside=list(aside.values()))
     back = [nw.col(other).alias(name) for name, other in aside.items()]
-    return nw.from_native(coded).select(*(nw.col(p.name).alias(_key(j)) for j, p in chosen), *back)
+    found = table_at(coded)
+    return found.lazy.select(*(found.col(p.name).alias(_key(j)) for j, p in chosen), *back)
 
 
-def number_key(attribute: Attribute, dtype: Any) -> nw.Expr:
+def number_key(table: EngineTable, attribute: Attribute) -> nw.Expr:
     """A number or date by which records are alike: null where it is missing, and never -0."""
-    value = nw.col(attribute.name)
+    value = table.col(attribute.name)
     if attribute.kind == "date":
-        return value if getattr(dtype, "time_zone", None) is not None else value.cast(nw.Datetime("us"))
+        return value if _zone(table, attribute) is not None else value.cast(nw.Datetime("us"))
     number = value.cast(nw.Float64)
     return nw.when(~number.is_nan()).then(number + 0.0)
 
 
-def target_key(target: Target, dtype: Any) -> nw.Expr:
+def _zone(table: EngineTable, attribute: Attribute) -> str | None:
+    return getattr(table.types[attribute.name], "time_zone", None)
+
+
+def target_key(table: EngineTable, target: Target) -> nw.Expr:
     """The bin of a personal number, as `target.encode` says it."""
     assert isinstance(target.coding, NumberCoding)
-    value = number_key(target.attribute, dtype)
+    value = number_key(table, target.attribute)
     edges: list[Any] = target.coding.edges.tolist()
     if target.attribute.kind == "date":
-        start = dt.datetime(1970, 1, 1, tzinfo=dt.UTC if getattr(dtype, "time_zone", None) is not None else None)
-        edges = [start + dt.timedelta(seconds=edge) for edge in edges]
+        edges = [_moment(edge, _zone(table, target.attribute)) for edge in edges]
     above = [(value > edge).cast(nw.Int64) for edge in edges]
     code = nw.sum_horizontal(*above) if above else nw.lit(0)
     return nw.when(value.is_null()).then(nw.lit(target.missing_code)).otherwise(code)
+
+
+def _moment(edge: float, zone: str | None) -> dt.datetime:
+    """An edge in seconds as the last moment that is not beyond it, in the column's own zone: polars wants the same."""
+    micros = math.floor(edge * 1e6) + 1
+    while micros / 1e6 > edge:
+        micros -= 1
+    start = dt.datetime(1970, 1, 1, tzinfo=None if zone is None else dt.UTC)
+    moment = start + dt.timedelta(microseconds=micros)
+    return moment if zone is None else moment.astimezone(ZoneInfo(zone))
 
 
 def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -> Target:
@@ -143,8 +159,9 @@ def bucket_counts(table: EngineTable, g: Generalization) -> dict[str, Codes]:
 
 def number_buckets(table: EngineTable, partition: Intervals) -> Codes:
     """How many records each range of a number holds."""
-    coded: Any = nw.from_native(in_engine(table.lazy.to_native(), [partition], "codes"))
-    return _placed(*histogram(coded, partition.name), len(partition.labels))
+    coded = table_at(in_engine(table.lazy.to_native(), [partition], "codes"))
+    plain = coded.lazy.select(coded.col(partition.name).alias(_key(0)))
+    return _placed(*histogram(plain, _key(0)), len(partition.labels))
 
 
 def _placed(codes: Codes, counts: Codes, size: int) -> Codes:
@@ -155,8 +172,7 @@ def _placed(codes: Codes, counts: Codes, size: int) -> Codes:
 
 def missing_at(table: EngineTable, attribute: Attribute) -> int:
     """How many records have no value of an attribute."""
-    dtype = table.types[attribute.name]
-    value = alike_value(attribute.name, dtype) if attribute.is_category else number_key(attribute, dtype)
+    value = alike_value(table, attribute.name) if attribute.is_category else number_key(table, attribute)
     absent = table.lazy.select(value.is_null().cast(nw.Int64).sum().alias(_ALL))
     return int(collected(absent)[_ALL][0] or 0)
 
@@ -168,18 +184,17 @@ def different_at(table: EngineTable, attribute: Attribute) -> int:
         lazy, (key,) = with_keys(table, [attribute.name])
     else:
         key = "modicum_value"
-        lazy = table.lazy.select(number_key(attribute, table.types[attribute.name]).alias(key))
+        lazy = table.lazy.select(number_key(table, attribute).alias(key))
     values = lazy.select(key).filter(~nw.col(key).is_null()).unique()
     return int(collected(values.select(nw.len().alias(_ALL)))[_ALL][0])
 
 
 def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
     """The lowest and the highest finite number or date of an attribute; nothing where it has no value."""
-    value = number_key(attribute, table.types[attribute.name]).alias(attribute.name)
-    lazy = table.lazy.select(value)
+    own = nw.col("modicum_value")
+    lazy = table.lazy.select(number_key(table, attribute).alias("modicum_value"))
     if attribute.kind != "date":
-        lazy = lazy.filter(nw.col(attribute.name).abs() < float("inf"))
-    own = nw.col(attribute.name)
+        lazy = lazy.filter(own.abs() < float("inf"))
     found = collected(lazy.select(own.min().alias("modicum_low"), own.max().alias("modicum_high")))
     ends = [numbers(found[name], attribute) for name in ("modicum_low", "modicum_high")]
     return np.concatenate(ends)

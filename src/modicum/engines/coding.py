@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.label_coding import labels_at
@@ -204,7 +203,7 @@ def _coding(
         _check_numbers(attribute, found, no_value)
         return _number_coding(attribute, EqualCounts(MAX_CODES), found, known)
     if found.overfull:
-        different = collected(table.lazy.select(nw.col(attribute.name).n_unique()))[attribute.name][0]
+        different = collected(table.lazy.select(table.col(attribute.name).n_unique().alias("n")))["n"][0]
         raise too_many_categories(attribute, int(different) - (found.missing > 0))
     counts = np.array(list(found.counts.values()), dtype=np.int64)
     return category_coding(attribute, list(found.counts), counts, found.missing)

@@ -6,7 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.buckets import Seen, bucket_counts, buckets_at
-from modicum.engines.grouped import groups_at, records_of, sizes_at
+from modicum.engines.grouped import PERSON, groups_at, records_of, sizes_at, with_person
 from modicum.engines.opening import table_at
 from modicum.engines.table import collected
 from modicum.generalization import Generalization
@@ -27,8 +27,8 @@ def described_at(g: Generalization, X: Any) -> Counted:
     >>> described_at(g, duckdb.sql("SELECT * FROM X")).smallest
     1
     """
-    table = table_at(X)
-    person = g.schema.person if g.schema.person in table.types else None
+    table = with_person(table_at(X), g.schema)
+    person = PERSON if PERSON in table.types else None
     seen = buckets_at(table, g)
     sizes, often = sizes_at(seen.lazy, seen.keys, person)
     records, n = bucket_counts(table, g), table.rows()

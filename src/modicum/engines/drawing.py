@@ -25,7 +25,7 @@ SAMPLE = 200_000  # records that are enough to judge from
 _BITS = 22  # of the hash that are counted in one pass
 _DEEP_ENOUGH = 44  # bits after which records that still share them are taken to be equal
 _EACH, _MORE = 20, 100_000  # records looked at for each one drawn, and besides
-_HASH, _MANY = "(hash)", "(records)"
+_HASH, _MANY = "modicum_hash", "modicum_many"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def drawn(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed
     """
     _check(sample)
     table.check(columns)
-    only = type(table)(table.lazy.select(list(columns)).to_native())
+    only = table.part(columns)
     counting, counts = _first_bits(only, seed)
     records = int(counts.sum())
     many = min(int(sample), records)

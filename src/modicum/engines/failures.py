@@ -6,6 +6,7 @@ a worker raised far away comes through as it was said there.
 
 import logging
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -107,9 +108,17 @@ def _kind(error: Exception) -> str:
 @contextmanager
 def _no_quoting() -> Iterator[None]:
     """PySpark's log repeats the message of a failed query, with the value that failed."""
-    logger = logging.getLogger("DataFrameQueryContextLogger")
+    logger = _query_log()
     before, logger.disabled = logger.disabled, True
     try:
         yield
     finally:
         logger.disabled = before
+
+
+def _query_log() -> logging.Logger:
+    """PySpark's log of failed queries, of its own kind: one that was made before it as any other breaks PySpark."""
+    module = sys.modules.get("pyspark.logger")
+    name = "DataFrameQueryContextLogger"
+    found: logging.Logger = module.PySparkLogger.getLogger(name) if module else logging.Logger(name)
+    return found

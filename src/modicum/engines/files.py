@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from modicum.engines.failures import asking
 from modicum.engines.listing import Listing, listing
 from modicum.engines.local_table import LocalTable
 from modicum.engines.parquet_types import agreed
@@ -123,7 +124,8 @@ def _parquet(
     columns = agreed(connection, found, needed)
     files = [glob.escape(file) for file in found.files]
     query = "SELECT * FROM read_parquet($files, hive_partitioning=$said, hive_types_autocast=false)"
-    relation = reading(found.path, lambda: connection.sql(query, params={"files": files, "said": bool(found.said)}))
+    with asking("duckdb"):
+        relation = connection.sql(query, params={"files": files, "said": bool(found.said)})
     said = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
     parts = [quoted_name(name) for name in columns]
     parts += [f"{_said(found, name, quoted_name(said[name]))} AS {quoted_name(name)}" for name in found.said]

@@ -1,7 +1,7 @@
 """Records that are alike, counted in the engine: group-bys of group-bys, so that groups themselves stay there.
 
 Two values are alike as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
-normal form C where the engine knows it (DuckDB, polars).
+normal form C where the engine knows it (DuckDB, also behind Ibis, and polars).
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.engines.table import COUNT, EngineTable, collected
-from modicum.errors import DataError
+from modicum.errors import DataError, require
 from modicum.table.files import normalised, quoted_name
+from modicum.table.schema import Schema
 
 MOST_DISTINCT = 2_000_000  # combinations that may reach the driver
 
@@ -21,6 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 _SIZE = "modicum_size"  # DuckDB wants plain names to group by
 _WHO = "modicum_who"
+PERSON = "modicum_person"
 
 
 def with_keys(table: EngineTable, columns: Sequence[str]) -> tuple[nw.LazyFrame[Any], list[str]]:
@@ -30,19 +32,19 @@ def with_keys(table: EngineTable, columns: Sequence[str]) -> tuple[nw.LazyFrame[
     words = [(name, key) for name, key in zip(columns, keys, strict=True) if table.types[name] == nw.String]
     numbers = [(name, key) for name, key in zip(columns, keys, strict=True) if table.types[name] != nw.String]
     if numbers:
-        lazy = lazy.with_columns(*(alike_value(name, table.types[name]).alias(key) for name, key in numbers))
-    return (_with_words(lazy, words) if words else lazy), keys
+        lazy = lazy.with_columns(*(alike_value(table, name).alias(key) for name, key in numbers))
+    return (_with_words(table, lazy, words) if words else lazy), keys
 
 
-def alike_value(name: str, dtype: Any) -> nw.Expr:
+def alike_value(table: EngineTable, name: str) -> nw.Expr:
     """A value that is equal where two records' values are alike."""
-    value = nw.col(name)
+    value, dtype = table.col(name), table.types[name]
     if dtype.is_float():
         return nw.when(~value.is_nan()).then(value + 0.0)
     return value.cast(nw.String) if isinstance(dtype, nw.Categorical | nw.Enum) else value
 
 
-def _with_words(lazy: nw.LazyFrame[Any], words: Sequence[tuple[str, str]]) -> nw.LazyFrame[Any]:
+def _with_words(table: EngineTable, lazy: nw.LazyFrame[Any], words: Sequence[tuple[str, str]]) -> nw.LazyFrame[Any]:
     """Texts in normal form C beside the others; narwhals has no function for that."""
     if lazy.implementation is nw.Implementation.POLARS:
         polars = nw.get_native_namespace(lazy)
@@ -51,7 +53,29 @@ def _with_words(lazy: nw.LazyFrame[Any], words: Sequence[tuple[str, str]]) -> nw
     if lazy.implementation is nw.Implementation.DUCKDB:
         made = ", ".join(f"{normalised(name)} AS {quoted_name(key)}" for name, key in words)
         return nw.from_native(lazy.to_native().project(f"*, {made}"))
-    return lazy.with_columns(*(nw.col(name).alias(key) for name, key in words))
+    if lazy.implementation is nw.Implementation.IBIS and lazy.to_native().get_backend().name == "duckdb":
+        return nw.from_native(_ibis_words(lazy.to_native(), words))
+    return lazy.with_columns(*(table.col(name).alias(key) for name, key in words))
+
+
+def _ibis_words(native: Any, words: Sequence[tuple[str, str]]) -> Any:
+    ibis = require("ibis", "scale")
+
+    @ibis.udf.scalar.builtin
+    def nfc_normalize(text: str) -> str:  # type: ignore[empty-body]
+        """DuckDB's own."""
+
+    def formed(text: Any) -> Any:
+        return ibis.cases((text.contains("\0"), text), else_=nfc_normalize(text))
+
+    return native.mutate(**{key: formed(native[name]) for name, key in words})
+
+
+def with_person(table: EngineTable, schema: Schema) -> EngineTable:
+    """The table with a column `PERSON` that says whose a record is, null where nothing does, if there is such a one."""
+    if schema.person is None or schema.person not in table.types:
+        return table
+    return type(table)(table.lazy.with_columns(alike_value(table, schema.person).alias(PERSON)).to_native())
 
 
 def sizes_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> tuple[Ints, Ints]:

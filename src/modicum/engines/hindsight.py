@@ -42,11 +42,9 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     table.check([name, *side])
     words = [other for other in side if g.schema[other].is_category]
     lazy, keys = with_keys(table, [*words, *([name] if target is None else [])])
-    value = nw.col(keys[-1]) if target is None else target_key(target, table.types[name])
+    value = nw.col(keys[-1]) if target is None else target_key(table, target)
     numbers = {
-        f"modicum_number{i}": number_key(g.schema[other], table.types[other])
-        for i, other in enumerate(side)
-        if other not in words
+        f"modicum_number{i}": number_key(table, g.schema[other]) for i, other in enumerate(side) if other not in words
     }
     beside = {_VALUE: value, **{key: nw.col(key) for key in keys[: len(words)]}, **numbers}
     seen = buckets_at(table_at(lazy.to_native()), g, beside)

@@ -20,6 +20,8 @@ from modicum.table.labels import (
 from modicum.table.number_groups import AtRanks
 from modicum.table.schema import Attribute
 
+_LABEL = "modicum_label"  # DuckDB wants plain names to group by
+
 
 def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     """The classes of a column, or the ranges of a numeric one: `Labels.fit` where the table lives.
@@ -37,11 +39,11 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     if bins is not None and table.types[name].is_numeric():
         return _ranges(table, name, bins)
     most = MAX_CATEGORIES_OF_LABEL + 2  # missing may be there twice, as null and as NaN
-    grouped = table.lazy.group_by(name).agg(nw.len().alias(COUNT))
+    grouped = table.lazy.select(table.col(name).alias(_LABEL)).group_by(_LABEL).agg(nw.len().alias(COUNT))
     found = collected(grouped.head(most + 1))
     if len(found) > most:
         _refuse(table, name)
-    values = np.asarray(found[name].to_native().to_pandas())
+    values = np.asarray(found[_LABEL].to_native().to_pandas())
     counts = found[COUNT].to_numpy()
     check_labels(values, int(counts[pd.isna(values)].sum()), repr(name))
     return Labels.fit(values, bins, counts, name)
@@ -60,7 +62,7 @@ def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
 
 def _refuse(table: EngineTable, name: str) -> None:
     """Say why a label with so many values cannot be one."""
-    column, dtype = nw.col(name), table.types[name]
+    column, dtype = table.col(name), table.types[name]
     is_float = dtype.is_float()
     absent = column.is_null() | column.is_nan() if is_float else column.is_null()
     asked: dict[str, Any] = {

@@ -113,7 +113,11 @@ def _written(root: str, files: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _pairs(relative: str) -> dict[str, str]:
-    parts = (part.partition("=") for part in Path(relative).parts[:-1])
+    folders = Path(relative).parts[:-1]
+    odd = next((folder for folder in folders if folder.count("=") > 1), None)
+    if odd is not None:  # engines do not agree on what that says
+        raise DataError(f"The name of the folder {odd!r} has more than one '='; in a value it is written %3D.")
+    parts = (folder.partition("=") for folder in folders)
     return {unquote(key): value for key, sign, value in parts if sign and key}
 
 

@@ -49,8 +49,11 @@ class SparkTable(EngineTable):
     def only(self, columns: Sequence[str]) -> Any:
         """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
         native: Any = self.lazy.to_native()
-        quoted_names = (name.replace("`", "``") for name in columns)
-        return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
+        return native.selectExpr(*(f"{_in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
+
+    def col(self, name: str) -> nw.Expr:
+        """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
+        return nw.col(_in_ticks(name) if set(".`") & set(name) else name)
 
     def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
         names = [key for key in keys if isinstance(key, str)]
@@ -58,6 +61,10 @@ class SparkTable(EngineTable):
             return super().counted(keys)
         found = SparkTable(self.only(names))  # narwhals leaves names to Spark, which takes a dot for syntax
         return found.counted(found.columns).rename(dict(zip(found.columns, names, strict=True)))
+
+
+def _in_ticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:

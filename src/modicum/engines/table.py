@@ -50,6 +50,14 @@ class EngineTable(ABC):
     def columns(self) -> list[str]:
         return list(self.types.names())
 
+    def col(self, name: str) -> nw.Expr:
+        """A column as an expression, whatever its name."""
+        return nw.col(name)
+
+    def part(self, names: Sequence[str]) -> "EngineTable":
+        """The table of some columns."""
+        return type(self)(self.lazy.select(*(self.col(name).alias(name) for name in names)).to_native())
+
     def check(self, names: Sequence[str]) -> None:
         """Raise where a column is not there."""
         absent = [name for name in names if name not in self.types]
@@ -73,7 +81,7 @@ class EngineTable(ABC):
         [('a', 2), ('b', 1)]
         """
         with asking(self.engine):
-            chosen = self.lazy.select(*(nw.col(key) if isinstance(key, str) else key for key in keys))
+            chosen = self.lazy.select(*(self.col(key).alias(key) if isinstance(key, str) else key for key in keys))
             names = chosen.collect_schema().names()
             return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
 

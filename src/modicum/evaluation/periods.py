@@ -216,7 +216,7 @@ def _spread(partition: AnyPartition, frame: Any, target: Target | None) -> _Spre
 
 def _spread_at(partition: AnyPartition, table: EngineTable, target: Target | None) -> _Spread:
     """The same counted in an engine."""
-    attribute, dtype = partition.attribute, table.types[partition.name]
+    attribute = partition.attribute
     if attribute.is_category:
         lazy, keys = with_keys(table, [partition.name])
         words, records = counted_few(lazy, keys, f"{partition.name!r}")
@@ -229,7 +229,7 @@ def _spread_at(partition: AnyPartition, table: EngineTable, target: Target | Non
         return _Spread(float("nan"), gone, number_buckets(table, partition))
     if target is None:
         return _Spread(float("nan"), gone, np.array([n]))
-    codes, counts = histogram(table.lazy.select(target_key(target, dtype).alias("modicum_value")), "modicum_value")
+    codes, counts = histogram(table.lazy.select(target_key(table, target).alias("modicum_value")), "modicum_value")
     return _Spread(float("nan"), gone, np.bincount(codes, weights=counts).astype(np.int64))
 
 

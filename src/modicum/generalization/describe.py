@@ -123,7 +123,7 @@ def describe(g: "Generalization", X: Any = None) -> Description:
     if X is None:
         lines = tuple(_line(p, p.name in personal, None) for p in g.partitions)
         return Description(lines, g.n_buckets)
-    found = _counted_at(g, X) if is_lazy(getattr(X, "native", X)) else _counted(g, X)
+    found = _counted_at(g, X) if is_lazy(X) or is_lazy(getattr(X, "native", None)) else _counted(g, X)
     lines = tuple(
         _line(p, p.name in personal, found.buckets[j], found.persons_in[j]) for j, p in enumerate(g.partitions)
     )

@@ -32,7 +32,7 @@ import numpy as np
 
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import target_of
-from modicum.engines.grouped import records_of
+from modicum.engines.grouped import PERSON, records_of, with_person
 from modicum.engines.hindsight import best_at
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Artifact
@@ -267,7 +267,7 @@ def _counted_at(
     g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
 ) -> _Counted:
     """The counts of a table in an engine, by group-bys there."""
-    table = table_at(X)
+    table = with_person(table_at(X), g.schema)
     numbers = [name for name in attributes if not g.schema[name].is_category]
     if known is None and numbers:
         raise ParameterError(
@@ -281,8 +281,7 @@ def _counted_at(
     found = {
         name: best_at(table, g, name, targets.get(name), _side(g, attributes, name, knowledge)) for name in attributes
     }
-    person = g.schema.person if g.schema.person in table.types else None
-    many, often = (np.array([1]), np.array([n])) if person is None else records_of(table.lazy, person)
+    many, often = records_of(table.lazy, PERSON) if PERSON in table.types else (np.array([1]), np.array([n]))
     return _Counted(
         observed={name: best.right / n for name, best in found.items()},
         naive={name: best.naive / n for name, best in found.items()},
