@@ -1,11 +1,8 @@
 """What a generalization shows of a table in an engine: its buckets as keys to group by, in the engine and out of it."""
 
-import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -18,6 +15,7 @@ from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Intervals
 from modicum.generalization.lazy import in_engine
+from modicum.generalization.lazy_columns import moment
 from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
 from modicum.table.schema import Attribute
@@ -119,20 +117,10 @@ def target_key(table: EngineTable, target: Target) -> nw.Expr:
     value = number_key(table, target.attribute)
     edges: list[Any] = target.coding.edges.tolist()
     if target.attribute.kind == "date":
-        edges = [_moment(edge, _zone(table, target.attribute)) for edge in edges]
+        edges = [moment(edge, _zone(table, target.attribute)) for edge in edges]
     above = [(value > edge).cast(nw.Int64) for edge in edges]
     code = nw.sum_horizontal(*above) if above else nw.lit(0)
     return nw.when(value.is_null()).then(nw.lit(target.missing_code)).otherwise(code)
-
-
-def _moment(edge: float, zone: str | None) -> dt.datetime:
-    """An edge in seconds as the last moment that is not beyond it, in the column's own zone: polars wants the same."""
-    micros = math.floor(edge * 1e6) + 1
-    while micros / 1e6 > edge:
-        micros -= 1
-    start = dt.datetime(1970, 1, 1, tzinfo=None if zone is None else dt.UTC)
-    moment = start + dt.timedelta(microseconds=micros)
-    return moment if zone is None else moment.astimezone(ZoneInfo(zone))
 
 
 def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -> Target:

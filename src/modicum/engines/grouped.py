@@ -1,7 +1,7 @@
 """Records that are alike, counted in the engine: group-bys of group-bys, so that groups themselves stay there.
 
 Two values are alike as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
-normal form C where the engine knows it (DuckDB, also behind Ibis, and polars).
+normal form C (but for Ibis over other engines than DuckDB).
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from modicum.engines.spark_words import formed
 from modicum.engines.table import COUNT, EngineTable, collected
 from modicum.errors import DataError, require
 from modicum.table.files import normalised, quoted_name
@@ -55,7 +56,9 @@ def _with_words(table: EngineTable, lazy: nw.LazyFrame[Any], words: Sequence[tup
         return nw.from_native(lazy.to_native().project(f"*, {made}"))
     if lazy.implementation is nw.Implementation.IBIS and lazy.to_native().get_backend().name == "duckdb":
         return nw.from_native(_ibis_words(lazy.to_native(), words))
-    return lazy.with_columns(*(table.col(name).alias(key) for name, key in words))
+    names = [name for name, _ in words]
+    columns = formed(table, names) if table.engine == "spark" else [table.col(name) for name in names]
+    return lazy.with_columns(*(column.alias(key) for column, (_, key) in zip(columns, words, strict=True)))
 
 
 def _ibis_words(native: Any, words: Sequence[tuple[str, str]]) -> Any:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
 
@@ -18,7 +19,6 @@ from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group
 from modicum.generalization.representatives import representatives
 from modicum.generalization.spelling import as_integers, as_numbers, as_spellings
 
-_EPOCH = dt.datetime(1970, 1, 1)
 _EXACT = 2**53  # whole numbers up to here are exact as float64
 FEW = 64  # buckets, for labels that are a type of their own; groups, for one membership test each
 
@@ -124,18 +124,26 @@ def _number_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.E
 
 
 def _date_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.Expr, list[Any]]:
-    zoned = getattr(dtype, "time_zone", None) is not None
-    column = column if zoned or dtype == nw.Datetime("us") else column.cast(nw.Datetime("us"))
-    start = _EPOCH.replace(tzinfo=dt.UTC) if zoned else _EPOCH
-    return column, [start + dt.timedelta(microseconds=_last_micro(edge)) for edge in edges]
+    zone = getattr(dtype, "time_zone", None)
+    column = column if zone is not None or dtype == nw.Datetime("us") else column.cast(nw.Datetime("us"))
+    return column, [moment(edge, zone) for edge in edges]
 
 
-def _last_micro(edge: float) -> int:
-    """The last whole microsecond that is not beyond an edge in seconds."""
-    micro = math.floor(edge * 1e6) + 1
-    while micro / 1e6 > edge:
-        micro -= 1
-    return micro
+def moment(edge: float, zone: str | None) -> dt.datetime:
+    """An edge in seconds as the last moment that is not beyond it, in the column's own zone: polars wants the same.
+
+    Examples
+    --------
+    >>> from modicum.generalization.lazy_columns import moment
+    >>> moment(0.5, None), moment(0.0, "Europe/Berlin").hour
+    (datetime.datetime(1970, 1, 1, 0, 0, 0, 500000), 1)
+    """
+    micros = math.floor(edge * 1e6) + 1
+    while micros / 1e6 > edge:
+        micros -= 1
+    start = dt.datetime(1970, 1, 1, tzinfo=None if zone is None else dt.UTC)
+    found = start + dt.timedelta(microseconds=micros)
+    return found if zone is None else found.astimezone(ZoneInfo(zone))
 
 
 def stepped(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr]) -> nw.Expr:
