@@ -316,3 +316,11 @@ def test_a_session_that_is_stopped_meanwhile(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, cwd=tmp_path)
     lost = "The connection to the engine 'spark' is lost or closed; open it and the table again."
     assert done.stdout.strip().splitlines() == [lost, lost], done.stderr[-2_000:]
+
+
+@pytest.mark.services
+def test_what_spark_itself_complains_of_is_still_its_own_error(held):
+    table = held("spark", pd.DataFrame({"age": [1]}))
+    assert table_at(table).rows() == 1
+    with pytest.raises(Exception, match="no_such_column"):
+        table.select("no_such_column").collect()

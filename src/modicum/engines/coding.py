@@ -204,7 +204,8 @@ def _coding(
         _check_numbers(attribute, found, no_value)
         return _number_coding(attribute, EqualCounts(MAX_CODES), found, known)
     if found.overfull:
-        different = collected(table.lazy.select(nw.col(attribute.name).n_unique()))[attribute.name][0]
+        key = (lazy := table.keyed([attribute.name])[0]).collect_schema().names()[0]
+        different = collected(lazy.select(nw.col(key).n_unique()))[key][0]
         raise too_many_categories(attribute, int(different) - (found.missing > 0))
     counts = np.array(list(found.counts.values()), dtype=np.int64)
     return category_coding(attribute, list(found.counts), counts, found.missing)

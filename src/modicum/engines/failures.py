@@ -40,7 +40,7 @@ def asking(engine: str) -> Iterator[None]:
     ...
     modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its message is not...
     """
-    with _no_quoting():
+    with _no_quoting(engine):
         try:
             yield
         except ModicumError:
@@ -105,11 +105,23 @@ def _kind(error: Exception) -> str:
 
 
 @contextmanager
-def _no_quoting() -> Iterator[None]:
+def _no_quoting(engine: str) -> Iterator[None]:
     """PySpark's log repeats the message of a failed query, with the value that failed."""
-    logger = logging.getLogger("DataFrameQueryContextLogger")
+    if engine != "spark":
+        yield
+        return
+    logger = _query_log()
     before, logger.disabled = logger.disabled, True
     try:
         yield
     finally:
         logger.disabled = before
+
+
+def _query_log() -> logging.Logger:
+    """The log, as PySpark itself makes it: one that was made before by other means would not take its messages."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # before version 4 there is no such log
+        return logging.getLogger("pyspark")
+    return PySparkLogger.getLogger("DataFrameQueryContextLogger")

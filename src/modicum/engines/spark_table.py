@@ -52,12 +52,15 @@ class SparkTable(EngineTable):
         quoted_names = (name.replace("`", "``") for name in columns)
         return native.selectExpr(*(f"`{name}` AS c{i}" for i, name in enumerate(quoted_names)))
 
-    def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
+    def chosen(self, columns: Sequence[str]) -> "SparkTable":
+        native: Any = self.lazy.to_native()
+        return SparkTable(native.select(*(f"`{name.replace('`', '``')}`" for name in columns)))
+
+    def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         names = [key for key in keys if isinstance(key, str)]
-        if len(names) < len(keys) or not any(set(".`") & set(name) for name in names):
-            return super().counted(keys)
-        found = SparkTable(self.only(names))  # narwhals leaves names to Spark, which takes a dot for syntax
-        return found.counted(found.columns).rename(dict(zip(found.columns, names, strict=True)))
+        if len(names) < len(keys):
+            return super().keyed(keys)
+        return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
 
 
 def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
