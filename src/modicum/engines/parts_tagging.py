@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from modicum.engines.failures import asking
 from modicum.engines.files import opened
 from modicum.engines.local_table import LocalTable
-from modicum.engines.spark_table import SparkTable
+from modicum.engines.spark_table import SparkTable, frames_of
 from modicum.engines.table import EngineTable
 from modicum.errors import require
 
@@ -53,9 +53,7 @@ def tagged(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable
 
 def _on_spark(work: Tagging) -> Any:
     def tag(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        for batch in batches:
-            if batch.num_rows:
-                yield from work.tagged(pyarrow.Table.from_batches([batch])).to_batches()
+        for frame in frames_of(batches, work.columns):
+            yield from work.tagged(frame.to_native()).to_batches()
 
     return tag
