@@ -316,3 +316,28 @@ def test_a_session_that_is_stopped_meanwhile(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, cwd=tmp_path)
     lost = "The connection to the engine 'spark' is lost or closed; open it and the table again."
     assert done.stdout.strip().splitlines() == [lost, lost], done.stderr[-2_000:]
+
+
+@pytest.mark.services
+def test_what_spark_itself_complains_of_is_still_its_own_error(held):
+    table = held("spark", pd.DataFrame({"age": [1]}))
+    assert table_at(table).rows() == 1
+    with pytest.raises(Exception, match="no_such_column"):
+        table.select("no_such_column").collect()
+
+
+def test_a_command_that_is_terminated_leaves_nothing_behind(tmp_path):
+    pd.DataFrame({"age": np.arange(100), "ill": ["no", "yes"] * 50}).to_parquet(tmp_path / "in.parquet")
+    code = (
+        "import os, signal, sys\n"
+        "import modicum.anonymizers.engine_release as module\n"
+        "module._losses = lambda *given: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from modicum.cli.main import run\n"
+        "sys.argv = ['modicum', 'anonymize', 'in.parquet', '-o', 'out.parquet', '--k', '5', '--engine', 'duckdb',\n"
+        "    '--method', 'mondrian', '--quasi-identifiers', 'age']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["in.parquet"]

@@ -1,12 +1,20 @@
 """A table is counted where it lives, and every place finds the same."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
-from engines import EVERYWHERE
+from engines import EVERYWHERE, LAZY
 
 import modicum as md
 from modicum.engines import table_at
+from modicum.engines.coding import labels_at
+from modicum.engines.drawing import drawn
+from modicum.errors import DataError
+from modicum.table.labels import Labels
+from modicum.table.replacing_folder import beside_folder
 
 
 class Ages:
@@ -45,3 +53,54 @@ def test_every_place_counts_the_same(place, held, adult):
     assert sorted(table.gather(Old()).column("age").to_pylist()) == sorted(adult["age"][adult["age"] > 88])
     counts = dict(table.counted(["sex"]).rows())
     assert counts == adult["sex"].value_counts().to_dict()
+
+
+NAMES = ["marital.status", "(part)", '"q"', "it's; --", "a`b", "😀", "a\\b", "count(*)", "c0"]
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_no_name_of_a_column_is_taken_for_syntax(place, held):
+    names = NAMES[:1] if place == "spark" else NAMES
+    for name in names:
+        X = pd.DataFrame({name: ["no", "yes", "no", "yes"], "n": [1, 2, 3, 4]})
+        table = table_at(held(place, X))
+        assert sorted(table.counted([name]).rows()) == [("no", 2), ("yes", 2)]
+        assert drawn(table, [name, "n"], 4)["n"].sort().to_list() == [1, 2, 3, 4]
+        assert labels_at(table, name).names == ["no", "yes"]
+        there = md.PrivacyTree(min_leaf=1).fit(held(place, X), name).generalization_
+        assert there == md.PrivacyTree(min_leaf=1).fit(X[["n"]], X[name]).generalization_
+
+
+@pytest.mark.parametrize("name", ["*", "^n.*$"])
+def test_a_name_that_stands_for_several_columns_is_refused(name, held):
+    with pytest.raises(DataError, match="stands for several columns; rename it"):
+        table_at(held("polars-lazy", pd.DataFrame({name: [1], "n": [2]})))
+
+
+@pytest.mark.parametrize("name", ["(records)", "(hash)"])
+def test_a_name_that_is_needed_is_refused(name, held):
+    table = table_at(held("duckdb", pd.DataFrame({name: [1, 2]})))
+    with pytest.raises(DataError, match="needed for something else here; rename it"):
+        drawn(table, [name], 1)
+
+
+def test_classes_that_differ_in_a_nul_have_one_order():
+    classes = np.array(["a\0", "", "\0", "a"], dtype=object)
+    assert Labels.fit(classes).names == Labels.fit(classes[::-1]).names == ["", "\0", "a", "a\0"]
+
+
+def test_stopping_between_two_renames_leaves_the_old_folder(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "good.parquet").write_text("good")
+    rename, done = Path.rename, []
+
+    def stop(path, target):
+        done.append(target)
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt), beside_folder(tmp_path / "out", lambda path: True):
+        pass
+    assert [each.name for each in tmp_path.rglob("*")] == ["out", "good.parquet"]

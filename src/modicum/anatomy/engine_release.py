@@ -100,7 +100,9 @@ def _repeated_persons(table: EngineTable, schema: Schema) -> Iterator[str]:
     """That a person has several records, as `leaks.repeated_persons` finds in memory."""
     if schema.person is None or schema.person not in table.types:
         return
-    own = table.lazy.filter(~nw.col(schema.person).is_null()).group_by(schema.person).agg(nw.len().alias(COUNT))
+    lazy, _ = table.keyed([schema.person])
+    key = lazy.collect_schema().names()[0]
+    own = lazy.filter(~nw.col(key).is_null()).group_by(key).agg(nw.len().alias(COUNT))
     most = collected(own.select(nw.col(COUNT).max()))[COUNT][0]
     if most is not None and int(most) > 1:
         yield "Some persons have several records; whoever knows which can intersect their groups. Keep one of each."

@@ -68,6 +68,7 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
         raise ParameterError("The 'y' parameter of release_to must be the name of a column of the table.")
     table.check([] if y is None else [y])
     check_place(table, path, partition_by)
+    table.check_free([loss_column(i) for i in range(len(table.columns))])
 
 
 def _schema(owner: Any, table: EngineTable, y: str | None) -> Schema:

@@ -51,7 +51,7 @@ def _as_given(made: Any, given: nw.Series[Any]) -> Any:
     if made.dtype == native.dtype and native.dtype != object:
         return made
     if native.dtype == object:
-        known = {canonical(value): value for value in native.dropna().unique()}
+        known = {canonical(value): value for value in native.dropna().unique() if not isinstance(value, str)}
         return made.map(lambda value: known.get(canonical(value), value), na_action="ignore").astype(object)
     return made.astype(native.dtype)
 

@@ -1,6 +1,8 @@
 """The entry point: one sentence and exit code 2 for bad input."""
 
+import signal
 import sys
+import threading
 import warnings
 from typing import Annotated, Any
 
@@ -74,6 +76,8 @@ def _said(
 def run() -> None:
     """Run the command line; bad input is one sentence on standard error and exit code 2, a warning one sentence."""
     warnings.showwarning = _said
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was begun is cleaned away, as on Ctrl-C
     try:
         app()
     except ModicumError as error:

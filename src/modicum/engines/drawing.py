@@ -106,6 +106,7 @@ def _check(sample: Any) -> None:
 
 
 def _first_bits(table: EngineTable, seed: int) -> "tuple[CellCounts, Counts]":
+    table.check_free([_HASH, _MANY])
     counting = CellCounts(RecordHash(tuple(table.columns), seed), np.zeros(1, dtype=np.uint64), 0, _BITS)
     return counting, table.fold(counting)
 
@@ -117,7 +118,7 @@ def _at_ranks(table: EngineTable, counting: "CellCounts", counts: Counts, wanted
     used = _BITS
     while looked_at > _EACH * len(wanted) + _MORE and used < _DEEP_ENOUGH:
         chosen, cell = np.unique(inside, return_inverse=True)
-        counting = CellCounts(hashing, chosen, used, _BITS - len(chosen).bit_length())
+        counting = CellCounts(hashing, chosen, used, max(1, _BITS - len(chosen).bit_length()))
         counts = table.fold(counting)
         before = (np.cumsum(counts) - counts)[:: 2**counting.bits]
         inside, within, looked_at = _narrowed(counting, counts, before[cell] + within)

@@ -6,7 +6,6 @@ a worker raised far away comes through as it was said there.
 
 import logging
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -41,7 +40,7 @@ def asking(engine: str) -> Iterator[None]:
     ...
     modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its message is not...
     """
-    with _no_quoting():
+    with _no_quoting(engine):
         try:
             yield
         except ModicumError:
@@ -106,8 +105,11 @@ def _kind(error: Exception) -> str:
 
 
 @contextmanager
-def _no_quoting() -> Iterator[None]:
+def _no_quoting(engine: str) -> Iterator[None]:
     """PySpark's log repeats the message of a failed query, with the value that failed."""
+    if engine != "spark":
+        yield
+        return
     logger = _query_log()
     before, logger.disabled = logger.disabled, True
     try:
@@ -117,8 +119,9 @@ def _no_quoting() -> Iterator[None]:
 
 
 def _query_log() -> logging.Logger:
-    """PySpark's log of failed queries, of its own kind: one that was made before it as any other breaks PySpark."""
-    module = sys.modules.get("pyspark.logger")
-    name = "DataFrameQueryContextLogger"
-    found: logging.Logger = module.PySparkLogger.getLogger(name) if module else logging.Logger(name)
-    return found
+    """The log, as PySpark itself makes it: one that was made before by other means would not take its messages."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # before version 4 there is no such log
+        return logging.getLogger("pyspark")
+    return PySparkLogger.getLogger("DataFrameQueryContextLogger")

@@ -39,11 +39,12 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     if bins is not None and table.types[name].is_numeric():
         return _ranges(table, name, bins)
     most = MAX_CATEGORIES_OF_LABEL + 2  # missing may be there twice, as null and as NaN
-    grouped = table.lazy.select(table.col(name).alias(_LABEL)).group_by(_LABEL).agg(nw.len().alias(COUNT))
-    found = collected(grouped.head(most + 1))
+    lazy, _ = table.keyed([name])
+    key = lazy.collect_schema().names()[0]
+    found = collected(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
     if len(found) > most:
         _refuse(table, name)
-    values = np.asarray(found[_LABEL].to_native().to_pandas())
+    values = np.asarray(found[key].to_native().to_pandas())
     counts = found[COUNT].to_numpy()
     check_labels(values, int(counts[pd.isna(values)].sum()), repr(name))
     return Labels.fit(values, bins, counts, name)
@@ -62,7 +63,8 @@ def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
 
 def _refuse(table: EngineTable, name: str) -> None:
     """Say why a label with so many values cannot be one."""
-    column, dtype = table.col(name), table.types[name]
+    (lazy, _), dtype = table.keyed([name]), table.types[name]
+    column = nw.col(lazy.collect_schema().names()[0])
     is_float = dtype.is_float()
     absent = column.is_null() | column.is_nan() if is_float else column.is_null()
     asked: dict[str, Any] = {
@@ -70,6 +72,6 @@ def _refuse(table: EngineTable, name: str) -> None:
         "different": column.n_unique(),
         "largest": column.abs().max() if is_float else nw.len(),
     }
-    found = collected(table.lazy.select(**asked))
+    found = collected(lazy.select(**asked))
     check_labels(found["largest"].to_numpy(), int(found["absent"][0]), repr(name))
     check_classes(int(found["different"][0]), dtype.is_numeric(), name)

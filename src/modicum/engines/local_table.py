@@ -37,7 +37,7 @@ class LocalTable(EngineTable):
         spare: list[Any] = []
 
         def add(frame: nw.DataFrame[Any]) -> None:
-            summary = spare.pop() if spare else work.empty()
+            summary = _spare_or_new(spare, work)
             work.add(summary, frame)
             spare.append(summary)
 
@@ -62,10 +62,7 @@ def folded(work: Any, batches: Iterator[Any]) -> Counts:
     spare: list[Counts] = []
 
     def count(batch: Any) -> None:
-        try:
-            counts = spare.pop()
-        except IndexError:
-            counts = work.empty()
+        counts = _spare_or_new(spare, work)
         work.add(counts, batch)
         spare.append(counts)
 
@@ -75,6 +72,14 @@ def folded(work: Any, batches: Iterator[Any]) -> Counts:
     for counts in spare:
         total += counts
     return total
+
+
+def _spare_or_new(spare: list[Any], work: Any) -> Any:
+    """What no thread adds to now; whoever asked first whether there is one might lose it to another thread."""
+    try:
+        return spare.pop()
+    except IndexError:
+        return work.empty()
 
 
 def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:

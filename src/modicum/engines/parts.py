@@ -44,6 +44,7 @@ class PartWork(Protocol):
 def made_of_parts(table: EngineTable, work: PartWork, room: str) -> str:
     """Write what is made of every part as Parquet files; the folder in which they are, inside the one that is given."""
     table.check(work.columns)
+    table.check_free([_PART])
     made = f"{room}/made"
     with asking(table.engine):
         if isinstance(table, SparkTable):

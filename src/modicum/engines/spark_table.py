@@ -55,12 +55,11 @@ class SparkTable(EngineTable):
         """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
         return nw.col(_in_ticks(name) if set(".`") & set(name) else name)
 
-    def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
+    def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         names = [key for key in keys if isinstance(key, str)]
-        if len(names) < len(keys) or not any(set(".`") & set(name) for name in names):
-            return super().counted(keys)
-        found = SparkTable(self.only(names))  # narwhals leaves names to Spark, which takes a dot for syntax
-        return found.counted(found.columns).rename(dict(zip(found.columns, names, strict=True)))
+        if len(names) < len(keys):
+            return super().keyed(keys)
+        return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
 
 
 def _in_ticks(name: str) -> str:

@@ -39,6 +39,9 @@ class EngineTable(ABC):
         self.native = native
         with asking(self.engine):
             self.types = self.lazy.collect_schema()
+        many = [name for name in self.types if name == "*" or (name.startswith("^") and name.endswith("$"))]
+        if many:
+            raise DataError(f"The column {many[0]!r} has a name that stands for several columns; rename it.")
 
     @property
     def lazy(self) -> nw.LazyFrame[Any]:
@@ -64,6 +67,12 @@ class EngineTable(ABC):
         if absent:
             raise DataError(f"The column {absent[0]!r} is not in the data; it has {quoted(self.columns, limit=8)}.")
 
+    def check_free(self, names: Sequence[str], among: Sequence[str] | None = None) -> None:
+        """Raise where a column, or one among these, has a name under which something is put beside the columns."""
+        taken = [name for name in names if name in (self.columns if among is None else among)]
+        if taken:
+            raise DataError(f"The column {taken[0]!r} has a name that is needed for something else here; rename it.")
+
     def rows(self) -> int:
         """How many records there are: a count in the engine."""
         with asking(self.engine):
@@ -81,9 +90,18 @@ class EngineTable(ABC):
         [('a', 2), ('b', 1)]
         """
         with asking(self.engine):
+            chosen, names = self.keyed(keys)
+            self.check_free([COUNT], among=names)
+            plain = chosen.collect_schema().names()
+            found = collected(chosen.group_by(plain).agg(nw.len().alias(COUNT)))
+            return found.rename(dict(zip(plain, names, strict=True)))
+
+    def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
+        """The keys alone, under plain names that every engine can group by, and what they are called."""
+        with asking(self.engine):
             chosen = self.lazy.select(*(self.col(key).alias(key) if isinstance(key, str) else key for key in keys))
             names = chosen.collect_schema().names()
-            return collected(chosen.group_by(names).agg(nw.len().alias(COUNT)))
+        return chosen.rename({name: f"modicum_key{i}" for i, name in enumerate(names)}), list(names)
 
     def fold(self, work: Fold) -> Counts:
         """Count where the records are: one pass over the columns that the work names."""

@@ -130,7 +130,7 @@ def _distinct(values: npt.NDArray[Any], weights: Weights | None) -> tuple[npt.ND
     counts = np.bincount(codes, weights=weights, minlength=len(distinct)).astype(np.float64)
     if values.dtype.kind != "O":
         return distinct, counts
-    order = np.argsort(np.array([str(value) for value in distinct]), kind="stable")
+    order = sorted(range(len(distinct)), key=lambda i: str(distinct[i]))  # numpy's own texts drop a NUL at the end
     return distinct[order], counts[order]
 
 

@@ -83,9 +83,9 @@ def beside_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what:
             target.rename(old)
         beside.rename(target)
     except OSError as error:
-        if old.exists() and not target.exists():
-            old.rename(target)
         raise DataError(f"The {what} {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
     finally:
+        if old.exists() and not target.exists():  # stopped between the two renames
+            old.rename(target)
         shutil.rmtree(beside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
