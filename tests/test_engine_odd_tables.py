@@ -109,3 +109,19 @@ def test_one_word_in_two_normal_forms_is_one_value_to_guess(place, held):
     found, expected = (md.certify(g, one) for one in (held(place, X), X))
     assert (found.observed, found.naive) == (expected.observed, expected.naive)
     assert md.measures.l_diversity(held(place, X), ["sex"], "town") == md.measures.l_diversity(X, ["sex"], "town")
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_one_word_in_two_forms_is_one_word_in_every_engine(place, held):
+    words = np.resize(np.array(["é", "e\u0301", "o\u0308", "ö", "plain", None], dtype=object), 60)
+    X = pd.DataFrame({"word": words, "ill": np.resize(["no", "yes", "no", "no"], 60)})
+    assert md.measures.l_diversity(held(place, X), ["word"], "ill") == md.measures.l_diversity(X, ["word"], "ill")
+    assert md.measures.k_anonymity(held(place, X), ["word"]) == md.measures.k_anonymity(X, ["word"])
+
+
+@pytest.mark.parametrize("place", HERE)
+def test_dates_in_a_zone_of_their_own_are_cut_alike(place, held):
+    days = pd.date_range("2020-03-28", periods=48, freq="h", tz="Europe/Berlin")
+    X = pd.DataFrame({"when": days, "ill": np.resize(["no", "yes"], 48)})
+    g = md.Uniform(buckets=3).fit(X[["when"]]).generalization_
+    assert g.describe(held(place, X)) == g.describe(X)
