@@ -4,6 +4,7 @@ import json
 from dataclasses import is_dataclass
 from functools import partial
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +14,9 @@ from typer.testing import CliRunner
 import modicum as md
 from modicum.cli.main import app
 from modicum.engines import table_at
+from modicum.engines.alone import alone_at
 from modicum.engines.drawing import drawn
+from modicum.engines.grouped import with_keys
 from modicum.engines.record_hash import RecordHash
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import drift
@@ -278,3 +281,14 @@ def test_an_unseen_category_is_refused_in_an_engine(place, held, adult):
     for asked in (strict.describe, partial(md.attacks.SinglingOut().run, strict), partial(md.certify, strict)):
         with pytest.raises(DataError, match="'sex' has 4,000 missing or unseen values"):
             asked(odd)
+
+
+@pytest.mark.parametrize("place", LAZY)
+def test_who_is_alone_is_counted_exactly_whatever_the_hashes_say(place, held, monkeypatch):
+    words = pd.DataFrame({"word": ["a", "b", "a", None, "c", "d"], "n": [1.0, 2.0, 1.0, 3.0, float("nan"), None]})
+    lazy, keys = with_keys(table_at(held(place, words)), ["word", "n"])
+    assert alone_at(lazy, keys) == 4
+    if place != "spark":  # every hash alike: everybody is compared as they are
+        one = lazy.with_columns(nw.lit(0).alias("modicum_hash"))
+        monkeypatch.setattr("modicum.engines.alone._hashed", lambda lazy, keys: one)
+        assert alone_at(lazy, keys) == 4

@@ -6,6 +6,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.engines.alone import alone_at
 from modicum.engines.buckets import buckets_at, number_key
 from modicum.engines.grouped import PERSON, persons_alone, rarest, records_of, sizes_at, with_keys, with_person
 from modicum.engines.table import EngineTable
@@ -92,7 +93,7 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> Crowd:
         persons=person is not None,
         rarest=np.zeros(0, dtype=np.int64) if shown is None else seen.codes(shown)[0],
         alike=sizes if wants_alike else None,
-        raw_alone=_alone_at(raw, keys, person, sizes_at(raw, keys, person)),
+        raw_alone=alone_at(raw, keys) if person is None else persons_alone(raw, keys, person),
     )
 
 
