@@ -2,6 +2,7 @@
 
     python benchmarks/scale.py            # all of it; needs about 5 GB of disk
     python benchmarks/scale.py duckdb     # or one section: duckdb, spark
+    python benchmarks/scale.py --steps=a8 # or some of the steps anew, each with the commit it was measured at
 
 Every step runs three times, each in a process of its own; the median counts. Beside `apply` stands a plain SELECT of
 the same columns, written to Parquet by the same engine in the same run. Targets: at most 4 GB of memory at 100 million;
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import ROOT, figures_of, write_table
+from common import ROOT, figures_of, machine, write_table
 from scale_data import FOLDER, people
 from studies import run_sections
 from targets import target
@@ -33,12 +34,14 @@ NAMES = {
     "a8": "A8 (who is alone)",
 }
 ARTIFACT = FOLDER / "artifact.json"
+ANEW = [name for argument in sys.argv if argument.startswith("--steps=") for name in argument[8:].split(",")]
 
 
 def step(name: str, engine: str, rows: int, repeat: int = REPEAT) -> dict:
     """The median seconds and the highest peak memory of one step, and what it found."""
     runs = [_once(name, engine, rows) for _ in range(repeat)]
     found = {
+        "commit": machine()["commit"],
         "seconds": statistics.median(run["seconds"] for run in runs),
         "all_seconds": [run["seconds"] for run in runs],
         "peak_bytes": max(run["peak_bytes"] for run in runs),
@@ -68,7 +71,13 @@ def _remove(path: Path) -> None:
 
 
 def duckdb() -> dict:
-    found = {str(rows): {name: step(name, "duckdb", rows) for name in STEPS} for rows in SIZES}
+    known = figures_of("scale")["duckdb"]["rows"] if ANEW else {}
+    found = {
+        str(rows): {
+            name: known[str(rows)][name] if ANEW and name not in ANEW else step(name, "duckdb", rows) for name in STEPS
+        }
+        for rows in SIZES
+    }
     most, tenth = str(SIZES[-1]), str(SIZES[-2])
     peaks = {name: found[most][name]["peak_bytes"] for name in STEPS}
     ratios = {rows: of["apply"]["seconds"] / of["select"]["seconds"] for rows, of in found.items()}
@@ -96,8 +105,13 @@ def duckdb() -> dict:
 def spark() -> dict:
     """The same steps in a local Spark session with two workers, and whether they find the same."""
     rows = SIZES[-2]
+    known = figures_of("scale")["spark"] if ANEW else {}
     found, same = {}, []
-    for name in STEPS:
+    for name, old in zip(STEPS, known.get("targets", STEPS), strict=True):
+        if ANEW and name not in ANEW:
+            found[name] = known["steps"][name]
+            same.append(old)
+            continue
         found[name] = step(name, "spark", rows, repeat=1)
         beside = step(name, "duckdb", rows, repeat=1)
         found[name]["duckdb_seconds"] = beside["seconds"]
