@@ -218,6 +218,7 @@ def test_bad_arguments_are_refused():
         md.CellPartition(detail(), tree(), kept=[FullDetail(attribute=salary)])
 
 
+@pytest.mark.slow
 def test_a_tree_of_two_thousand_questions_is_no_trouble():
     edges = [i + 0.5 for i in range(2000)]
     schema = md.Schema(attributes=[AGE])

@@ -38,6 +38,7 @@ def nothing_changed(g):
     return drift(g, *records(1_500, 1), *records(1_500, 2), personal=["sex", "b"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*also among the known ones")  # adult repeats rows
 def test_random_halves_of_adult_raise_no_alarm():
     X, y = md.datasets.load_adult(return_X_y=True)

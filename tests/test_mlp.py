@@ -23,6 +23,7 @@ def torch():
     return pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", NEURAL)
 @pytest.mark.usefixtures("torch")
 def test_every_network_comes_close_to_the_best_possible_adversary(member):

@@ -238,6 +238,7 @@ def test_rows_are_drawn_as_often_as_the_records_they_stand_for(torch):
 
 
 @both
+@pytest.mark.slow
 @pytest.mark.usefixtures("torch")
 def test_without_privacy_what_decides_the_label_is_kept(method, monkeypatch):
     monkeypatch.setattr(neural, "_STEPS", (50, 50))
@@ -250,6 +251,7 @@ def test_without_privacy_what_decides_the_label_is_kept(method, monkeypatch):
 
 
 @both
+@pytest.mark.slow
 @pytest.mark.usefixtures("torch")
 def test_privacy_alone_collects_next_to_nothing(method, monkeypatch):
     monkeypatch.setattr(neural, "_STEPS", (50, 50))

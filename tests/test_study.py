@@ -170,6 +170,7 @@ def test_the_same_study_gives_the_same_table_whatever_the_number_of_cores(adult,
     assert same(again.table(), found[0].table())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", LAZY)
 def test_a_table_in_an_engine_is_studied_by_records_drawn_from_it(place, held, adult):
     X, y, schema = adult
