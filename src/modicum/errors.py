@@ -12,39 +12,122 @@ from types import ModuleType
 
 
 class ModicumError(ValueError):
-    """The common parent of every error that bad input causes."""
+    """The common parent of every error that bad input causes.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.errors import ModicumError
+    >>> X = md.datasets.load_adult().X[:100]
+    >>> try:
+    ...     md.Uniform(buckets=0).fit(X)
+    ... except ModicumError as error:
+    ...     print(error)
+    The 'buckets' parameter of Uniform must be an int ≥ 1. Got 0 instead.
+    """
 
 
 class DataError(ModicumError):
-    """A table, a column or a value cannot be used as it is."""
+    """A table, a column or a value cannot be used as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> g.transform(pd.DataFrame({"job": ["nurse"]}))
+    Traceback (most recent call last):
+    ...
+    modicum.errors.DataError: The column 'age' is not in the data; it has 'job'.
+    """
 
 
 class SchemaError(ModicumError):
-    """A schema contradicts itself or the data it is used with."""
+    """A schema contradicts itself or the data it is used with.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> md.Schema.infer(md.datasets.load_adult().X[:100], personal=["shoe size"])
+    Traceback (most recent call last):
+    ...
+    modicum.errors.SchemaError: There is no attribute 'shoe size' to be personal; the data has 'age', ...
+    """
 
 
 class ArtifactError(ModicumError):
-    """A saved artifact is damaged, too new, or was edited into something that is not valid."""
+    """A saved artifact is damaged, too new, or was edited into something that is not valid.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> g.drop("job")
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ArtifactError: The generalization has no attribute 'job'; it has 'age'.
+    """
 
 
 class ParameterError(ModicumError):
-    """An estimator or a function was given a parameter it cannot work with."""
+    """An estimator or a function was given a parameter it cannot work with.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> md.Mondrian(k=1).fit(pd.DataFrame({"age": [18, 35, 70]}))
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ParameterError: The 'k' parameter of Mondrian must be an int ≥ 2. Got 1 instead.
+    """
 
 
 class MissingPackageError(ModicumError, ImportError):
-    """An optional package is needed for what was asked."""
+    """An optional package is needed for what was asked.
+
+    Examples
+    --------
+    >>> from modicum.errors import require
+    >>> require("a_package_that_is_not_here", extra="neural")
+    Traceback (most recent call last):
+    ...
+    modicum.errors.MissingPackageError: This needs the package 'a_package_that_is_not_here'. ...
+    """
 
 
 class PrivacyWarning(UserWarning):
-    """What the caller asked for leaks by itself; the result is computed all the same."""
+    """What the caller asked for leaks by itself; the result is computed all the same.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from modicum.errors import PrivacyWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", PrivacyWarning)  # a program may refuse to go on
+    """
 
 
 class DataWarning(UserWarning):
-    """The data hardly carries what was asked of it; the result is computed all the same."""
+    """The data hardly carries what was asked of it; the result is computed all the same.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from modicum.errors import DataWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", DataWarning)  # where it is known that the label is hard to predict
+    """
 
 
 class StoppedWarning(UserWarning):
-    """Ctrl-C ended the work early; the best result so far is kept."""
+    """Ctrl-C ended the work early; the best result so far is kept.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from modicum.errors import StoppedWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", StoppedWarning)  # where half a result is worse than none
+    """
 
 
 def require(package: str, extra: str) -> ModuleType:

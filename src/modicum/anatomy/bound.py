@@ -37,6 +37,16 @@ class PaperBound:
     d : the identifying attributes
     sensitive : how many sensitive attributes there are
     training_error : the share of the pruned data that w_p gets wrong; above 0 the data was not separated
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "sex", "education"]]
+    >>> release = md.Anatomy(l=2, sensitive="education", random_state=0).fit(X[:1_000], y[:1_000]).release_
+    >>> found = md.anatomy.paper_bound(release)
+    >>> found.bound == found.vc_term + found.pruning_term, found.vacuous
+    (True, True)
     """
 
     bound: float

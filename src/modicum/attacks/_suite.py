@@ -43,6 +43,17 @@ class SuiteResult:
     skipped : adversary → why it does not apply
     overlap : how many breached rows are also among the known ones; none, if the attack is to mean something
     random_state, seconds : the seed, and how long all took
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]]
+    >>> g = md.Uniform(buckets=2).fit(X[:1_000]).generalization_
+    >>> found = md.attacks.suite(g, X[:1_000], X[1_000:1_500], personal=["sex"], link=(["age"], ["sex"]))
+    >>> sorted(found.reconstruction), sorted(found.certificates)
+    (['A1', 'A3', 'A4', 'A5'], ['A1', 'A3', 'A4'])
+    >>> found.skipped["A6"]
+    'only one generalization was given'
     """
 
     reconstruction: dict[str, AttackResult]

@@ -65,6 +65,20 @@ class AttributeInferenceResult:
     records : how many members were attacked, and as many of the control
     overlap : how many of the others are members as well; none, if the control is to mean something
     random_state, seconds : the seed, and how long it took
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "hours-per-week"]].assign(woman=(X["sex"] == "Female").astype(int))
+    >>> model = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    >>> attack = md.attacks.AttributeInference("woman")
+    >>> found = attack.run(model, members=(X[:500], y[:500]), others=(X[500:1_500], y[500:1_500]))
+    >>> found.attribute, found.values, found.records
+    (('woman',), 2, 500)
+    >>> found.members.model.accuracy.value > found.members.naive.accuracy.value
+    True
     """
 
     attribute: tuple[str, ...]

@@ -28,6 +28,16 @@ class ConfidentResult:
     naive, raw : the same mean for the naive guess about the same records, and for raw data
     by_attribute : attribute → error
     naive_by_attribute : attribute → error of the naive guess about the same records
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]]
+    >>> g = md.Uniform(buckets=2).fit(X[:2_000]).generalization_
+    >>> found = md.attacks.Reconstruction(personal=["sex"]).run(g, known=X[:2_000], breached=X[2_000:3_000])
+    >>> surest = found.confident([1])[0]
+    >>> surest.percent, surest.records, surest.error <= found.error
+    (1.0, 10, True)
     """
 
     percent: float

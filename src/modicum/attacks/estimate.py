@@ -15,6 +15,14 @@ class Estimate:
     interval : None where there is no value
     naive : the baseline; None where it has none
     reason : why there is no value
+
+    Examples
+    --------
+    >>> from modicum.attacks import Estimate
+    >>> print(Estimate(0.61, (0.58, 0.64), naive=0.5))
+    0.610 (0.580 to 0.640; naive 0.500)
+    >>> print(Estimate(None, None, reason="too few records"))
+    unknown: too few records
     """
 
     value: float | None

@@ -32,6 +32,19 @@ class MembershipResult:
     known : of how many the adversary knew whether they are members, half of them members
     overlap : how many of the others are members as well; none, if the attack is to mean something
     random_state, seconds : the seed, and how long it took
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "hours-per-week", "capital-gain"]]
+    >>> model = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    >>> found = md.attacks.MembershipInference("loss").run(model, (X[:500], y[:500]), (X[500:1_000], y[500:1_000]))
+    >>> found.method, found.records, found.gap > 0
+    ('loss', 500, True)
+    >>> found.accuracy.naive, sorted(found.tpr)
+    (0.5, [0.001, 0.01])
     """
 
     method: str

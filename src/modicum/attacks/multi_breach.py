@@ -35,6 +35,15 @@ class MultiBreachResult(AttackResult):
     ----------
     alone : errors of A1
     alone_intervals : their 95% intervals
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]]
+    >>> few, many = (md.Uniform(buckets=k).fit(X[:2_000]).generalization_ for k in (2, 3))
+    >>> found = md.attacks.MultiBreach(personal=["age"]).run([few, many], known=X[:2_000], breached=X[2_000:3_000])
+    >>> found.adversary, len(found.alone), found.error <= min(found.alone)
+    ('A6', 2, True)
     """
 
     alone: tuple[float, ...] = ()

@@ -14,7 +14,19 @@ from modicum.table.values import Codes
 
 
 class OverlapWarning(UserWarning):
-    """Some of the breached records are also among the known ones."""
+    """Some of the breached records are also among the known ones.
+
+    Examples
+    --------
+    >>> import warnings, modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]][:1_000]
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     found = md.attacks.Reconstruction(personal=["sex"]).run(g, known=X, breached=X[:500])
+    >>> [warning.category.__name__ for warning in said]
+    ['OverlapWarning']
+    """
 
 
 def warn_of_overlap(breach: Breach) -> int:

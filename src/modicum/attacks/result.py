@@ -24,6 +24,16 @@ class AttributeResult:
     raw : the error on raw data
     values : how many values there are to choose from
     method : the model that was strongest on known data
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]]
+    >>> g = md.Uniform(buckets=2).fit(X[:2_000]).generalization_
+    >>> found = md.attacks.Reconstruction(personal=["sex"]).run(g, known=X[:2_000], breached=X[2_000:3_000])
+    >>> sex = found.by_attribute["sex"]
+    >>> sex.raw, sex.gain == sex.naive - sex.error
+    (0.0, True)
     """
 
     error: float
@@ -54,6 +64,17 @@ class AttackResult:
     records : how many breached records were attacked
     known : how many records the adversary learned from
     random_state, seconds : the seed, and how long the work took, added up over the questions
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]]
+    >>> g = md.Uniform(buckets=2).fit(X[:2_000]).generalization_
+    >>> found = md.attacks.Reconstruction(personal=["age"]).run(g, known=X[:2_000], breached=X[2_000:3_000])
+    >>> found.adversary, found.worst, found.records, found.known
+    ('A1', 'age', 1000, 2000)
+    >>> found.raw < found.error < found.naive
+    True
     """
 
     adversary: str

@@ -20,6 +20,17 @@ class GuessedSensitive:
     settings : for "accuracy" and "mcc", how it guesses in each fold
     expected : for each of the two, what it expected from the records it learned from, mean over the folds
     rows : the most distinct rows (merged by value) that it learned from in a fold
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, modicum as md
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"cure": random.integers(0, 3, 300)})
+    >>> X["ill"] = np.where(random.random(300) < 0.8, X["cure"] == 2, random.random(300) < 0.3)
+    >>> found = md.attacks.SensitiveInference("ill", folds=3).run(X, predictors=["cure"])
+    >>> guessed = found.by_adversary["portfolio"]
+    >>> guessed.accuracy.value > guessed.accuracy.naive, len(guessed.settings["mcc"])
+    (True, 3)
     """
 
     accuracy: Estimate
@@ -51,6 +62,18 @@ class SensitiveInferenceResult:
     folds : in how many parts, each guessed after learning from the others
     distinct : how many different rows the predictors have
     random_state, seconds : the seed, and how long it took
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, modicum as md
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"cure": random.integers(0, 3, 300)})
+    >>> X["ill"] = np.where(random.random(300) < 0.8, X["cure"] == 2, random.random(300) < 0.3)
+    >>> found = md.attacks.SensitiveInference("ill", folds=3).run(X, predictors=["cure"])
+    >>> found.predictors, found.records, found.folds
+    (('cure',), 300, 3)
+    >>> found.accuracy.value > found.class_frequency
+    True
     """
 
     sensitive: str

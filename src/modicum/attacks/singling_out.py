@@ -38,6 +38,15 @@ class SinglingOutResult:
     predicate : a description in words that fits a rarest combination (the first, in the order of the buckets) alone
     population : how many people are expected to be unique in the whole population, where its size was given
     people, random_state, seconds : how many people were breached, the seed, how long it took
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> X = pd.DataFrame({"age": [18, 35, 36, 71], "job": ["nurse", "clerk", "nurse", "smith"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
+    >>> found = md.attacks.SinglingOut().run(g, X)
+    >>> found.unique, found.least, found.groups, found.predicate
+    (1, 1, 2, 'age is ≥ 51')
     """
 
     error: float

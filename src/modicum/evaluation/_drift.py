@@ -39,7 +39,20 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class RiskChange:
-    """What the adversary A1 does then and now: its error, the naive guess's, and how much better than that it is."""
+    """What the adversary A1 does then and now: its error, the naive guess's, and how much better than that it is.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "sex"]]
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:2_000], y[:2_000]).generalization_
+    >>> then, now = (X[2_000:3_000], y[2_000:3_000]), (X[3_000:4_000], y[3_000:4_000])
+    >>> found = md.evaluation.drift(g, *then, *now, personal=["sex"])
+    >>> risk = found.by_attribute["sex"]
+    >>> abs(risk.gain.now - (risk.naive.now - risk.error.now)) < 1e-9, risk.gain.is_worse
+    (True, False)
+    """
 
     error: Change
     naive: Change
@@ -61,6 +74,19 @@ class Drift:
     new_classes, new_class_records : how many classes the label has now that nobody had then, and how many records
     learned_from : how many records each model and adversary learned from, then and now
     tested_on : how many records they were tested on, then and now
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "sex"]]
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:2_000], y[:2_000]).generalization_
+    >>> then, now = (X[2_000:3_000], y[2_000:3_000]), (X[3_000:4_000], y[3_000:4_000])
+    >>> found = md.evaluation.drift(g, *then, *now, personal=["sex"])
+    >>> found.learn_anew, found.retrain, sorted(found.values)
+    (False, False, ['age', 'education', 'sex'])
+    >>> print(found.sentence)
+    Nothing got worse beyond chance and the tolerance of 1%: the generalization still serves.
     """
 
     error: Change

@@ -36,6 +36,18 @@ class Judgement:
     certificate : what no adversary can exceed
     values : attribute → how many different values it has in the training records
     label, classes : what is predicted
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "sex"]]
+    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:2_000], y[:2_000]).generalization_
+    >>> judged = md.judge(g, X[:2_000], y[:2_000], X[2_000:3_000], y[2_000:3_000], personal=["sex"])
+    >>> judged.label, judged.classes, judged.values["sex"]
+    ('income', ('<=50K', '>50K'), 2)
+    >>> 1 - judged.attack.by_attribute["sex"].error < judged.certificate.bounds["sex"]
+    True
     """
 
     generalization: Generalization
@@ -88,11 +100,26 @@ def judge(
     labels = _labels(train, y_train, label_bins)
     adversary = Reconstruction(personal=personal, weights=weights, random_state=random_state)
     attack = adversary.run(g, known=train, breached=test)
-    options = {"estimator": estimator, "by": by, "label_bins": label_bins, "random_state": random_state}
+    options: dict[str, Any] = {"estimator": estimator, "by": by, "label_bins": label_bins, "sample": sample}
+    found = utility(g, train, y_train, test, y_test, random_state=random_state, **options)
+    return together(g, train, y_train, test, found, attack, certificate, labels)
+
+
+def together(
+    g: Generalization,
+    train: Any,
+    y_train: Any,
+    test: Any,
+    found: Utility,
+    attack: AttackResult,
+    certificate: Certificate,
+    labels: Labels,
+) -> Judgement:
+    """The judgement whose parts are known: what was found beside what the records and the artifact say."""
     return Judgement(
         generalization=g,
         description=g.describe(test),
-        utility=utility(g, train, y_train, test, y_test, sample=sample, **options),
+        utility=found,
         attack=attack,
         certificate=certificate,
         values={p.name: _distinct(train, p.attribute) for p in g.partitions},

@@ -30,7 +30,19 @@ WEAK = 0.02  # a raw model whose log-loss is within this share of the majority g
 
 @dataclass(frozen=True)
 class Score:
-    """One measure for the minimized data, raw data and the majority guess, with 95% intervals."""
+    """One measure for the minimized data, raw data and the majority guess, with 95% intervals.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "sex"]]
+    >>> g = md.PrivacyTree(max_leaves=6).fit(X[:2_000], y[:2_000]).generalization_
+    >>> found = md.utility(g, X[:2_000], y[:2_000], X[2_000:3_000], y[2_000:3_000], by="sex")
+    >>> auc = found.scores["auc"]
+    >>> auc.more_is_better, auc.majority, auc.minimized > 0.7
+    (True, 0.5, True)
+    """
 
     minimized: float
     raw: float
@@ -42,7 +54,19 @@ class Score:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """The error within one group of test records; without a person column each record is a person."""
+    """The error within one group of test records; without a person column each record is a person.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "sex"]]
+    >>> g = md.PrivacyTree(max_leaves=6).fit(X[:2_000], y[:2_000]).generalization_
+    >>> found = md.utility(g, X[:2_000], y[:2_000], X[2_000:3_000], y[2_000:3_000], by="sex")
+    >>> group = found.by_group["sex: Female"]
+    >>> group.records == group.persons, group.interval[0] < group.error < group.interval[1]
+    (True, True)
+    """
 
     records: int
     persons: int
@@ -65,6 +89,16 @@ class Utility:
         where the raw model gains nothing
     scores : "error", "log_loss", "auc" and what `scoring` asked for → `Score`
     by_group : group → `GroupScore`
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X = X[["age", "education", "sex"]]
+    >>> g = md.PrivacyTree(max_leaves=6).fit(X[:2_000], y[:2_000]).generalization_
+    >>> found = md.utility(g, X[:2_000], y[:2_000], X[2_000:3_000], y[2_000:3_000], by="sex")
+    >>> found.error < found.majority_error, found.is_weak, found.worst_group
+    (True, False, 'sex: Male')
     """
 
     error: float

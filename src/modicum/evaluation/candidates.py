@@ -26,6 +26,16 @@ class Candidate:
     judged : what boosted trees and the portfolio say; None for one that is not on its minimizer's front
     certified_error : no adversary's mean error is lower, from validation records, with δ split over all candidates
     seconds : what making and screening it took
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> grids = {"PrivacyTree": {"privacy": [0.5], "max_leaves": [4, 8]}}
+    >>> found = md.study(X[:1_500], y[:1_500], personal=["sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
+    >>> candidate = found.candidates[0]
+    >>> candidate.minimizer, candidate.seed, candidate.generalization.n_buckets > 11
+    ('PrivacyTree', 0, True)
     """
 
     seed: int
@@ -93,6 +103,16 @@ class Choice:
     why : the rule, in words
     skill_kept : the share of the raw model's skill that it keeps, on test records
     certificate : what no adversary can exceed, from the test records (`Certificate.to_dict`)
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> grids = {"PrivacyTree": {"privacy": [0.5], "max_leaves": [4, 8]}}
+    >>> found = md.study(X[:1_500], y[:1_500], personal=["sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
+    >>> choice = found.choose(knee=True)
+    >>> choice.generalization == choice.candidate.generalization, sorted(choice.certificate["bounds"])
+    (True, ['sex'])
     """
 
     candidate: Candidate
@@ -105,6 +125,7 @@ class Choice:
 
     @property
     def generalization(self) -> Generalization:
+        """The artifact that was chosen."""
         return self.candidate.generalization
 
     def to_dict(self) -> dict[str, Any]:

@@ -155,6 +155,18 @@ class ValueShift:
     missing_then, missing_now : without a value
     distance : total variation between the shares of the buckets then and now, from 0 (equal) to 1; a number in full
         detail counts in tenths of then, and what is not collected has one bucket
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.evaluation.periods import value_shift
+    >>> from modicum.table.frames import as_frame
+    >>> jobs = (["nurse", "nurse", "clerk", "clerk"], ["nurse", "nurse", "nurse", "smith"])
+    >>> then, now = (as_frame(pd.DataFrame({"job": job})) for job in jobs)
+    >>> g = md.Uniform(buckets=2).fit(then.to_native()).generalization_
+    >>> shift = value_shift(g["job"], then, now)
+    >>> shift.unseen_then, shift.unseen_now, shift.distance
+    (0.0, 0.25, 0.5)
     """
 
     unseen_then: float

@@ -9,10 +9,16 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from modicum.attacks import Estimate, SensitiveInference, SensitiveInferenceResult
+from modicum.attacks import SensitiveInference, SensitiveInferenceResult
 from modicum.errors import DataError, ParameterError
-from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
-from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
+from modicum.evaluation.prism_cost_result import PARSIMONY as PARSIMONY
+from modicum.evaluation.prism_cost_result import PRISM as PRISM
+from modicum.evaluation.prism_cost_result import SVM as SVM
+from modicum.evaluation.prism_cost_result import ModelCost as ModelCost
+from modicum.evaluation.prism_cost_result import PrismCost as PrismCost
+from modicum.evaluation.prism_scores import _balanced_interval as _balanced_interval
+from modicum.evaluation.prism_scores import _scores as _scores
+from modicum.prism import LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
 from modicum.prism.discovery import Discovery
 from modicum.progress import watched
@@ -22,95 +28,8 @@ from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
-from modicum.table.values import plain
 
-SVM, PARSIMONY, PRISM = "SVM", "Parsimony", "PriSM"
 _SHARE = 0.3  # of the records, to report on
-
-
-@dataclass(frozen=True)
-class ModelCost:
-    """One classifier.
-
-    Attributes
-    ----------
-    model : "SVM" (all attributes), "Parsimony" (few) or "PriSM" (few, and no correlated set)
-    max_predictors : the most attributes it was allowed; None for all
-    predictors : the attributes it needs
-    accuracy : on records that did not train it, beside that of the most frequent label
-    balanced_accuracy : the mean over the labels of the share that is predicted, beside what guessing blindly reaches
-    association : of its predictors with the sensitive attribute, on the training records
-    gap : of the proof that no other choice is better
-    adversaries : for each sensitive attribute, what can be guessed of it from the predictors
-    seconds : of fitting, reading the data and the search for correlations (PriSM only) included; these are done once
-        for all numbers of predictors, and this is the mean over them
-    """
-
-    model: str
-    max_predictors: int | None
-    predictors: list[str]
-    accuracy: Estimate
-    balanced_accuracy: Estimate
-    association: Correlation
-    gap: float
-    adversaries: dict[str, SensitiveInferenceResult]
-    seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(
-            plain(
-                {
-                    "model": self.model,
-                    "max_predictors": self.max_predictors,
-                    "predictors": self.predictors,
-                    "accuracy": vars(self.accuracy),
-                    "balanced_accuracy": vars(self.balanced_accuracy),
-                    "association": self.association.to_dict(),
-                    "gap": self.gap,
-                    "adversaries": {name: each.to_dict() for name, each in self.adversaries.items()},
-                    "seconds": self.seconds,
-                }
-            )
-        )
-
-
-@dataclass(frozen=True)
-class PrismCost:
-    """All classifiers side by side.
-
-    Attributes
-    ----------
-    models : the plain one, then for each number of predictors the parsimonious one and PriSM's
-    correlations : the minimal correlated sets among the training records
-    max_feasible : how many attributes can be used without one of them
-    prism : PriSM's fitted classifier with the most predictors
-    trained_on, tested_on : how many records
-    """
-
-    models: list[ModelCost]
-    correlations: Correlations
-    max_feasible: int
-    prism: PrismClassifier
-    trained_on: int
-    tested_on: int
-
-    def of(self, model: str, max_predictors: int | None = None) -> ModelCost:
-        """One of the models."""
-        for each in self.models:
-            if each.model == model and max_predictors in (None, each.max_predictors):
-                return each
-        raise ParameterError(f"There is no {model!r} with max_predictors={max_predictors}.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        return {
-            "trained_on": self.trained_on,
-            "tested_on": self.tested_on,
-            "correlations": self.correlations.to_dict(),
-            "max_feasible": self.max_feasible,
-            "models": [each.to_dict() for each in self.models],
-        }
 
 
 def prism_cost(
@@ -160,20 +79,53 @@ def prism_cost(
     if not isinstance(model, PrismClassifier):
         raise ParameterError(f"The 'model' parameter must be a PrismClassifier. Got {type(model).__name__} instead.")
     numbers, frame = _numbers(model, max_predictors), _frame(model, X)
-    values, label = label_values(y, len(frame)), label_of(y)
-    units = _units(model, frame, persons)
+    parts, units, values = split_of(model, frame, y, persons, random_state)
+    train, test = (
+        Part(frame[rows.tolist()], values[rows], None if units is None else unit_codes(units[rows]))
+        for rows in (parts.train, parts.test)
+    )
+    return compared(model, train, test, label_of(y), numbers, adversary, random_state, progress)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Records to learn from or to report on: a frame, their labels, and whose each is where persons have several."""
+
+    frame: Any
+    values: Any
+    units: Any
+
+
+def split_of(
+    model: PrismClassifier, frame: Any, y: Any, persons: Any = None, random_state: int = 0
+) -> tuple[Split, Any, Any]:
+    """Which records train and which are reported on, whose each record is, and the labels."""
+    values, units = label_values(y, len(frame)), _units(model, frame, persons)
     parts = split_rows(values, persons=units, validation=0.0, test=_SHARE, random_state=random_state)
-    _check_parts(label or "y", values, parts)
-    train, test = frame[parts.train.tolist()], frame[parts.test.tolist()].to_native()
-    people = [None if units is None else unit_codes(units[rows]) for rows in (parts.train, parts.test)]
-    fitted = _fitted(model, train.to_native(), pd.Series(values[parts.train], name=label), numbers)
-    attacks = _attacks(fitted, train, people[0], model, random_state, progress) if adversary else {}
+    _check_parts(label_of(y) or "y", values, parts)
+    return parts, units, values
+
+
+def compared(
+    model: PrismClassifier,
+    train: Part,
+    test: Part,
+    label: str | None,
+    numbers: list[int],
+    adversary: bool,
+    random_state: int,
+    progress: bool,
+) -> PrismCost:
+    """The classifiers, trained on some records and reported on others."""
+    fitted = _fitted(model, train.frame.to_native(), pd.Series(train.values, name=label), numbers)
+    attacks = _attacks(fitted, train.frame, train.units, model, random_state, progress) if adversary else {}
+    seen, truth = test.frame.to_native(), test.values
     models = [
         ModelCost(
             model=name,
             max_predictors=most,
             predictors=each.predictors_,
-            **_scores(each.predict(test) == values[parts.test], values[parts.test], people[1], random_state),
+            **_scores(each.predict(seen) == truth, truth, test.units, random_state),
             association=each.association_,
             gap=each.optimality_gap_,
             adversaries=attacks.get(tuple(each.predictors_), {}),
@@ -182,7 +134,8 @@ def prism_cost(
         for name, most, each, seconds in fitted
     ]
     last = max((each for name, _, each, _ in fitted if name == PRISM), key=lambda each: each.max_predictors)
-    return PrismCost(models, last.correlations_, last.max_feasible_predictors_, last, len(parts.train), len(parts.test))
+    found = last.correlations_, last.max_feasible_predictors_, last
+    return PrismCost(models, *found, len(train.values), len(truth))
 
 
 def _numbers(model: PrismClassifier, given: Any) -> list[Any]:
@@ -270,35 +223,3 @@ def _sensitive(model: PrismClassifier, frame: Any) -> dict[str, tuple[Any, tuple
         called = [*(critical[name] or ()), *(f"({i})" for i in range(int(codes.max()) + 1))]
         found[name] = np.array(called, dtype=object)[codes], critical[name]
     return found
-
-
-def _scores(right: Any, truth: Any, units: Any, random_state: int) -> dict[str, Estimate]:
-    """How many records, and how many of each label, are predicted right."""
-    right, labels = right.astype(np.float64), pd.factorize(truth)[0]
-    shares = np.bincount(labels) / len(labels)
-    return {
-        "accuracy": Estimate(float(right.mean()), mean_interval(right, units), float(shares.max())),
-        "balanced_accuracy": Estimate(
-            _balanced(labels, right), _balanced_interval(labels, right, units, random_state), 1 / len(shares)
-        ),
-    }
-
-
-def _balanced(labels: Any, right: Any, draws: Any = None) -> float:
-    """The mean over the labels of the share that is right."""
-    many = np.bincount(labels, draws)
-    hits = np.bincount(labels, right if draws is None else right * draws)
-    return float(np.mean(hits[many > 0] / many[many > 0]))
-
-
-def _balanced_interval(labels: Any, right: Any, units: Any, random_state: int) -> Interval:
-    """By resampling persons; the mean of the labels' own intervals where a label has too few or all are right."""
-    people = np.arange(len(labels)) if units is None else units
-    of_label = [labels == label for label in range(int(labels.max()) + 1)]
-    if min(len(np.unique(people[each])) for each in of_label) >= ENOUGH_UNITS:
-        drawn = Resampling(len(right), units, random_state=random_state)
-        low, high = drawn.interval(lambda draws: _balanced(labels, right, draws))
-        if low < high:
-            return low, high
-    ends = [mean_interval(right[each], None if units is None else unit_codes(units[each])) for each in of_label]
-    return float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends]))

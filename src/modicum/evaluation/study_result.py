@@ -10,6 +10,7 @@ import pandas as pd
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.evaluation._utility import WEAK
 from modicum.evaluation.candidates import Candidate, Choice, Later, SeedLimits, Volume
+from modicum.evaluation.study_data import StudyData
 from modicum.generalization.describe import buckets_asked
 from modicum.measures import front as fronts
 from modicum.measures.front import Limits, check_target
@@ -17,6 +18,7 @@ from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import skill_kept
 
 if TYPE_CHECKING:
+    from modicum.evaluation._evidence import Evidence
     from modicum.reporting import Report
 
 STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
@@ -34,6 +36,18 @@ class Study:
     skipped : what could not be tried, and why
     is_whole : whether all of it was done, or Ctrl-C ended it early
     later : name → how the front does on other records
+    data : the records that it was made of, for more evidence about the chosen one
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> grids = {"PrivacyTree": {"privacy": [0.5], "max_leaves": [4, 8]}}
+    >>> found = md.study(X[:1_500], y[:1_500], personal=["sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
+    >>> found.minimizers, len(found.candidates)
+    (['PrivacyTree'], 2)
+    >>> sorted(found.hypervolume())
+    ['PrivacyTree']
     """
 
     candidates: list[Candidate]
@@ -43,6 +57,7 @@ class Study:
     skipped: list[str]
     is_whole: bool
     later: dict[str, Later] = field(default_factory=dict)
+    data: StudyData | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         judged = sum(c.judged is not None for c in self.candidates)
@@ -58,10 +73,12 @@ class Study:
 
     @property
     def minimizers(self) -> list[str]:
+        """The minimizers that made candidates, in the order of the study."""
         return list(dict.fromkeys(c.minimizer for c in self.candidates))
 
     @property
     def train_sizes(self) -> list[float]:
+        """The shares of the training part that candidates were learned from."""
         return list(self.settings["train_sizes"])
 
     def of(self, minimizer: str | None = None, seed: int | None = None, train_size: float = 1.0) -> list[Candidate]:
@@ -185,11 +202,65 @@ class Study:
         chosen = {id(c) for c in self.pareto()}
         return pd.DataFrame([_row(c, id(c) in chosen) for c in self.candidates])
 
-    def report(self, purpose: str | None = None, choice: Choice | None = None) -> "Report":
-        """The figures that a person wants, as one page (and the same numbers as JSON)."""
+    def evidence(
+        self,
+        choice: Choice | None = None,
+        *,
+        by: Any = None,
+        population: int | None = None,
+        progress: bool = True,
+    ) -> "Evidence":
+        """All evidence about the chosen candidate (the knee where none is given): `md.evidence` on the study's parts.
+
+        Its alternatives are the front. The test records are those of the first seed, which chose nothing.
+        """
+        from modicum.evaluation._alternatives import alternatives_of  # deferred: they know of studies
+        from modicum.evaluation._evidence import evidence
+
+        if self.data is None:
+            raise DataError("This study holds no records to gather evidence from; run it again with md.study.")
+        choice = self.choose(knee=True) if choice is None else choice
+        whole, parts = self.data, self.data.of_seed(self.seed).parts
+        pairs = [
+            (whole.frame[rows].to_native(), pd.Series(whole.label[rows], name=whole.name))
+            for rows in (parts.train, parts.test)
+        ]
+        return evidence(
+            choice.generalization,
+            *pairs[0],
+            *pairs[1],
+            weights=whole.given_weights,
+            by=by,
+            label_bins=whole.label_bins,
+            confidence=self.settings["confidence"],
+            population=population,
+            alternatives=alternatives_of(self, choice),
+            progress=progress,
+            random_state=self.seed,
+        )
+
+    def report(
+        self,
+        purpose: str | None = None,
+        choice: Choice | None = None,
+        *,
+        evidence: bool = True,
+        people: str | None = None,
+        date: str | None = None,
+        command: str | None = None,
+    ) -> "Report":
+        """What was compared, what was chosen, and all evidence about it, as a page, as Markdown and as JSON.
+
+        Parameters
+        ----------
+        purpose, people, date, command : as for `md.report`
+        choice : what `choose` returned; the knee of the front where none is given
+        evidence : whether the chosen one is attacked and measured anew, which takes about a minute, or the report is to
+            hold the comparison alone
+        """
         from modicum.reporting import report
 
-        return report(self, purpose, choice=choice)
+        return report(self, purpose, choice, evidence=evidence, people=people, date=date, command=command)
 
     @property
     def is_weak(self) -> bool:

@@ -191,6 +191,7 @@ class Work:
             settings=self.settings,
             skipped=list(dict.fromkeys(text for text in skipped if text)),
             is_whole=is_whole,
+            data=self.data,
         )
         on_later = {name: self._on_later(name, found.pareto()) for name in self.later_fingerprints}
         return replace(found, later={name: later for name, later in on_later.items() if later is not None})

@@ -52,6 +52,15 @@ class Bundle:
     identity : the hash that the artifact is known by
     format : what its generalized records look like
     manifest : the manifest as it was read, or empty
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> bundle = md.Bundle(md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_)
+    >>> bundle.kind, bundle.can_predict
+    ('generalization', False)
+    >>> bundle.format.check({"age": bundle.artifact.buckets["age"][0]})
+    (0,)
     """
 
     artifact: Collected

@@ -37,6 +37,15 @@ class Order:
     ncp : how little is told: 1 is nothing, 0 everything; attributes count by their sensitivity
     asked : attribute → the share of records that it is asked of
     proven : whether it is certain that no other order of these records does better in what it was made for
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "hours-per-week"]][:1_000]
+    >>> form = md.Questionnaire(md.ModelGuided(lambda X: X["age"] > 40, random_state=0).fit(X).cells_)
+    >>> order = md.measures.measure_order(form, X, ["age"])
+    >>> order.attributes, order.questions
+    (('age',), 1.0)
     """
 
     name: str

@@ -69,6 +69,17 @@ class Certificate:
     bins : how finely a number is guessed
     knowledge : what the adversary knows besides the buckets
     weights : attribute → its share in the mean
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]]
+    >>> g = md.Uniform(buckets=2).fit(X[:2_000]).generalization_
+    >>> found = md.certify(g, X[2_000:10_000], personal=["age", "sex"])
+    >>> found.confidence, sorted(found.bounds)
+    (0.99, ['age', 'sex'])
+    >>> found.bounds["age"] < 0.3 < found.bounds["sex"]
+    True
     """
 
     bounds: dict[str, float]

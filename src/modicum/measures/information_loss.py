@@ -33,6 +33,14 @@ class InformationLoss:
     """NCP of each attribute, mean over the records, and their weighted mean: the Global Certainty Penalty.
 
     0 is full detail, 1 is nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> X = pd.DataFrame({"age": [20, 40, 60], "job": ["nurse", "clerk", "nurse"]})
+    >>> found = md.measures.ncp(md.Uniform(buckets=2).fit(X).generalization_.drop("job"), X)
+    >>> found.by_attribute["job"], round(found.gcp, 3)
+    (1.0, 0.783)
     """
 
     gcp: float

@@ -48,6 +48,13 @@ class Uniqueness:
     interval : where 95% of the estimates lie when groups are drawn again with replacement; an error of the model is
         not in it
     of_sample : how many of the sample's records are expected to be unique among all N
+
+    Examples
+    --------
+    >>> from modicum.measures import expected_uniques
+    >>> found = expected_uniques([400, 300, 200, 60, 20, 10, 5, 2, 1, 1, 1], population=10_000)
+    >>> found.population, found.fraction, found.interval[0] <= found.unique <= found.interval[1]
+    (10000, 0.1, True)
     """
 
     population: int

@@ -26,6 +26,16 @@ class Correlation:
         "given" for a set that the data owner named
     value : the sensitive value, for "multiple"
     cells : how many joint values of the set occur; None where the measure does not count them
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, modicum as md
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame(random.integers(0, 2, (1000, 3)), columns=["work", "home", "pet"])
+    >>> X["ill"] = np.where(X["work"] ^ X["home"], "yes", "no")
+    >>> found = md.prism.correlations(X, "ill", threshold=0.2)
+    >>> found[0].attributes, found[0].about, round(found[0].strength, 2)
+    (('work', 'home'), 'ill', 1.0)
     """
 
     attributes: tuple[str, ...]
@@ -58,6 +68,16 @@ class Correlations(Sequence[Correlation]):
     measure, threshold, p_value, max_size, encoding, correction : the settings of the search
     records : how many records were counted
     critical_values : sensitive attribute → the values named as critical; None where all are
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, modicum as md
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame(random.integers(0, 2, (1000, 3)), columns=["work", "home", "pet"])
+    >>> X["ill"] = np.where(X["work"] ^ X["home"], "yes", "no")
+    >>> found = md.prism.correlations(X, "ill", threshold=0.2)
+    >>> len(found), found.sets, found.tested
+    (1, [('work', 'home')], (3, 3))
     """
 
     found: tuple[Correlation, ...]

@@ -22,6 +22,15 @@ class Selection:
     association : strength, p-value and strength by chance of the chosen attributes together
     max_feasible : how many attributes can be used without one of these sets
     gap : of the proof that no other choice has a lower objective
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "relationship", "sex"]][:1_000], y[:1_000]
+    >>> chosen = md.prism.select(X, y, "sex", threshold=0.4, max_predictors=2, class_weight="balanced")
+    >>> chosen.attributes, chosen.correlations.sets
+    (['education'], [('relationship',)])
     """
 
     attributes: list[str]

@@ -1,0 +1,235 @@
+"""What else could have been collected: other points of the trade-off, beside the one that was taken.
+
+The points are those of a merge path, from much detail to none, learned from the training records; or those of a study's
+front. Those of a path are judged as `necessity` judges: by boosted trees and by an adversary who counts, all on the
+same test records, the one that was taken among them. They are for comparing, not for choosing again, which would take
+other test records.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from modicum.engines.drawing import SAMPLE
+from modicum.evaluation._necessity import need_data
+from modicum.evaluation._utility import check_generalization
+from modicum.evaluation.candidates import Choice
+from modicum.evaluation.need_work import Tried
+from modicum.evaluation.samples import in_memory
+from modicum.evaluation.study_result import Study
+from modicum.generalization import Generalization
+from modicum.generalization.describe import buckets_asked
+from modicum.generalization.raw import raw_generalization
+from modicum.learners.portfolio import TREES
+from modicum.measures.scores import skill_kept
+from modicum.progress import run_all
+from modicum.table.roles import attribute_weights, personal_attributes
+from modicum.table.values import plain
+
+MOST = 8  # points of a path that are shown
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way to collect, with its classifier error and the weighted mean of the adversary's.
+
+    `is_chosen` marks the one that was taken.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.evaluation import Alternative
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> Alternative("1 of 1 attributes in 2 buckets", g, 2, 0.1, 0.4, 0.9, is_chosen=True).error
+    0.1
+    """
+
+    name: str
+    generalization: Generalization
+    buckets: int
+    error: float
+    adversary_error: float
+    skill_kept: float
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The points of the trade-off that were considered, by falling detail.
+
+    Attributes
+    ----------
+    points : the alternatives, the chosen one among them
+    raw_error, majority_error, naive_adversary : the two ends, raw data and nothing collected
+    considered : how many there were in all, of which `points` shows some
+    why : by what rule the chosen one was taken
+    source : "merge path" or "study"
+    judge : how the points were scored, in words
+    records, people : how many test records they were scored on, and of how many people these are
+
+    Examples
+    --------
+    >>> from modicum.evaluation import Alternatives
+    >>> found = Alternatives([], 0.1, 0.3, 0.5, 0, "nothing was asked", "merge path", "by counts", 1_000, 1_000)
+    >>> found.to_dict()["naive_adversary"]
+    0.5
+    """
+
+    points: list[Alternative]
+    raw_error: float
+    majority_error: float
+    naive_adversary: float
+    considered: int
+    why: str
+    source: str
+    judge: str
+    records: int
+    people: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without the artifacts."""
+        content = {key: value for key, value in vars(self).items() if key != "points"}
+        kept = ("name", "buckets", "error", "adversary_error", "skill_kept", "is_chosen")
+        points = [{key: getattr(point, key) for key in kept} for point in self.points]
+        return dict(plain(content | {"points": points}))
+
+
+def alternatives(
+    g: Generalization,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    path: Sequence[Generalization] | None = None,
+    why: str | None = None,
+    personal: Iterable[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    label_bins: int | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Alternatives:
+    """The points of a merge path beside a generalization, from the finest to nothing collected.
+
+    Parameters
+    ----------
+    g : the generalization that was taken
+    X_train, y_train : full records to learn from; the path is made of them where none is given
+    X_test, y_test : full records to score on, which had no part in making or choosing
+    path : the generalizations that were considered, such as those of `MergePath.path_`
+    why : by what rule `g` was taken, in words
+    personal, weights, label_bins, n_jobs, random_state : as for `necessity`
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.evaluation import alternatives
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> merged = md.MergePath(personal=["age", "sex"]).fit(X[:3_000], y[:3_000])
+    >>> path = [point.generalization for point in merged.path_]
+    >>> found = alternatives(merged.generalization_, X[:3_000], y[:3_000], X[3_000:4_000], y[3_000:4_000], path=path)
+    >>> [point.is_chosen for point in found.points].count(True), found.points[-1].buckets
+    (1, 0)
+    """
+    check_generalization(g)
+    names = personal_attributes(g.schema, personal)
+    shares = attribute_weights(names, weights)
+    X_train, y_train = in_memory(g, X_train, y_train, SAMPLE, random_state)
+    X_test, y_test = in_memory(g, X_test, y_test, SAMPLE, random_state)
+    data = need_data(g, X_train, y_train, X_test, y_test, shares, TREES, label_bins, random_state)
+    if path is None:
+        schema = g.schema.with_roles(personal=names)
+        path = _path(X_train, y_train, {"weights": weights, "label_bins": label_bins, "schema": schema}, random_state)
+    shown = [*_thinned([other for other in path if other != g]), g]
+    data.prepare()
+    with threadpool_limits(1):
+        raw = data.predicted(raw_generalization(data.train, g.schema))
+        tried = run_all([partial(data.tried, other) for other in shown], "Comparing", n_jobs=n_jobs, progress=False)
+    losses = raw.log_loss(), data.majority.log_loss()
+    points = [_scored(other, found, losses, other == g) for other, found in zip(shown, tried, strict=True)]
+    points.sort(key=lambda point: (-point.buckets, point.is_chosen))
+    return Alternatives(
+        points=points,
+        raw_error=raw.error(),
+        majority_error=data.majority.error(),
+        naive_adversary=data.naive_adversary,
+        considered=len(path) + (g not in path),
+        why=why or "It was given; the others are the points of a merge path, from much detail to none.",
+        source="merge path",
+        judge="by boosted trees, and by an adversary who counts",
+        records=len(data.test),
+        people=len(data.test) if data.persons is None else len(np.unique(data.persons)),
+    )
+
+
+def alternatives_of(study: Study, choice: Choice) -> Alternatives:
+    """The front of a study, and the one that was chosen of it.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.evaluation import alternatives_of
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [4, 8]}}
+    >>> study = md.study(X[:3_000], y[:3_000], minimizers="PrivacyTree", grids=grids, seeds=1)
+    >>> found = alternatives_of(study, study.choose(knee=True))
+    >>> found.source, found.considered
+    ('study', 2)
+    """
+    limits = study.limits[study.seed]
+    front = study.pareto()
+    shown = front if choice.candidate in front else [*front, choice.candidate]
+    points = [
+        Alternative(
+            name=c.name,
+            generalization=c.generalization,
+            buckets=buckets_asked(c.generalization),
+            error=c.error,
+            adversary_error=c.adversary_error,
+            skill_kept=study.skill(c),
+            is_chosen=c == choice.candidate,
+        )
+        for c in shown
+    ]
+    return Alternatives(
+        points=sorted(points, key=lambda point: -point.buckets),
+        **asdict(limits.test),
+        considered=len(study.of()),
+        why=choice.why,
+        source="study",
+        judge="by boosted trees and the adversary A1 as the study judges its front, without tuning its network",
+        records=(choice.candidate.judged.certificate if choice.candidate.judged else choice.certificate)["records"],
+        people=limits.people["test"],
+    )
+
+
+def _path(X: Any, y: Any, options: dict[str, Any], seed: int) -> list[Generalization]:
+    from modicum.minimizers import MergePath  # deferred: a path that was made already needs no maker
+
+    return [point.generalization for point in MergePath(random_state=seed, **options).fit_path(X, y)]
+
+
+def _thinned(path: Sequence[Generalization]) -> list[Generalization]:
+    """At most so many points of a path, both ends among them, evenly by their place on it."""
+    if not path:
+        return []
+    places = np.unique(np.linspace(0, len(path) - 1, min(MOST, len(path))).round().astype(int))
+    return [path[i] for i in places]
+
+
+def _scored(g: Generalization, found: Tried, losses: tuple[float, float], is_chosen: bool) -> Alternative:
+    needed, many = len(g.needed), buckets_asked(g)
+    name = f"{needed} of {len(g.names)} attributes in {many:,} buckets" if needed else "nothing collected"
+    return Alternative(
+        name=name,
+        generalization=g,
+        buckets=many,
+        error=float(found.wrong.mean()),
+        adversary_error=float(found.adversary.mean()),
+        skill_kept=skill_kept(float(found.loss.mean()), *losses),
+        is_chosen=is_chosen,
+    )

@@ -1,0 +1,244 @@
+"""Why each attribute is asked for or left out by PriSM, from the sets that reveal and the choice that was made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from modicum.errors import ModicumError
+from modicum.evaluation.prism_needs import PrismAlternative, PrismAlternatives
+from modicum.prism import Correlation, PrismClassifier
+from modicum.prism.base import Prepared
+from modicum.table.schema import Schema
+from modicum.table.values import plain
+
+Status = Literal["asked", "left out", "sensitive", "not considered"]
+Reason = Literal["predicts", "sensitive", "alone", "together", "no use", "no place", "not settled", "one value", "role"]
+_ROLES = {"label": "the label", "person": "who a row is about", "identifier": "an identifier"}
+
+
+@dataclass(frozen=True)
+class AttributeReason:
+    """One attribute, and why it is asked for or not.
+
+    Attributes
+    ----------
+    name, columns : the attribute, and its columns in the data
+    status : "asked", "left out", "sensitive", or "not considered" (an identifier, or a column of one value)
+    reason : "predicts"; "sensitive"; "alone" (it reveals by itself); "together" (it would complete a revealing set with
+        attributes that are asked); "no use"; "no place" (`max_predictors` are asked already); "not settled" (time ran
+        out); "one value"; "role"
+    why : the reason in a sentence
+    alone : how strongly it tells of the sensitive attribute by itself; None where it was not measured
+    sets : in how many of the smallest revealing sets it is
+    completes : the revealing sets that would be whole if it were asked as well, the strongest first
+    other : what not asking for it costs, or what asking for it as well would bring; None where that is not allowed at
+        all to be asked (the sensitive attribute, or what was not considered)
+    instead : where one of a set had to stay out: the best allowed choice that asks for this one in place of another
+
+    Examples
+    --------
+    >>> from modicum.evaluation import AttributeReason
+    >>> AttributeReason("sex", ("sex",), "sensitive", "sensitive", "It is the sensitive attribute.").to_dict()["status"]
+    'sensitive'
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    status: Status
+    reason: Reason
+    why: str
+    alone: Correlation | None = None
+    sets: int = 0
+    completes: tuple[Correlation, ...] = ()
+    other: PrismAlternative | None = None
+    instead: PrismAlternative | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(
+            plain(
+                {
+                    **{name: getattr(self, name) for name in ("name", "columns", "status", "reason", "why", "sets")},
+                    "alone": None if self.alone is None else self.alone.to_dict(),
+                    "completes": [each.to_dict() for each in self.completes],
+                    "other": None if self.other is None else self.other.to_dict(),
+                    "instead": None if self.instead is None else self.instead.to_dict(),
+                }
+            )
+        )
+
+
+def reasons(
+    model: PrismClassifier, prepared: Prepared, schema: Schema, tried: PrismAlternatives
+) -> list[AttributeReason]:
+    """Every column's attribute with its reason, in the data's order.
+
+    Parameters
+    ----------
+    model : fitted
+    prepared : what it was trained from
+    schema : the roles of the columns
+    tried : the same records, on which other choices can be trained
+    """
+    check_promise(model.correlations_.sets, model.predictors_, prepared.task.discovery.sensitive)
+    discovery = prepared.task.discovery
+    named = {each: name for name, columns in discovery.attributes.items() for each in columns}
+    named |= {each: name for name, columns in discovery.sensitive.items() for each in columns}
+    together: dict[str, list[str]] = {}
+    for each in tried.columns:
+        together.setdefault(named.get(each, each), []).append(each)
+    return [_reason(name, tuple(columns), model, prepared, schema, tried) for name, columns in together.items()]
+
+
+def check_promise(
+    sets: Sequence[Sequence[str]], predictors: Sequence[str], sensitive: dict[str, tuple[str, ...]]
+) -> None:
+    """Look once more, by nothing but the names, that no revealing set is asked for whole.
+
+    Examples
+    --------
+    >>> from modicum.evaluation.prism_reasons import check_promise
+    >>> check_promise([("a", "b")], ["a", "c"], {"ill": ("ill",)})
+    >>> check_promise([("a", "b")], ["a", "b"], {"ill": ("ill",)})
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ModicumError: The attributes asked for hold a set that reveals: 'a' and 'b'.
+    """
+    asked = set(predictors)
+    whole = [each for each in sets if not set(each) - asked]
+    if whole:
+        raise ModicumError(f"The attributes asked for hold a set that reveals: {_and(whole[0])}.")
+    named = asked & {name for each, columns in sensitive.items() for name in (each, *columns)}
+    if named:
+        raise ModicumError(f"The sensitive attribute {sorted(named)[0]!r} is asked for.")
+
+
+def _reason(
+    name: str,
+    columns: tuple[str, ...],
+    model: PrismClassifier,
+    prepared: Prepared,
+    schema: Schema,
+    tried: PrismAlternatives,
+) -> AttributeReason:
+    discovery, design = prepared.task.discovery, prepared.task.design
+    if name in discovery.sensitive:
+        return AttributeReason(name, columns, "sensitive", "sensitive", "It is the sensitive attribute itself.")
+    if name not in discovery.attributes:
+        return AttributeReason(name, columns, "not considered", "role", _role(columns, schema))
+    if name not in design.attributes:
+        return AttributeReason(name, columns, "not considered", "one value", "All records have the same value.")
+    holding = [each for each in model.correlations_ if name in each.attributes]
+    alone, asked = discovery.assess([name]), name in model.predictors_
+    if asked:
+        other = tried.without(name)
+        why = _why_asked(len(holding), other)
+        return AttributeReason(name, columns, "asked", "predicts", why, alone, len(holding), other=other)
+    completes = tuple(
+        sorted(
+            (each for each in holding if set(each.attributes) - {name} <= set(model.predictors_)),
+            key=lambda each: -each.strength,
+        )
+    )
+    other = tried.with_also(name)
+    reason = _left_out_for(name, model, completes, other)
+    instead = tried.in_place(name, completes) if reason == "together" else None
+    why = _why_left_out(reason, model, completes, other, instead)
+    return AttributeReason(name, columns, "left out", reason, why, alone, len(holding), completes, other, instead)
+
+
+def _left_out_for(
+    name: str, model: PrismClassifier, completes: Sequence[Correlation], other: PrismAlternative
+) -> Reason:
+    """Why it is out: what forbids it, unless it would be of no use anyway."""
+    if (name,) in [each.attributes for each in completes]:
+        return "alone"
+    if other.is_nothing:
+        return "no use"
+    if completes:
+        return "together"
+    if len(model.predictors_) >= model.max_predictors:
+        return "no place"
+    return "no use" if model.optimality_gap_ <= model.gap else "not settled"
+
+
+def _role(columns: Sequence[str], schema: Schema) -> str:
+    roles = {role for each in columns if each in schema for role in schema[each].roles}
+    told = [words for role, words in _ROLES.items() if role in roles]
+    if told:
+        return f"It is {told[0]}, which no prediction may use."
+    return "The schema says that it is not to be used: it is forbidden, or sensitive too."
+
+
+def _why_asked(sets: int, without: PrismAlternative) -> str:
+    """It was chosen because the objective is worse without it; where that is mere rounding, so it is said."""
+    helps = "It helps the prediction on the training records"
+    if without.objective <= 0 or without.is_nothing:
+        helps = "It was chosen, though training comes to the same without it"
+    if not sets:
+        return f"{helps}, and is in no set that reveals."
+    many = "1 set that reveals" if sets == 1 else f"{sets:,} sets that reveal"
+    return f"{helps}. It is in {many}, but another attribute of each is not asked for."
+
+
+def _why_left_out(
+    reason: Reason,
+    model: PrismClassifier,
+    completes: Sequence[Correlation],
+    other: PrismAlternative,
+    instead: PrismAlternative | None,
+) -> str:
+    match reason:
+        case "alone":
+            return f"By itself it reveals {completes[0].sensitive!r}: {_strength(completes[0], model)}."
+        case "together":
+            return _why_together(model, completes, instead)
+        case "no use":
+            return _why_no_use(completes, other)
+        case "no place":
+            many = "one attribute" if model.max_predictors == 1 else f"{model.max_predictors} attributes"
+            return f"At most {many} may be asked for, and the best choice of these does without it{_proven(model)}."
+        case _:
+            return "Time ran out before it was settled whether the prediction needs it."
+
+
+def _why_together(model: PrismClassifier, completes: Sequence[Correlation], instead: PrismAlternative | None) -> str:
+    first = completes[0]
+    others = [name for name in first.attributes if name in model.predictors_]
+    others_too = len(completes) - 1
+    sets = "set" if others_too == 1 else "sets"
+    more = f" (and it completes {others_too:,} more such {sets})" if others_too else ""
+    least = (
+        f"leaving this one out costs the prediction least{_proven(model)}"
+        if model.optimality_gap_ <= model.gap and (instead is None or instead.objective >= -model.gap)
+        else "time ran out before it was settled which of them is needed least"
+    )
+    return (
+        f"Together with {_and(others)} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
+        f"had to stay out, and {least}."
+    )
+
+
+def _why_no_use(completes: Sequence[Correlation], other: PrismAlternative) -> str:
+    lower = f"it would lower the objective by {-other.objective:.2g} of it"
+    nothing = "it would change nothing" if other.is_nothing else lower
+    sets = "set" if len(completes) == 1 else "sets"
+    also = f" It would also complete {len(completes):,} revealing {sets}." if completes else ""
+    return f"Not needed: beside the attributes that are asked for, {nothing}.{also}"
+
+
+def _strength(found: Correlation, model: PrismClassifier) -> str:
+    """How strong, against what, in words."""
+    chance = "" if found.by_chance is None else f", and chance alone would give {found.by_chance:.3f}"
+    told = f"strength {found.strength:.3f}, where {model.threshold:g} or more reveals{chance}"
+    return f"the data's owner says so (measured: {told})" if found.encoding == "given" else told
+
+
+def _proven(model: PrismClassifier) -> str:
+    return " (proven, on the training records)" if model.optimality_gap_ <= model.gap else " (as far as time allowed)"
+
+
+def _and(names: Sequence[str]) -> str:
+    """Names in a row."""
+    listed = [repr(name) for name in names]
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"

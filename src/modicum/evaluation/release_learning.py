@@ -1,0 +1,140 @@
+"""What a model loses that learns from released records instead of raw ones, and what it tells of its training data."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
+from modicum.errors import DataError
+from modicum.evaluation._utility import Utility, _by_group, _draws, _scores
+from modicum.evaluation.grouping import group_names
+from modicum.evaluation.models import Model, model_on
+from modicum.generalization.raw import raw_generalization
+from modicum.measures.intervals import Resampling
+from modicum.measures.scores import Predictions, skill_kept
+from modicum.table.labels import Labels, label_values
+from modicum.table.roles import person_codes
+from modicum.table.schema import Schema
+from modicum.table.splits import split_rows
+from modicum.table.values import Codes, Floats
+
+HELD_OUT = 0.3
+QUICK = 4_000  # records of a side that membership inference looks at
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Records to learn from, released and raw, and records to be tested on.
+
+    Attributes
+    ----------
+    released, raw : records that stand for the same people, and their labels
+    rows : which raw record each released one is; those left out have no part in the release
+    test : full records that nothing was learned from
+    schema : their kinds and roles; the label is none of the features
+    label : what is predicted
+    """
+
+    released: nw.DataFrame[Any]
+    released_label: Any
+    rows: Codes
+    raw: nw.DataFrame[Any]
+    raw_label: Any
+    test: nw.DataFrame[Any]
+    test_label: Any
+    schema: Schema
+    label: str
+
+    @property
+    def tested(self) -> int:
+        """How many people the test records are of."""
+        whose = person_codes(self.schema, self.test)
+        return len(self.test) if whose is None else int(whose.max()) + 1
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Both models and what the test shows of them."""
+
+    utility: Utility
+    models: dict[str, "Answering"]
+    labels: Labels
+
+
+class Answering:
+    """A model whose classes are numbers, as attacks on models ask it."""
+
+    def __init__(self, model: Model, classes: int) -> None:
+        self.model = model
+        self.classes_ = np.arange(classes)
+
+    def predict_proba(self, X: Any) -> Floats:
+        return self.model.predict_proba(X)
+
+
+def hold_out(y: Any, persons: Any, random_state: int) -> tuple[Codes, Codes]:
+    """Rows to learn from and rows to test on, 70 to 30, a person's rows together."""
+    parts = split_rows(y, persons=persons, validation=0.0, test=HELD_OUT, random_state=random_state)
+    return np.sort(np.concatenate([parts.train, parts.validation])), parts.test
+
+
+def learned(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, random_state: int) -> Learned:
+    """Train on both kinds of records, and compare on the test records."""
+    if not len(lesson.test):
+        raise DataError("The test data has no rows.")
+    labels = Labels.fit(lesson.raw_label, label_bins, name=lesson.label)
+    own, raw = (labels.encode(label_values(y)) for y in (lesson.released_label, lesson.raw_label))
+    truth, classes = labels.encode(label_values(lesson.test_label, len(lesson.test))), len(labels)
+    g = raw_generalization(lesson.raw, lesson.schema)
+    fitted = {
+        "minimized": model_on(g, estimator, classes, random_state).fit(lesson.released, own),
+        "raw": model_on(g, estimator, classes, random_state).fit(lesson.raw, raw),
+    }
+    chances = {name: model.predict_proba(lesson.test) for name, model in fitted.items()}
+    chances["majority"] = np.tile(np.bincount(raw, minlength=classes) / len(raw), (len(lesson.test), 1))
+    found = {name: Predictions(each, truth) for name, each in chances.items()}
+    persons = person_codes(lesson.schema, lesson.test)
+    scores, kept = _scores(found, Resampling(len(truth), persons, _draws(len(truth), classes), random_state))
+    names = None if by is None else group_names(by, lesson.test, lesson.schema)
+    utility = Utility(
+        error=scores["error"].minimized,
+        interval=scores["error"].interval or (0.0, 1.0),
+        raw_error=scores["error"].raw,
+        majority_error=scores["error"].majority,
+        skill_kept=skill_kept(*(each.log_loss() for each in found.values())),
+        skill_interval=kept,
+        scores=scores,
+        records=len(truth),
+        trained_on=len(own),
+        estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
+        by_group={} if names is None else _by_group(found, names, persons),
+    )
+    return Learned(utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
+
+
+def members_told(lesson: Lesson, found: Learned, random_state: int) -> dict[str, MembershipResult]:
+    """Whether each model tells whose raw records it, or what was released of them, was trained on.
+
+    Members are those whose records were released: whoever was left out taught the model on the release nothing.
+    """
+    random = np.random.default_rng(random_state)
+    members = lesson.raw[lesson.rows.tolist()], label_values(lesson.raw_label)[lesson.rows]
+    given = [(frame, found.labels.encode(label_values(y))) for frame, y in (members, (lesson.test, lesson.test_label))]
+    there = [random.permutation(np.flatnonzero(codes >= 0)) for _, codes in given]
+    many = min(QUICK, *map(len, there))  # of either side, so that half of the attacked are members
+    sides, persons = [], []
+    for (frame, codes), drawn in zip(given, there, strict=True):
+        rows = np.sort(drawn[:many])
+        sides.append((frame[rows.tolist()].to_native(), codes[rows]))
+        whose = person_codes(lesson.schema, frame)
+        persons.append(None if whose is None else [f"{len(sides)} {each}" for each in whose[rows].tolist()])
+    attack = MembershipInference("strongest", random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverlapWarning)  # counted in the result, which the report tells
+        return {
+            name: attack.run(model, sides[0], sides[1], persons=None if persons[0] is None else tuple(persons))
+            for name, model in found.models.items()
+        }

@@ -1,0 +1,133 @@
+"""A release counted anew, by measures that know nothing of how it was made."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from modicum.generalization.release import Release
+from modicum.measures.anonymity import k_anonymity
+from modicum.measures.closeness import Distance, t_closeness
+from modicum.measures.diversity import l_diversity
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+UNCHANGED, COARSENED, HIDDEN, LEFT_OUT = "unchanged", "generalized", "the same for all", "left out"
+_WHO = "\0who"  # no name that data has
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a release has.
+
+    Attributes
+    ----------
+    k : people in the smallest group
+    distinct_l : the fewest different sensitive values in a group
+    l : diversity of the kind that was asked for
+    t : the largest distance of a group's sensitive values from everybody's, with `distance`
+    sensitive : the attribute that ℓ and t speak of
+    kept : whether what was asked for is there
+    """
+
+    k: int
+    distinct_l: int | None
+    l: float | None
+    t: float | None
+    distance: str | None
+    sensitive: str | None
+    kept: bool
+
+
+@dataclass(frozen=True)
+class PublishedAttribute:
+    """One column: what it is, how it was published, and what it lost.
+
+    Attributes
+    ----------
+    role : "quasi-identifier", "sensitive", "label", "identifier", "person" or "other"
+    published : "unchanged", "generalized", "the same for all" or "left out"
+    ncp : its information loss, from 0 (full detail) to 1 (nothing)
+    values_before, values_after : how many different values, missing not counted
+    """
+
+    name: str
+    role: str
+    published: str
+    ncp: float
+    values_before: int
+    values_after: int
+
+
+def measured(release: Release, frame: nw.DataFrame[Any], schema: Schema, persons: Codes | None) -> Measured:
+    """Count k, ℓ and t on the released records."""
+    names, asked = list(release.quasi_identifiers), release.asked
+    table = frame
+    if persons is not None:
+        table = frame.with_columns(nw.new_series(_WHO, persons, backend=frame.implementation))
+    k = k_anonymity(table.to_native(), names, person=None if persons is None else _WHO)
+    sensitive = release.sensitive if release.sensitive in frame.columns else None
+    distinct = diversity = closeness = distance = None
+    if sensitive is not None:
+        distinct = int(l_diversity(frame.to_native(), names, sensitive))
+        kind = asked.get("diversity", "distinct")
+        diversity = l_diversity(frame.to_native(), names, sensitive, kind=kind, c=asked.get("c"))
+        distance, closeness = _closeness(frame, names, schema, sensitive, asked.get("distance"))
+    kept = k >= asked["k"] and (diversity is None or diversity >= asked.get("l", 0) - 1e-9)
+    kept = kept and (closeness is None or closeness <= asked.get("t", 1) + 1e-9)
+    return Measured(k, distinct, diversity, closeness, distance, sensitive, kept)
+
+
+def _closeness(
+    frame: nw.DataFrame[Any], names: list[str], schema: Schema, sensitive: str, asked: Any
+) -> tuple[str, float]:
+    """t by the distance that was asked for, else by that of equally distant values."""
+    attribute = schema[sensitive]
+    distance: Distance = asked or "equal"
+    order = attribute.domain if distance == "ordered" and attribute.kind == "ordered" else None
+    tree = attribute.hierarchy if distance == "hierarchical" else None
+    found = t_closeness(frame.to_native(), names, sensitive, distance=distance, order=order, hierarchy=tree)
+    return distance, float(found)
+
+
+def published(
+    release: Release, raw: nw.DataFrame[Any], frame: nw.DataFrame[Any], schema: Schema, label: str | None
+) -> tuple[PublishedAttribute, ...]:
+    """How each column was published; `raw` are the full records of those who were released.
+
+    Values before and after are counted on the same people: otherwise their difference would tell of those left out.
+    """
+    return tuple(_published(release, raw, frame, schema, name, label) for name in raw.columns)
+
+
+def _published(
+    release: Release, raw: nw.DataFrame[Any], frame: nw.DataFrame[Any], schema: Schema, name: str, label: str | None
+) -> PublishedAttribute:
+    before = _values(raw[name])
+    after = _values(frame[name]) if name in frame.columns else 0
+    loss = release.ncp_by_attribute.get(name, 0.0 if name in frame.columns else 1.0)
+    how = _how(loss, before, after) if name in release.quasi_identifiers else UNCHANGED
+    how = how if name in frame.columns else LEFT_OUT
+    return PublishedAttribute(name, _role(release, schema, name, label), how, loss, before, after)
+
+
+def _how(loss: float, before: int, after: int) -> str:
+    """How a quasi-identifier was published."""
+    if not loss and after == before:
+        return UNCHANGED
+    return HIDDEN if after <= 1 < before else COARSENED
+
+
+def _role(release: Release, schema: Schema, name: str, label: str | None) -> str:
+    if name in release.quasi_identifiers:
+        return "quasi-identifier"
+    if name == release.sensitive or (name in schema and "sensitive" in schema[name].roles):
+        return "sensitive"
+    if name == label:
+        return "label"
+    roles = schema[name].roles if name in schema else ()
+    return next((role for role in ("person", "identifier", "label") if role in roles), "other")
+
+
+def _values(series: nw.Series[Any]) -> int:
+    return int(series.drop_nulls().n_unique())
