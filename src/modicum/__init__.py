@@ -36,6 +36,7 @@ _HOME = {
     "load_bundle": "modicum.export.bundle",
     "save_bundle": "modicum.export.bundle",
     "certify": "modicum.measures",
+    "evidence": "modicum.evaluation",
     "judge": "modicum.evaluation",
     "study": "modicum.evaluation",
     "utility": "modicum.evaluation",
@@ -72,6 +73,7 @@ __all__ = [
     "certify",
     "datasets",
     "evaluation",
+    "evidence",
     "judge",
     "load",
     "load_bundle",
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from modicum.anonymizers import Hilbert as Hilbert
     from modicum.anonymizers import Mondrian as Mondrian
     from modicum.anonymizers import RPlusTree as RPlusTree
+    from modicum.evaluation import evidence as evidence
     from modicum.evaluation import judge as judge
     from modicum.evaluation import study as study
     from modicum.evaluation import utility as utility

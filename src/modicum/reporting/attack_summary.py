@@ -10,9 +10,9 @@ from typing import Any
 from modicum import __version__
 from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
 from modicum.attacks.overlap import overlap_text
-from modicum.measures.certificate import Certificate, confidence_text
-from modicum.reporting.disclosure import combinations, few, outward, tens, tens_up
-from modicum.reporting.summary import check_size, weighted
+from modicum.measures.certificate import Certificate
+from modicum.reporting.attack_words import limits, most_exposed, sentences
+from modicum.reporting.disclosure import check_size, combinations, few, outward, tens, tens_up, weighted
 from modicum.table.codes import FEW
 from modicum.table.values import plain
 
@@ -62,8 +62,9 @@ def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, 
             id: {"name": name, "short": f"{id} {short}", "knows": does} for id, (name, short, does) in NAMES.items()
         },
     }
+    content["a2_most_exposed"] = most_exposed(content)
     content["warnings"] = [overlap_text(found.overlap, first.records)] if found.overlap else []
-    return dict(plain(content | {"sentences": _sentences(content), "limits": _limits(found)}))
+    return dict(plain(content | {"sentences": sentences(content), "limits": limits(content)}))
 
 
 def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
@@ -73,9 +74,9 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
         "name": NAMES[name][0],
         "short": f"{name} {NAMES[name][1]}",
         "knows": NAMES[name][2],
-        "error": weighted({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
+        "error": _mean({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
         "interval": outward(result.interval, n),
-        "naive": weighted({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
+        "naive": _mean({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
         "raw": result.raw,
         "over_attributes": {
             how: {"attribute": result.aggregates[how]["attribute"], "error": tens(result.aggregates[how]["error"], n)}
@@ -90,6 +91,11 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
     if isinstance(result, MultiBreachResult):
         shown["alone"] = [tens(error, n) for error in result.alone]
     return shown
+
+
+def _mean(values: dict[str, float], weights: dict[str, float]) -> float:
+    """The weighted mean of shares, which rounding does not lift above one."""
+    return min(1.0, weighted(values, weights))
 
 
 def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
@@ -128,11 +134,12 @@ def _confident(level: ConfidentResult, weights: dict[str, float]) -> dict[str, A
     return {
         "percent": level.percent,
         "records": few(level.records),
-        "error": weighted(errors, weights),
+        "error": _mean(errors, weights),
         "interval": outward(level.interval, n),
-        "naive": weighted(naive, weights),
+        "naive": _mean(naive, weights),
         "raw": level.raw,
         "by_attribute": errors,
+        "naive_by_attribute": naive,
         "worst": level.worst,
     }
 
@@ -182,7 +189,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
     bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
     return {
         "bounds": bounds,
-        "mean_error": 1 - weighted(bounds, certificate.weights),
+        "mean_error": 1 - _mean(bounds, certificate.weights),
         "confidence": certificate.confidence,
         "records": certificate.records,
         "vacuous": certificate.vacuous,
@@ -190,62 +197,3 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
         "unit": certificate.unit,
         "bins": certificate.bins,
     }
-
-
-def _sentences(content: dict[str, Any]) -> list[str]:
-    """What was found, in plain words."""
-    by_id = {each["id"]: each for each in content["adversaries"]}
-    first = by_id["A1"]
-    told = [
-        f"Someone who sees the collected records is wrong about {first['error']:.1%} of personal values; without "
-        f"seeing them they would be wrong about {first['naive']:.1%}, with the raw records about none."
-    ]
-    sure = content["confident"]
-    if sure and sure[0]["percent"] < 100:
-        told.append(
-            f"Of the {sure[0]['percent']:g}% of guesses that they are most confident of, {sure[0]['error']:.1%} are "
-            f"wrong (naive guesses about the same people: {sure[0]['naive']:.1%})."
-        )
-    strongest = min((each for each in by_id.values() if each["id"] != "A1"), key=lambda e: e["error"], default=None)
-    if strongest is not None:
-        told.append(
-            f"Who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
-            + (f"; the most is gained about {strongest['worst']!r}." if strongest["worst"] else ".")
-        )
-    link, single = content["linkability"], content["singling_out"]
-    if link is not None:
-        told.append(
-            f"Of {link['k']:,} people at once, {1 - link['error']:.2%} of halves are joined rightly "
-            f"({1 - link['naive']:.2%} at random, {1 - link['raw']:.2%} with the raw records)."
-        )
-    told.append(_standing_out(single))
-    return told
-
-
-def _standing_out(single: dict[str, Any]) -> str:
-    unique = single["unique"]
-    if isinstance(unique, str):
-        shown = "Fewer than ten people have" if isinstance(single["least"], str) else "Nobody has"
-    else:
-        shown = f"About {unique:,} people have"
-    return (
-        f"{shown} a combination of answers to themselves, of {single['people']:,} "
-        f"({1 - single['raw']:.1%} with the raw records)."
-    )
-
-
-def _limits(found: SuiteResult) -> list[str]:
-    confidence, unit = confidence_text(found.certificates["A1"].confidence), found.certificates["A1"].unit
-    return [
-        f"An error is the share of {unit} guessed wrong: higher is safer. Each adversary is the strongest of several "
-        "that were tried, chosen on records that are not reported on; a stronger one may exist.",
-        f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
-        f"each of A1, A3 and A4, on average over {unit} like the breached ones. Where these fall into too many "
-        "different cells it says nothing.",
-        "The certified errors hold, and the others mean something, only if the breached records had no part in making "
-        "or choosing what is collected, and if the known records are of other people.",
-        "A5 is averaged over how many personal attributes are known, in a few random orders.",
-        "Linking takes for granted that the people whose halves are joined are among the breached.",
-        "The number of people who stand out in a whole population is a rough estimate from a sample by a model, more "
-        "often too high than too low; its interval tells what another sample might give, not how wrong the model is.",
-    ]

@@ -6,12 +6,25 @@ count from another. Intervals are rounded outward, so that they still hold.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from modicum.errors import DataError
 from modicum.generalization.describe import Description
 from modicum.table.codes import FEW
 
 FEW_TEXT = f"< {FEW}"
+LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
+COARSE = 1000
+
+
+def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
+    """Refuse a report on so few records that its numbers would be empty or tell of single people."""
+    if n < LEAST_RECORDS:
+        raise DataError(
+            f"There are {n} {what}; a report needs at least {LEAST_RECORDS}, or its numbers "
+            "would mean little and tell of single people."
+        )
 
 
 def few(count: int) -> int | str:
@@ -50,6 +63,40 @@ def outward(interval: Any, n: int) -> list[float] | None:
     return [_of(math.floor(interval[0] * n / FEW + 1e-9), n), tens_up(interval[1], n)]
 
 
+def change(value: float, n: int) -> float:
+    """A change of a share of n people, as tens of people.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import change
+    >>> change(-0.0234, 1000), change(0.0234, 1000)
+    (-0.02, 0.02)
+    """
+    return float(math.copysign(tens(abs(value), n), value)) + 0.0
+
+
+def change_outward(interval: Any, n: int) -> list[float] | None:
+    """An interval of a change of a share of n people, widened to whole tens."""
+    if interval is None or any(end is None or end != end for end in interval):
+        return None
+    many = max(1, round(n / FEW))
+    return [math.floor(interval[0] * n / FEW + 1e-9) / many + 0.0, math.ceil(interval[1] * n / FEW - 1e-9) / many + 0.0]
+
+
+def decimals_of(value: Any, digits: int = 4) -> Any:
+    """A mean score, or the ends of its interval, with so many digits: with all of them a count could be worked out.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import decimals_of
+    >>> decimals_of(0.123456), decimals_of([0.1, None]), decimals_of(None)
+    (0.1235, [0.1, None], None)
+    """
+    if value is None:
+        return None
+    return [decimals_of(each, digits) for each in value] if isinstance(value, list | tuple) else round(value, digits)
+
+
 def _of(tens_of_people: int, n: int) -> float:
     return min(1.0, tens_of_people / max(1, round(n / FEW)))
 
@@ -78,6 +125,18 @@ def at_least(error: float | None) -> str:
     return "–" if error is None else f"{math.floor(1000 * error + 1e-9) / 1000:.1%}"
 
 
+def at_most(accuracy: float) -> str:
+    """An accuracy that no adversary exceeds, for people: rounded up, so that it still holds.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import at_most
+    >>> at_most(0.7121), at_most(0.999999)
+    ('71.3%', '100.0%')
+    """
+    return f"{min(1.0, math.ceil(1000 * accuracy - 1e-9) / 1000):.1%}"
+
+
 def described(description: Description) -> dict[str, Any]:
     """A description as plain data that may leave the team."""
     content = description.to_dict()
@@ -89,3 +148,8 @@ def described(description: Description) -> dict[str, Any]:
             if bucket["share"]:
                 bucket["share"] = FEW_TEXT if (persons or 0) < FEW else tens(bucket["share"], description.records)
     return content | {"smallest_group": few(description.smallest_group or 0)}
+
+
+def weighted(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The mean over attributes, each with its weight."""
+    return sum(weights[name] * value for name, value in values.items())

@@ -14,9 +14,8 @@ from modicum.evaluation.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
 from modicum.generalization.describe import AttributeLine, buckets_asked, buckets_text
 from modicum.measures.certificate import Certificate, confidence_text
-from modicum.reporting.disclosure import at_least, combinations, few, outward, tens, tens_up
+from modicum.reporting.disclosure import at_least, check_size, combinations, few, outward, tens, tens_up, weighted
 from modicum.reporting.study_words import comparison, decision, limits, warnings
-from modicum.reporting.summary import check_size, weighted
 from modicum.table.values import plain
 
 MOST_LINES = 12  # attributes in one chart
@@ -25,7 +24,9 @@ MOST_ASKED, MOST_LETTERS = 12, 90  # of a generalization in a few words
 Line = list[list[float]]  # points from left to right
 
 
-def study_summary(study: Study, purpose: str | None = None, choice: Choice | None = None) -> dict[str, Any]:
+def study_summary(
+    study: Study, purpose: str | None = None, choice: Choice | None = None, evidence: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Everything that the report of a study shows, ready for JSON.
 
     Parameters
@@ -35,6 +36,8 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
         What the prediction is for, in the user's words.
     choice : Choice, optional
         What `study.choose` returned; the knee of the front where none is given.
+    evidence : dict, optional
+        The report on the chosen candidate, as `summary` makes it.
     """
     front, n = study.pareto(), _people(study)
     check_size(n, "people in the test records")
@@ -71,6 +74,7 @@ def study_summary(study: Study, purpose: str | None = None, choice: Choice | Non
         "skipped": study.skipped,
         "is_whole": study.is_whole,
         "is_weak": study.is_weak,
+        "evidence": evidence,
     }
     content |= {"decision": decision(content), "comparison": comparison(content)}
     return dict(plain(content | {"warnings": warnings(content), "limits": limits(content)}))
@@ -329,7 +333,7 @@ def _certificate(content: dict[str, Any]) -> dict[str, Any]:
     told = replace(exact, bounds={name: tens_up(bound, exact.persons) for name, bound in exact.bounds.items()})
     speaking = [name for name in told.bounds if name not in told.vacuous]
     worst = max(speaking, key=lambda name: told.bounds[name] - told.naive[name], default=None)
-    mean_error = 1 - told.mean
+    mean_error = max(0.0, 1 - told.mean)  # rounding does not take it below none
     mean = (
         f"With {confidence_text(told.confidence)} confidence, any adversary that sees only the generalized record is "
         f"wrong about at least {at_least(mean_error)} of the personal values of {told.unit} like those in the test "

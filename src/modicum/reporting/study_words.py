@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from modicum.measures.certificate import confidence_text
-from modicum.reporting.summary import COARSE
+from modicum.reporting.disclosure import COARSE
 from modicum.table.targets import BINS
 
 LITTLE = 0.5  # of the raw model's skill

@@ -1,44 +1,63 @@
 """A judgement as plain data: every number that a report shows, and none that would tell of a few people.
 
-Page, terminal and JSON all read this one dict, so that they cannot contradict each other.
+Page, Markdown, terminal and JSON all read this one dict, so that they cannot contradict each other.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from modicum import __version__
-from modicum.errors import DataError
-from modicum.evaluation import Judgement
+from modicum.evaluation import Evidence, Judgement
 from modicum.generalization.bins import AnyPartition, Groups
-from modicum.measures.certificate import confidence_text
-from modicum.reporting.disclosure import combinations, described, few, outward, tens, tens_up
+from modicum.reporting.alternatives_summary import alternatives_summary
+from modicum.reporting.attack_summary import attack_summary
+from modicum.reporting.certificate_words import certificate_sentences, exposed_sentence
+from modicum.reporting.disclosure import (
+    LEAST_RECORDS,
+    check_size,
+    combinations,
+    decimals_of,
+    described,
+    few,
+    outward,
+    tens,
+    tens_up,
+    weighted,
+)
+from modicum.reporting.necessity_summary import necessity_summary
+from modicum.reporting.provenance import provenance
+from modicum.reporting.report_words import decision, limits, warnings
 from modicum.table.codes import FEW
 from modicum.table.values import plain
 
-LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
-COARSE = 1000
 
+def summary(
+    judged: Judgement | Evidence,
+    purpose: str | None = None,
+    *,
+    people: str | None = None,
+    date: str | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Everything a report shows, ready for JSON; what would tell of fewer than ten people is left out or rounded.
 
-def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
-    """Refuse a report on so few records that its numbers would be empty or tell of single people."""
-    if n < LEAST_RECORDS:
-        raise DataError(
-            f"There are {n} {what}; a report needs at least {LEAST_RECORDS}, or its numbers "
-            "would mean little and tell of single people."
-        )
-
-
-def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
-    """Everything a report shows, ready for JSON; what would tell of fewer than ten people is left out or rounded."""
+    Parameters
+    ----------
+    judged : Judgement or Evidence
+        Of evidence also what all adversaries found, why each attribute is needed, and what else could be collected.
+    purpose, people : what the prediction is for, and whom the records are of, in the user's words
+    date, command : the day (today where none is named) and the command that made it
+    """
+    found = judged if isinstance(judged, Evidence) else None
+    judged = judged.judgement if isinstance(judged, Evidence) else judged
     description = judged.description
-    records, people = description.records or 0, description.persons or 0
-    check_size(people, "test records" if people == records else "people in the test records")
-    attack, certificate, utility = _attack(judged, people), _certificate(judged), _utility(judged, people)
-    content = {
+    records, many = description.records or 0, description.persons or 0
+    check_size(many, "test records" if many == records else "people in the test records")
+    attack, certificate, utility = _attack(judged, many), _certificate(judged), _utility(judged, many)
+    content: dict[str, Any] = {
         "modicum": "report",
-        "version": 1,
-        "modicum_version": __version__,
+        "version": 2,
         "purpose": purpose,
+        "people": people,
+        "provenance": provenance(None if found is None else found.provenance, date, command),
         "label": judged.label,
         "classes": list(judged.classes),
         "unit": description.unit,
@@ -55,80 +74,16 @@ def summary(judged: Judgement, purpose: str | None = None) -> dict[str, Any]:
         "utility": utility,
         "attack": attack,
         "certificate": certificate,
+        "attacks": None if found is None else attack_summary(found.attacks),
+        "necessity": None if found is None else necessity_summary(found.necessity, many),
+        "alternatives": None
+        if found is None or found.alternatives is None
+        else alternatives_summary(found.alternatives),
     }
-    content |= {"decision": _decision(content), "warnings": _warnings(content), "limits": _limits(content)}
+    certificate["sentences"] = certificate_sentences(content)
+    certificate["exposed"] = exposed_sentence(content)
+    content |= {"decision": decision(content), "warnings": warnings(content), "limits": limits(content)}
     return dict(plain(content))
-
-
-def _decision(content: dict[str, Any]) -> str:
-    """The decision in one sentence."""
-    collected, utility, attack = content["collected"], content["utility"], content["attack"]
-    label = repr(content["label"])
-    if not collected["needed"]:
-        return f"To predict {label}, nothing is collected; the model can only guess the majority."
-    kept = collected["in_full_detail"]
-    detail = "none in full detail" if not kept else f"{kept} in full detail"
-    return (
-        f"To predict {label}, ask for {collected['needed']} of {collected['attributes']} attributes, {detail}: the "
-        f"model is then wrong for {utility['error']:.1%} of {content['unit']} ({utility['raw_error']:.1%} on raw data, "
-        f"{utility['majority_error']:.1%} when always guessing the majority), while an adversary who sees the answers "
-        f"is wrong about {attack['error']:.1%} of personal values ({attack['naive']:.1%} without seeing them, "
-        f"{attack['raw']:.0%} on raw data)."
-    )
-
-
-def _warnings(content: dict[str, Any]) -> list[str]:
-    utility, collected, bounds = content["utility"], content["collected"], content["certificate"]["bounds"]
-    empty = [name for name, bound in bounds.items() if bound >= 1]
-    told = [
-        (
-            utility["is_weak"],
-            "Even the raw data barely predicts the label: it lowers the log-loss of the majority guess by only "
-            f"{max(0.0, utility['raw_skill']):.1%}, so keeping that skill means little.",
-        ),
-        (
-            not utility["is_weak"] and (utility["skill_kept"] or 0) > 1.02,
-            "The model on minimized data predicts better than the one on raw data, which learned chance patterns: "
-            "there are few records for so much detail.",
-        ),
-        (
-            utility["raw_error"] < 0.005 and utility["majority_error"] > 0.05,
-            "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise.",
-        ),
-        (
-            isinstance(collected["smallest_group"], str),
-            "Some combinations of answers are shared by fewer than ten people in the test records: they stand out.",
-        ),
-        (
-            bool(empty),
-            f"The certificate says nothing about {', '.join(empty)}: an adversary could always be right, or the "
-            "holdout is too small to exclude it.",
-        ),
-        (
-            collected["records"] < COARSE,
-            f"There are only {collected['records']} test records: shares are rounded to tens of them, which is coarse "
-            "here.",
-        ),
-    ]
-    return [text for applies, text in told if applies]
-
-
-def _limits(content: dict[str, Any]) -> list[str]:
-    certificate = content["certificate"]
-    return [
-        "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
-        "collected record and nothing else: someone who knows more about a person can guess more.",
-        f"The certificate holds, with {confidence_text(certificate['confidence'])} confidence, for every adversary who "
-        f"sees only the collected record, but only on average over {certificate['unit']}: a single person may be "
-        "easier.",
-        "It holds only if the test records had no part in making or choosing what is collected. That is so after "
-        "`minimize` with the same seed; not for a generalization that was made from all rows, nor for one that was "
-        "edited after looking at these results.",
-        "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
-        "people whose data will be collected.",
-        f"A number or date counts as guessed when it is placed in the right one of {certificate['bins']} ranges of "
-        "about equal frequency (fewer where it has fewer values).",
-    ]
 
 
 def _attributes(judged: Judgement, attack: dict[str, Any], bounds: dict[str, float]) -> list[dict[str, Any]]:
@@ -141,6 +96,7 @@ def _attributes(judged: Judgement, attack: dict[str, Any], bounds: dict[str, flo
             {
                 "name": name,
                 "personal": risk is not None,
+                "kind": judged.generalization.schema[name].kind,
                 "decision": line["action"],
                 "n_buckets": line["n_buckets"],
                 "values": judged.values[name],
@@ -170,10 +126,28 @@ def _utility(judged: Judgement, people: int) -> dict[str, Any]:
     error = content["scores"]["error"]
     error |= {key: tens(error[key], people) for key in ("minimized", "raw", "majority")}
     error |= {key: outward(error[key], people) for key in ("interval", "raw_interval")}
-    large = {name: _group(group) for name, group in content["by_group"].items() if group["persons"] >= FEW}
-    content["small_groups"] = len(content["by_group"]) - len(large)
-    content["worst_group"] = max(large, key=lambda name: large[name]["error"], default=None)
-    return content | {"by_group": large}
+    for name, score in content["scores"].items():
+        if name != "error":
+            score |= {key: decimals_of(value) for key, value in score.items() if key != "more_is_better"}
+    content |= {key: decimals_of(content[key]) for key in ("skill_kept", "skill_interval", "raw_skill")}
+    told = {name: _group(group) for name, group in content["by_group"].items() if group["persons"] >= FEW}
+    content["small_groups"] = len(content["by_group"]) - len(told)
+    return content | {"by_group": told} | _worst_groups(told)
+
+
+def _worst_groups(told: dict[str, Any]) -> dict[str, str | None]:
+    """The group with the highest error, and the one that loses most by minimizing.
+
+    Shares are told in tens of people, so that groups of under a hundred are too coarse to be compared; they are where
+    there are no larger ones.
+    """
+    large = [name for name, group in told.items() if group["persons"] >= LEAST_RECORDS] or list(told)
+    lost = {name: told[name]["error"] - told[name]["raw_error"] for name in large}
+    most = max(lost, key=lost.__getitem__, default=None)
+    return {
+        "worst_group": max(large, key=lambda name: told[name]["error"], default=None),
+        "loses_most": most if most is not None and lost[most] > 0 else None,
+    }
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:
@@ -209,8 +183,3 @@ def _certificate(judged: Judgement) -> dict[str, Any]:
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
     mean = weighted(content["bounds"], judged.certificate.weights)
     return content | {"mean": mean, "mean_error": 1 - mean}
-
-
-def weighted(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The mean over attributes, each with its weight."""
-    return sum(weights[name] * value for name, value in values.items())

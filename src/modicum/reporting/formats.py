@@ -1,0 +1,85 @@
+"""How numbers read in a report: the same words in page, Markdown and terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from modicum.generalization.describe import percent as bucket_share
+
+NONE = "–"
+
+
+def percent(value: Any, digits: int = 1) -> str:
+    """A share for people; "< 10" as it is, and a number that does not exist as a dash.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import percent
+    >>> percent(0.1234), percent(0.5, 0), percent("< 10"), percent(None)
+    ('12.3%', '50%', '< 10', '–')
+    """
+    if value is None:
+        return NONE
+    return value if isinstance(value, str) else f"{value + 0.0:.{digits}%}"
+
+
+def points(value: Any, digits: int = 1) -> str:
+    """A change of a share, with its sign, in percentage points.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import points
+    >>> points(0.0123), points(-0.2), points(0.0), points(None)
+    ('+1.2', '−20.0', '0.0', '–')
+    """
+    if value is None:
+        return NONE
+    shown = f"{abs(100 * value):.{digits}f}"
+    sign = "" if not float(shown) else "+" if value > 0 else "−"
+    return sign + shown
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """A count with commas, or a number with so many digits."""
+    if value is None:
+        return NONE
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+
+
+def share(value: float | str | None) -> str:
+    """A bucket's share of the records."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else bucket_share(value)
+
+
+def interval(ends: Sequence[float | None] | None, digits: int = 1) -> str:
+    """An interval of a share; nothing where there is none."""
+    return _between(ends, lambda end: percent(end, digits))
+
+
+def decimals(ends: Sequence[float | None] | None, digits: int = 3) -> str:
+    """An interval of a number."""
+    return _between(ends, lambda end: number(end, digits))
+
+
+def points_interval(ends: Sequence[float | None] | None, digits: int = 1) -> str:
+    """An interval of a change, in percentage points."""
+    return _between(ends, lambda end: points(end, digits))
+
+
+def _between(ends: Sequence[float | None] | None, shown: Any) -> str:
+    if ends is None or any(end is None for end in ends):
+        return ""
+    return f"{shown(ends[0])} to {shown(ends[1])}"
+
+
+def count_of(many: int | str, one: str, several: str | None = None) -> str:
+    """So many of something, in words.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import count_of
+    >>> count_of(1, "record"), count_of(1200, "record"), count_of("< 10", "person", "people")
+    ('1 record', '1,200 records', '< 10 people')
+    """
+    return f"{number(many)} {one if many == 1 else several or one + 's'}"

@@ -1,0 +1,182 @@
+"""The sentences of a report on a PriSM classifier: decision, certificate, warnings and limits."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from modicum.measures.certificate import Certificate, confidence_text
+from modicum.reporting.formats import count_of, number, percent
+
+_SHOWN = 8
+_MEASURES = {
+    "cramers_v": "Cramér's V",
+    "bias_corrected": "Cramér's V without its bias",
+    "pearson": "the multiple correlation R",
+    "classifier": "the balanced accuracy of a decision tree",
+}
+
+
+def measure_words(measure: str) -> str:
+    """What strength is measured by, in words; a measure of the user's own by its name."""
+    return _MEASURES.get(measure, measure)
+
+
+def decision(content: dict[str, Any]) -> str:
+    """What is asked for, what it costs and what it protects, in one paragraph."""
+    asked = [each["name"] for each in content["attributes"] if each["status"] == "asked"]
+    usable = [each for each in content["attributes"] if each["status"] in ("asked", "left out")]
+    hidden = listed([each["name"] for each in content["sensitive"]])
+    if not asked:
+        return (
+            f"To predict {content['label']!r} without revealing {hidden}, no attribute is asked for: the classifier "
+            f"can only say the most frequent label ({_cost(content)})."
+        )
+    many = count_of(len(usable), "attribute")
+    return (
+        f"To predict {content['label']!r} without revealing {hidden}, ask for {len(asked)} of {many}: "
+        f"{listed(asked, _SHOWN)}. The classifier is then wrong for {_cost(content)}. {_promise(content)}"
+        f"{_adversaries(content)}"
+    )
+
+
+def _cost(content: dict[str, Any]) -> str:
+    utility = content["utility"]
+    errors = {each["model"]: each for each in utility["models"]}
+    unit = f"{content['unit']}, every label counting the same" if utility["is_balanced"] else content["unit"]
+    return (
+        f"{percent(errors['PriSM']['error'])} of {unit} ({percent(errors['SVM']['error'])} with all attributes but "
+        f"the sensitive, {percent(utility['majority'])} when always guessing the same)"
+    )
+
+
+def _promise(content: dict[str, Any]) -> str:
+    size = content["rule"]["max_size"]
+    of = "None of them reveals it by itself" if size == 1 else f"No set of up to {size} of them reveals it"
+    best = (
+        "the choice is proven to be the best that is allowed, both on the training records"
+        if content["proof"]["is_proven"]
+        else "this was counted on the training records; time ran out before the choice was proven to be the best"
+    )
+    return f"{of}, in the sense defined below, and {best}."
+
+
+def _adversaries(content: dict[str, Any]) -> str:
+    told = []
+    for each in content["sensitive"]:
+        rows = {guess["model"]: guess for guess in each["guesses"]}
+        if rows:
+            told.append(
+                f" An adversary who sees the answers is right about {each['name']!r} for "
+                f"{percent(rows['PriSM']['accuracy'])} of {content['unit']} ({percent(each['naive'])} without seeing "
+                f"them, {percent(rows['SVM']['accuracy'])} from all other attributes)."
+            )
+    return "".join(told)
+
+
+def certificate_sentence(name: str, found: Certificate | None, bound: float | None, date: str, records: int) -> str:
+    """The claim about one sensitive attribute, to be quoted, or why there is none."""
+    if found is None or bound is None:
+        return "No bound is certified: the sensitive attribute is spread over several columns."
+    if bound >= 1:
+        return f"No bound can be certified for {name!r}: the answers differ so much that nothing is excluded."
+    return (
+        f"With {confidence_text(found.confidence)} confidence, no adversary who sees only the answers guesses {name!r} "
+        f"correctly for more than {percent(bound)} of {found.unit} like those of the {number(records)} test records, "
+        f"on average ({date})."
+    )
+
+
+def warnings_of(content: dict[str, Any]) -> list[str]:
+    """What a reader must know first."""
+    proof, found = content["proof"], []
+    if not proof["is_proven"]:
+        found.append(
+            f"Training ended before the best choice was proven: a better one may lower the objective by "
+            f"{percent(proof['gap'])}. The reasons below hold for the choice that was made."
+        )
+    if _reveals(proof["together"], content["rule"]):
+        found.append(
+            "All attributes that are asked for reveal it together: sets above "
+            f"{count_of(content['rule']['max_size'], 'attribute')} were not searched. Search larger sets, or allow "
+            "fewer attributes."
+        )
+    for each in content["sensitive"]:
+        guess = next((one for one in each["guesses"] if one["model"] == "PriSM"), None)
+        if guess is None:
+            found.append(f"No adversary has tried to guess {each['name']!r}; its risk was not measured.")
+        elif guess["mcc_interval"] and guess["mcc_interval"][0] > 0:
+            found.append(
+                f"The answers still tell something about {each['name']!r}: the correlation of an adversary's guess "
+                f"with the truth is {number(guess['mcc'])}, and lies above 0 beyond chance. The threshold "
+                "says how much is accepted."
+            )
+    return found
+
+
+def _reveals(found: dict[str, Any], rule: dict[str, Any]) -> bool:
+    return found["strength"] >= rule["threshold"] and (found["p_value"] or 0.0) <= rule["p_value"]
+
+
+def limits_of(content: dict[str, Any]) -> list[str]:
+    """What the method does not say."""
+    rule = content["rule"]
+    found = [
+        f"The promise is about relations measured on {number(content['trained_on'])} training records. In other people "
+        "the same attributes may tell more, or less; a relation too weak or too rare to show there is not excluded.",
+        f"Revealing is defined by a threshold ({rule['threshold']:g}) that somebody chose. Weaker relations are "
+        "accepted, and what they add up to is what the adversaries measure.",
+        f"Sets of more than {count_of(rule['max_size'], 'attribute')} were not searched, and numbers were cut into "
+        f"{rule['bins']} ranges first: what their digits tell within a range is not seen by the search.",
+        "With many tests some sets pass by chance alone; such a set is then forbidden without need, which protects no "
+        "less. The strength that chance would give stands beside each.",
+        "Best means lowest objective of a linear support vector machine on the training records. Another kind of model "
+        "may find use in attributes that this one does not need.",
+        "The answers are collected in full detail: PriSM chooses attributes, it does not coarsen them. Who is alone "
+        "with the answers can be singled out.",
+        "Adversaries learn from records like these, with the sensitive value known. One with other knowledge of a "
+        "person, such as an attribute that was left out, may infer more.",
+        "An interval covers the chance of having drawn these records and not others. It does not cover a population "
+        "that differs from them, or that changes.",
+    ]
+    if rule["correction"] is not None:
+        found.append("P-values were corrected for the number of tests, which forbids fewer sets and protects less.")
+    return found
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Names in a row, in quotes; so many of them.
+
+    Examples
+    --------
+    >>> from modicum.reporting.prism_words import listed
+    >>> listed(["age"]), listed(["age", "job", "pay"]), listed(["age", "job", "pay"], 1)
+    ("'age'", "'age', 'job' and 'pay'", "'age' and 2 more")
+    """
+    shown = [repr(name) for name in (names if most is None else names[:most])]
+    more = len(names) - len(shown)
+    last = [f"{more:,} more"] if more else []
+    parts = [*shown, *last]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def proof_words(content: dict[str, Any]) -> list[str]:
+    """The proof, for people."""
+    proof, rule = content["proof"], content["rule"]
+    best = (
+        "No other allowed choice of attributes reaches a lower one, apart from the gap."
+        if proof["is_proven"]
+        else "Time ran out: another allowed choice may reach a lower one, down to the bound."
+    )
+    again = (
+        "The sets of chosen attributes were not measured once more: there are too many, or measuring takes long."
+        if proof["remeasured"] is None
+        else f"{count_of(proof['remeasured'], 'set')} of up to {rule['max_size']} of the chosen attributes "
+        f"{'was' if proof['remeasured'] == 1 else 'were'} then measured one by one: none reveals."
+    )
+    return [
+        f"Training minimizes an objective: the size of the weights plus what errors cost. The choice reaches "
+        f"{proof['objective']:.6g}; nothing allowed falls below {proof['bound']:.6g}, a gap of {proof['gap']:.2g} of "
+        f"it. {best}",
+        f"Allowed were choices of at most {proof['max_predictors']} attributes that hold no revealing set whole; "
+        f"{proof['max_feasible']} is the most that hold none. That no set above is asked for whole was checked once "
+        f"more, by its names alone. {again}",
+    ]

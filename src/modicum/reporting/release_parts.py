@@ -1,0 +1,82 @@
+"""What the reports of a k-anonymous and of an anatomized release have in common."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from modicum.reporting.disclosure import LEAST_RECORDS
+from modicum.reporting.document import Block, Bullets, Cell, Column, Section, Table, Text
+from modicum.reporting.formats import interval, number, percent
+from modicum.reporting.provenance import provenance, provenance_section, sign_off
+
+LEVEL = "Below a share stands its 95% interval: where it would lie for other records of the same kind."
+BELOW = "95% intervals stand below."
+FOOTER = "Counts of fewer than ten people are written “< 10”; shares are in tens of people."
+
+
+def head(
+    kind: str, purpose: str | None, date: str | None, found: Mapping[str, Any], command: str | None
+) -> dict[str, Any]:
+    """What every report begins with."""
+    return {"modicum": kind, "version": 1, "purpose": purpose, "provenance": provenance(found, date, command)}
+
+
+def too_few(people: int) -> str | None:
+    """Why a model's figures are not told that were measured on so few people; None where they are.
+
+    Examples
+    --------
+    >>> from modicum.reporting.release_parts import too_few
+    >>> too_few(60), too_few(100)
+    ('Tested on fewer than 100 people, of whom shares would tell too much and mean too little.', None)
+    """
+    if people >= LEAST_RECORDS:
+        return None
+    return f"Tested on fewer than {LEAST_RECORDS} people, of whom shares would tell too much and mean too little."
+
+
+def opening(content: dict[str, Any]) -> list[Block]:
+    """Purpose, date, decision and what must be known first."""
+    made = content["provenance"]
+    return [
+        Text(f"Purpose: {content['purpose'] or 'not stated'}"),
+        Text(f"Made on {made['date']} with modicum {made['modicum_version']}.", "soft"),
+        Text(content["decision"], "decision"),
+        *(Text(warning, "warning") for warning in content["warnings"]),
+    ]
+
+
+def closing(content: dict[str, Any]) -> list[Section]:
+    """Limits, where it comes from, and fields to sign."""
+    limits = Section("What this does not say", [Bullets(content["limits"])])
+    return [limits, provenance_section(content["provenance"]), sign_off()]
+
+
+def figure(value: Any, ends: Any) -> Cell:
+    """A share with its interval below it."""
+    told = interval(ends)
+    return Cell(percent(value), [told] if told else [])
+
+
+def words(*titles: str) -> list[Column]:
+    """A first head for names, the others for numbers."""
+    return [Column(titles[0], is_number=False), *(Column(title) for title in titles[1:])]
+
+
+def expected_text(crowd: Mapping[str, Any], where: str) -> str | None:
+    """How many stand alone in the population, in words."""
+    expected = crowd["expected"]
+    if expected is None:
+        return None
+    low, high = (number(end) for end in expected["interval"])
+    return (
+        f"Of the {number(expected['population'])} people that the records were drawn from, about "
+        f"{number(expected['unique'])} ({low} to {high}) are expected to stand alone by {where}; a rough estimate, "
+        "more often too high than too low."
+    )
+
+
+def sizes_table(columns: Mapping[str, Mapping[str, float]]) -> Table:
+    """Shares of records by the size of their group, one column for each table."""
+    first: Sequence[str] = list(next(iter(columns.values())))
+    rows = [[size, *(percent(own[size]) for own in columns.values())] for size in first]
+    return Table(words("people in the group", *(f"share of records, {name}" for name in columns)), rows)

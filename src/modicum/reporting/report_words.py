@@ -1,0 +1,110 @@
+"""What was decided, what must be known before believing it, and what it does not say: in words."""
+
+from typing import Any
+
+from modicum.measures.certificate import confidence_text
+from modicum.reporting.disclosure import COARSE
+from modicum.reporting.formats import points, points_interval
+
+VERDICTS = ("not shown to be needed", "not collected, would help")
+
+
+def decision(content: dict[str, Any]) -> str:
+    """The decision in one paragraph: what is asked, what that costs and leaves at risk, and what it rests on."""
+    collected, utility, attack = content["collected"], content["utility"], content["attack"]
+    label = repr(content["label"])
+    if not collected["needed"]:
+        return " ".join(
+            [f"To predict {label}, nothing is collected; the model can only guess the majority.", *_needs(content)]
+        )
+    kept = collected["in_full_detail"]
+    detail = "none in full detail" if not kept else f"{kept} in full detail"
+    told = (
+        f"To predict {label}, ask for {collected['needed']} of {collected['attributes']} attributes, {detail}: the "
+        f"model is then wrong for {utility['error']:.1%} of {content['unit']} ({utility['raw_error']:.1%} on raw data, "
+        f"{utility['majority_error']:.1%} when always guessing the majority), while an adversary who sees the answers "
+        f"is wrong about {attack['error']:.1%} of personal values ({attack['naive']:.1%} without seeing them, "
+        f"{attack['raw']:.0%} on raw data)."
+    )
+    return " ".join([told, *_needs(content)])
+
+
+def _needs(content: dict[str, Any]) -> list[str]:
+    """What matters most, and which attributes are not shown to be needed or would help, where that was measured."""
+    if content["necessity"] is None:
+        return []
+    needs = content["necessity"]["attributes"]
+    named = {verdict: [f"“{n}”" for n, need in needs.items() if need["verdict"] == verdict] for verdict in VERDICTS}
+    told = [_matters_most(needs)] if any(need["without"] for need in needs.values()) else []
+    if unshown := named["not shown to be needed"]:
+        told.append(f"Collected, but not shown to be needed: {', '.join(unshown)}.")
+    if helpful := named["not collected, would help"]:
+        told.append(f"Not collected, though asked in full it would help the prediction: {', '.join(helpful)}.")
+    return told
+
+
+def _matters_most(needs: dict[str, Any]) -> str:
+    steps = {name: need["without"] for name, need in needs.items() if need["without"]}
+    name = min(steps, key=lambda each: (steps[each]["skill_change"] or 0.0, -steps[each]["error_change"]))
+    step = steps[name]
+    ends = points_interval(step["error_interval"])
+    skill = "" if step["skill_change"] is None else f", and the skill that is kept by {points(step['skill_change'])}"
+    return (
+        f"What matters most is “{name}”: leaving it out changes the share of wrong predictions by "
+        f"{points(step['error_change'])} percentage points (95% interval {ends}){skill}."
+    )
+
+
+def warnings(content: dict[str, Any]) -> list[str]:
+    utility, collected, bounds = content["utility"], content["collected"], content["certificate"]["bounds"]
+    empty = [name for name, bound in bounds.items() if bound >= 1]
+    told = [
+        (
+            utility["is_weak"],
+            "Even the raw data barely predicts the label: it takes only "
+            f"{max(0.0, utility['raw_skill']):.1%} off the majority guess’s log-loss, so keeping that skill means "
+            "little.",
+        ),
+        (
+            not utility["is_weak"] and (utility["skill_kept"] or 0) > 1.02,
+            "The model on minimized data predicts better than the one on raw data, which learned chance patterns: "
+            "there are few records for so much detail.",
+        ),
+        (
+            utility["raw_error"] < 0.005 and utility["majority_error"] > 0.05,
+            "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise.",
+        ),
+        (
+            isinstance(collected["smallest_group"], str),
+            "Some combinations of answers are shared by fewer than ten people in the test records: they stand out.",
+        ),
+        (
+            bool(empty),
+            f"The certificate says nothing about {', '.join(empty)}: an adversary could always be right, or there are "
+            "too few test records to exclude it.",
+        ),
+        (
+            collected["records"] < COARSE,
+            f"There are only {collected['records']} test records: shares are rounded to tens of them, which is coarse "
+            "here.",
+        ),
+    ]
+    return [text for applies, text in told if applies]
+
+
+def limits(content: dict[str, Any]) -> list[str]:
+    certificate = content["certificate"]
+    return [
+        "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
+        "collected record and nothing else: someone who knows more about a person can guess more.",
+        f"The certificate holds, with {confidence_text(certificate['confidence'])} confidence, for every adversary who "
+        f"sees only the collected record, but only on average over {certificate['unit']}: a single person may be "
+        "easier.",
+        "It holds only if the test records had no part in making or choosing what is collected. That is so after "
+        "the command minimize with the same seed; not for a generalization that was made from all rows, nor for one "
+        "that was edited after looking at these results.",
+        "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
+        "people whose data will be collected.",
+        f"A number or date counts as guessed when it is placed in the right one of {certificate['bins']} ranges of "
+        "about equal frequency (fewer where it has fewer values).",
+    ]
