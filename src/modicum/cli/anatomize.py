@@ -19,13 +19,18 @@ from modicum.cli.options import (
     JsonOption,
     MissingOption,
     PersonOption,
+    PurposeOption,
+    ReportOption,
     SchemaOption,
+    check_places,
+    given_to,
     labelled,
     names,
     notes,
     out,
 )
 from modicum.cli.tables import facts, likely_identifiers, printable
+from modicum.cli.told_command import command_line
 from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 
 if TYPE_CHECKING:
@@ -80,16 +85,24 @@ def anatomize(
         bool, typer.Option("--attack", help="Also match people to values as an adversary with the release would.")
     ] = False,
     engine: EngineOption = None,
+    report: ReportOption = None,
+    purpose: PurposeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Split FILE into an identifying table and a sensitive one, tied by groups of l or more people.
 
     Every value stays exact; only who of a group has which of its sensitive values is no longer said. The columns that
     --identifier and --person name are left out. The groups are measured anew, and nothing is written that breaks l.
+    With --report, what was promised, counted, lost and could still leak is written for people (.html, .md) and for
+    programs (.json).
     """
     from modicum.anatomy import Anatomy
 
     _check_folder(output)
+    given_to(report, purpose=purpose)
+    if report is not None and engine is not None:
+        raise ParameterError("With --engine there is no report: it is measured in memory.")
+    check_places([file], report=report)
     roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
     if engine is not None:
         if attack or grouping not in (None, "dealt"):
@@ -116,13 +129,31 @@ def anatomize(
         anatomy.fit(table)
     release = anatomy.release_
     attacked = _attacked(anatomy, table, seed) if attack else {}
+    page = None if report is None else _report(anatomy, table, purpose, unknown)
     release.save(output, format=format or "csv")
+    if report is not None and page is not None:
+        from modicum.cli.judging import write_report
+
+        write_report(page, report)
+        notes.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
     noticed = [str(each.message) for each in said]
     more: dict[str, Any] = {"without_sensitive_value": unknown}
     if attack:
         more["attack"] = {name: result.to_dict() for name, result in attacked.items()}
     lines = [line for each in attacked.values() for line in _attack_lines(each)]
     _tell(release, l, output, as_json, noticed, more, told, lines)
+
+
+def _report(anatomy: Any, table: pd.DataFrame, purpose: str | None, unknown: int) -> Any:
+    """The report, made before anything is written; the seed of the groups must stay secret."""
+    from modicum.evaluation import anatomy_evidence
+    from modicum.reporting import report
+    from modicum.reporting.disclosure import check_size
+
+    check_size(len(table), "records")
+    with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
+        found = anatomy_evidence(anatomy, table, without_value=unknown)
+        return report(found, purpose, command=command_line(without="--seed"))
 
 
 def _tell(

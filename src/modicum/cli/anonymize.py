@@ -16,12 +16,16 @@ from modicum.cli.options import (
     JsonOption,
     MissingOption,
     PersonOption,
+    PurposeOption,
+    ReportOption,
     SchemaOption,
     check_places,
+    given_to,
     notes,
     out,
 )
 from modicum.cli.tables import facts, likely_identifiers, printable, show_suggestions
+from modicum.cli.told_command import command_line
 from modicum.errors import ParameterError
 from modicum.table.files import file_format
 
@@ -93,6 +97,8 @@ def anonymize(
     rows_at_once: Annotated[
         int | None, typer.Option(help="With --engine: how many records a worker holds in memory at once.")
     ] = None,
+    report: ReportOption = None,
+    purpose: PurposeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
@@ -100,11 +106,15 @@ def anonymize(
     All other columns are written as they are, rows in their order; only those that --identifier and --person name are
     left out. What is written is measured anew, and nothing is written that breaks what was asked for. Fields of a CSV
     file are separated by commas in the result, tabs in .tsv. With --engine the records are the same, in any order, and
-    FILE may be a folder of Parquet files.
+    FILE may be a folder of Parquet files. With --report, what was promised, counted, lost and could still leak is
+    written for people (.html, .md) and for programs (.json).
     """
+    given_to(report, purpose=purpose)
+    if report is not None and (engine is not None or batch_rows is not None):
+        raise ParameterError("With --engine or --batch-rows there is no report: it is measured in memory.")
     if engine is None:
         file_format(output)
-        check_places([file], output)
+        check_places([file], output, report)
     elif output.resolve() == file.resolve():
         raise ParameterError(f"The file {str(output)!r} would be written over the input; give another name.")
     chosen = _method(method, label, batch_rows)
@@ -156,10 +166,27 @@ def anonymize(
         else:
             anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if suppress else None
+    made = None if report is None else _report(anonymizer, table, y, purpose)
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
+    if report is not None and made is not None:
+        from modicum.cli.judging import write_report
+
+        write_report(made, report)
+        notes.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
     _show(anonymizer.release_, output, as_json, found, majority)
     show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
+
+
+def _report(anonymizer: Any, table: Any, y: Any, purpose: str | None) -> Any:
+    """The report, made before anything is written, so that a refusal leaves nothing behind."""
+    from modicum.evaluation import release_evidence
+    from modicum.reporting import report
+    from modicum.reporting.disclosure import check_size
+
+    check_size(len(table), "records")
+    with notes.status("Measuring what is lost and what could leak …"):
+        return report(release_evidence(anonymizer, table, y), purpose, command=command_line())
 
 
 def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:

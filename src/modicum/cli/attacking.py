@@ -14,8 +14,7 @@ from modicum.cli.options import labelled
 from modicum.cli.tables import printable
 from modicum.errors import DataError
 from modicum.generalization import Generalization
-from modicum.reporting.disclosure import at_least
-from modicum.reporting.summary import check_size
+from modicum.reporting.disclosure import at_least, check_size
 from modicum.table.files import read_table
 
 
@@ -91,7 +90,7 @@ def show_attacks(content: dict[str, Any], console: Console) -> None:
         )
     for warning in content["warnings"]:
         console.print(printable(f"Note: {warning}"))
-    if content["too_few_for_confident"]:
+    if content["too_few_for_confident"] and content["a2_most_exposed"] is None:
         left_out = ", ".join(f"{percent:g}%" for percent in content["too_few_for_confident"])
         console.print(f"Too few people to tell of the most confident {left_out}.", markup=False)
     for name, certificate in content["certificates"].items():

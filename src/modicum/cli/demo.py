@@ -14,7 +14,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("demo-output"),
 ) -> None:
     """Minimize the embedded Adult census data: who earns more than 50,000 dollars a year?"""
-    from modicum.cli.judging import judged_on, show_report, split_for, write_report
+    from modicum.cli.judging import evidence_on, show_report, split_for, write_report
     from modicum.minimizers import MergePath
     from modicum.reporting import report
 
@@ -25,12 +25,18 @@ def demo(
         train, validation = ((adult.X.iloc[rows], adult.y.iloc[rows]) for rows in (parts.train, parts.validation))
         method = MergePath(schema=adult.schema, progress=False).fit(*train, X_val=validation[0], y_val=validation[1])
     g = method.generalization_
-    judged = judged_on(g, adult.X, adult.y, parts, by=["sex", "race"])
+    path = [point.generalization for point in method.path_]
+    found = evidence_on(g, adult.X, adult.y, parts, path=path, why=method.choice_.why, by=["sex", "race"])
     g.save(output / "generalization.json")
-    made = report(judged, "Who earns more than 50,000 dollars a year? (US census, 1994)")
+    made = report(
+        found,
+        "Who earns more than 50,000 dollars a year?",
+        people="adults in the United States in 1994, as the census asked them",
+        command="modicum demo",
+    )
     write_report(made, output / "report.html")
     out.print("To predict who earns more than 50,000 dollars a year, a form would ask:\n", markup=False)
-    show_description(judged.description, out)
+    show_description(found.judgement.description, out)
     out.print()
     show_report(made, out)
-    out.print(f"\nWritten to {output}: generalization.json, report.html, report.json.", markup=False)
+    out.print(f"\nWritten to {output}: generalization.json, report.html, report.md, report.json.", markup=False)

@@ -14,6 +14,9 @@ from modicum.cli.options import (
     JsonOption,
     LabelBinsOption,
     MissingOption,
+    PeopleOption,
+    PopulationOption,
+    PurposeOption,
     SeedOption,
     WeightOption,
     check_places,
@@ -21,6 +24,7 @@ from modicum.cli.options import (
     pairs,
 )
 from modicum.cli.tables import printable
+from modicum.cli.told_command import command_line
 
 LabelOption = Annotated[
     str | None, typer.Option(help="The column to predict; the one in the artifact where it is not given.")
@@ -51,15 +55,15 @@ def judge(
     the seed of `minimize` these are records that the generalization was not made from. With --engine everything is
     counted where the data is, but for the model, which sees records drawn from it.
     """
-    from modicum.cli.judging import check_known, judged_file, judged_in_engine, show_report
+    from modicum.cli.judging import Asked, check_known, judged_file, judged_in_engine, show_report
     from modicum.reporting import report
 
-    options = (label, missing, by, pairs(weight), label_bins, confidence, seed)
+    asked = Asked(label, missing, by, pairs(weight), label_bins, confidence, seed)
     if engine is None:
         check_known(known)
-        made = report(judged_file(artifact, Path(file), *options))
+        made = report(judged_file(artifact, Path(file), asked))
     else:
-        made = report(judged_in_engine(artifact, file, known, engine, *options))
+        made = report(judged_in_engine(artifact, file, known, engine, asked))
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:
@@ -70,24 +74,44 @@ def report(
     artifact: ArtifactArgument,
     file: FileArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the report (.html; the same as .json beside it).")
+        Path, typer.Option("--output", "-o", help="Where to write it (.html; the same as .md and .json beside it).")
     ],
+    purpose: PurposeOption = None,
+    people: PeopleOption = None,
+    population: PopulationOption = None,
+    model: Annotated[
+        Path | None, typer.Option(help="The file of the model that will use the data; its hash stands in the report.")
+    ] = None,
     label: LabelOption = None,
-    by: ByOption = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns by whose values the error is shown.", show_default="the personal attributes"),
+    ] = None,
     weight: WeightOption = None,
     label_bins: LabelBinsOption = None,
     confidence: ConfidenceOption = 0.99,
-    purpose: Annotated[str | None, typer.Option(help="What the prediction is for, in your words.")] = None,
     seed: SeedOption = 0,
     missing: MissingOption = None,
+    date: Annotated[
+        str | None, typer.Option(help="The day of the report, as YYYY-MM-DD.", show_default="today")
+    ] = None,
 ) -> None:
-    """Judge a generalization and write the report: one page that opens offline, and the same numbers as JSON."""
+    """Write the evidence about a generalization: why each attribute is needed, and what remains at risk.
+
+    A document for an impact assessment: the decision, what one step coarser would cost, what else was considered, all
+    adversaries beside their baselines, the certificate in words to quote, the limits, and fields to sign. FILE holds
+    full records: 60% are learned from and 30% are judged; with the seed of `minimize` these had no part in the
+    decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
+    """
     from modicum import reporting
-    from modicum.cli.judging import judged_file, write_report
+    from modicum.cli.judging import Asked, evidence_of_file, write_report
+    from modicum.reporting.provenance import check_date
 
     check_places([artifact, file], report=output)
-    judged = judged_file(artifact, file, label, missing, by, pairs(weight), label_bins, confidence, seed)
-    made = reporting.report(judged, purpose)
+    check_date(date)
+    asked = Asked(label, missing, by, pairs(weight), label_bins, confidence, seed)
+    found = evidence_of_file(artifact, file, asked, population=population, model=model)
+    made = reporting.report(found, purpose, people=people, date=date, command=command_line())
     write_report(made, output)
     out.print(printable(made.to_dict()["decision"]))
-    out.print(f"\nWritten to {output} and {output.with_suffix('.json')}.", markup=False)
+    out.print(f"\nReport: {output}, and the same as .md and .json beside it.", markup=False)

@@ -1,5 +1,7 @@
 """What `demo`, `minimize`, `judge` and `report` share: judging on a split, showing it, writing the report."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -7,18 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.cli.options import label_of, loaded, names, notes, read_judged
+from modicum.cli.options import beside, label_of, loaded, names, notes, read_judged
 from modicum.cli.tables import printable
 from modicum.engines import table_at
 from modicum.engines.files import opened
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation import Judgement, judge
+from modicum.evaluation import Evidence, Judgement, alternatives, evidence, judge
 from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
 from modicum.reporting import Report
-from modicum.reporting.disclosure import at_least
-from modicum.reporting.summary import check_size
+from modicum.reporting.disclosure import at_least, check_size
 from modicum.table.splits import Split, split_rows
 
 
@@ -37,24 +38,41 @@ def groups_by(by: list[str] | None, X: Any, y: Any) -> list[str] | None:
     return found
 
 
-def judged_file(
-    artifact: Path,
-    file: Path,
-    label: str | None,
-    missing: list[str] | None,
-    by: list[str] | None,
-    weights: dict[str, float] | None,
-    label_bins: int | None,
-    confidence: float,
-    seed: int,
-) -> Judgement:
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of `judge` and `report`: the label, the groups, the weights, and what the numbers depend on."""
+
+    label: str | None
+    missing: list[str] | None
+    by: list[str] | None
+    weights: dict[str, float] | None
+    label_bins: int | None
+    confidence: float
+    seed: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As `judge` and `evidence` take them."""
+        return {"weights": self.weights, "label_bins": self.label_bins, "confidence": self.confidence}
+
+
+def judged_file(artifact: Path, file: Path, asked: Asked) -> Judgement:
     """A saved artifact, judged on a file of full records."""
+    g, X, y, parts = _split_file(artifact, file, asked)
+    return judged_on(g, X, y, parts, seed=asked.seed, by=groups_by(asked.by, X, y), **asked.options)
+
+
+def evidence_of_file(artifact: Path, file: Path, asked: Asked, **options: Any) -> Evidence:
+    """All evidence about a saved artifact, from a file of full records; more options as for `evidence`."""
+    g, X, y, parts = _split_file(artifact, file, asked)
+    groups = groups_by(asked.by, X, y)
+    return evidence_on(g, X, y, parts, seed=asked.seed, by=groups, **asked.options, **options)
+
+
+def _split_file(artifact: Path, file: Path, asked: Asked) -> tuple[Generalization, Any, Any, Split]:
     g = loaded(artifact)
-    X, y = read_judged(file, g, label, missing)
-    groups = groups_by(by, X, y)
-    parts = split_for(X, y, g.schema.person, seed)
-    options = {"by": groups, "weights": weights, "label_bins": label_bins, "confidence": confidence}
-    return judged_on(g, X, y, parts, seed=seed, **options)
+    X, y = read_judged(file, g, asked.label, asked.missing)
+    return g, X, y, split_for(X, y, g.schema.person, asked.seed)
 
 
 def check_known(known: str | None) -> None:
@@ -63,31 +81,18 @@ def check_known(known: str | None) -> None:
         raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
 
 
-def judged_in_engine(
-    artifact: Path,
-    file: str,
-    known: str | None,
-    engine: str,
-    label: str | None,
-    missing: list[str] | None,
-    by: list[str] | None,
-    weights: dict[str, float] | None,
-    label_bins: int | None,
-    confidence: float,
-    seed: int,
-) -> Judgement:
+def judged_in_engine(artifact: Path, file: str, known: str | None, engine: str, asked: Asked) -> Judgement:
     """A saved artifact, judged on files in an engine: learned from some, judged on others."""
     if known is None:
         raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")
-    g = loaded(artifact)
-    name = label_of(g, label)
-    options: dict[str, Any] = {"weights": weights, "label_bins": label_bins, "confidence": confidence}
-    with opened(known, engine, g.schema, missing or ()) as train, opened(file, engine, g.schema, missing or ()) as test:
+    g, missing = loaded(artifact), asked.missing or ()
+    name = label_of(g, asked.label)
+    with opened(known, engine, g.schema, missing) as train, opened(file, engine, g.schema, missing) as test:
         train, test = (_with_label(table, name) for table in (train, test))
-        groups = names(by, [column for column in test.columns if column != name])
+        groups = names(asked.by, [column for column in test.columns if column != name])
         check_size(test.rows())
         with notes.status("Judging what is lost and what could leak …"):
-            return judge(g, train, name, test, name, by=groups, random_state=seed, **options)
+            return judge(g, train, name, test, name, by=groups, random_state=asked.seed, **asked.options)
 
 
 def _with_label(table: EngineTable, label: str) -> EngineTable:
@@ -106,10 +111,35 @@ def judged_on(g: Generalization, X: Any, y: Any, parts: Split, *, seed: int = 0,
         return judge(g, *train, *test, random_state=seed, **options)
 
 
+def evidence_on(
+    g: Generalization,
+    X: Any,
+    y: Any,
+    parts: Split,
+    *,
+    path: Sequence[Generalization] | None = None,
+    why: str | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Evidence:
+    """All evidence on the test part, after learning from the training part; options as for `evidence`.
+
+    `path` are the generalizations that were considered, and `why` the rule by which `g` was taken.
+    """
+    check_size(len(parts.test))
+    train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
+    shared = {name: options.get(name) for name in ("weights", "label_bins")}
+    with notes.status("Judging what is lost and what could leak …") as status:
+        found = evidence(g, *train, *test, random_state=seed, progress=False, **options)
+        status.update("Comparing with what else could be collected …")
+        others = alternatives(g, *train, *test, path=path, why=why, random_state=seed, **shared)
+    return replace(found, alternatives=others)
+
+
 def write_report(content: Report, path: Path) -> None:
-    """The report as HTML, and the same numbers as JSON beside it."""
-    content.save(path)
-    content.save(path.with_suffix(".json"))
+    """The report as HTML, and the same as Markdown and JSON beside it."""
+    for place in (path, *beside(path)):
+        content.save(place)
 
 
 def show_report(made: Report, console: Console) -> None:

@@ -18,19 +18,24 @@ from modicum.cli.options import (
     JsonOption,
     LabelBinsOption,
     LabelOption,
+    LeaveOutOption,
     MinGroupOption,
     MissingOption,
+    PeopleOption,
     PersonalOption,
     PersonOption,
+    PurposeOption,
     ReportOption,
     SchemaOption,
     SeedOption,
     check_places,
+    given_to,
     notes,
     out,
     read_task,
 )
 from modicum.cli.tables import show_description, show_suggestions
+from modicum.cli.told_command import command_line
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
 from modicum.table.splits import Split
@@ -59,6 +64,7 @@ def minimize(
     identifier: IdentifierOption = None,
     person: PersonOption = None,
     category: CategoryOption = None,
+    leave_out: LeaveOutOption = None,
     schema: SchemaOption = None,
     keep: Annotated[
         float | None, typer.Option(help="Choose the most private result that keeps this share of the skill.")
@@ -86,6 +92,8 @@ def minimize(
     min_group: MinGroupOption = None,
     label_bins: LabelBinsOption = None,
     report: ReportOption = None,
+    purpose: PurposeOption = None,
+    people: PeopleOption = None,
     by: ByOption = None,
     seed: SeedOption = 0,
     missing: MissingOption = None,
@@ -109,14 +117,14 @@ def minimize(
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.engine_task import Roles, check_options, checked, drawn_in, fitted_in
-    from modicum.cli.judging import groups_by, judged_on, show_report, split_for, write_report
+    from modicum.cli.judging import evidence_on, groups_by, show_report, split_for, write_report
     from modicum.reporting import report as make_report
-    from modicum.reporting.disclosure import described
-    from modicum.reporting.summary import check_size
+    from modicum.reporting.disclosure import check_size, described
 
     check_places([file, *([schema] if schema else [])], output, report)
-    if by and report is None:
-        raise ParameterError("Scores by group are part of the report: give --report as well.")
+    given_to(report, by=by, purpose=purpose, people=people)
+    if leave_out and (engine is not None or sample is not None):
+        raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
     given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
     settings = {name: value for name, value in given.items() if value is not None}
     roles = Roles(label, schema, missing or (), person, personal, identifier, category)
@@ -133,16 +141,24 @@ def minimize(
         return
     else:
         X, y, found = read_task(
-            file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
+            file,
+            label,
+            schema,
+            missing,
+            person,
+            leave_out,
+            personal=personal,
+            identifiers=identifier,
+            categories=category,
         )
     check_min_group(min_group, X, found.person)
     groups = groups_by(by, X, y)
     parts = split_for(X, y, found.person, seed)
     if report is not None:
         check_size(len(parts.test))
-    larger = None
+    larger, path = None, None
     if _method(method, risk, settings) is Method.merge:
-        g, chosen = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
+        g, chosen, path = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
     else:
         if keep is None and max_error is None:
             g, chosen = _fitted(X, y, found, parts, label_bins, settings), None
@@ -158,10 +174,14 @@ def minimize(
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:
-        made = make_report(judged_on(g, X, y, parts, by=groups, label_bins=label_bins, seed=seed))
+        why = None if chosen is None else _told(chosen)
+        evidence = evidence_on(g, X, y, parts, path=path, why=why, by=groups, label_bins=label_bins, seed=seed)
+        made = make_report(evidence, purpose, people=people, command=command_line())
         write_report(made, report)
     g.save(output)
-    open_questions = tuple(s for s in found.suggestions if not found[s.attribute].is_identifying)
+    open_questions = tuple(
+        s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label
+    )
     if as_json:
         suggestions = [suggestion.model_dump() for suggestion in open_questions]
         content = {"output": str(output), **described(description), "suggestions": suggestions, "search": chosen}
@@ -174,7 +194,8 @@ def minimize(
         show_effect(larger, min_group, out)
     show_description(description, out)
     if chosen is not None:
-        out.print(f"\n{_told(chosen)}", markup=False)
+        more = " --report tells what it does on test records, which chose nothing." if report is None else ""
+        out.print(f"\n{_told(chosen)}{more}", markup=False)
         if min_group is not None and larger is None:
             out.print(
                 f"Every combination of answers among the rows it learned from is shared by at least {min_group:,} "
@@ -188,7 +209,7 @@ def minimize(
     if made is not None:
         out.print()
         show_report(made, out)
-        out.print(f"\nReport: {report}", markup=False)
+        out.print(f"\nReport: {report}, and the same as .md and .json beside it.", markup=False)
     _show_next(output)
 
 
@@ -232,7 +253,7 @@ def _told(chosen: dict[str, Any]) -> str:
     kept = "none" if chosen["skill_kept"] is None else f"{round(chosen['skill_kept'], 2) + 0.0:.0%}"
     return (
         f"{how}; on these it keeps {kept} of the skill, with an error of {chosen['error']:.1%} "
-        f"(raw data {chosen['raw_error']:.1%}). --report tells what it does on test records, which chose nothing."
+        f"(raw data {chosen['raw_error']:.1%})."
     )
 
 
@@ -247,7 +268,7 @@ def _merged(
     risk: Risk | None,
     min_group: int | None,
     seed: int,
-) -> tuple[Generalization, dict[str, Any]]:
+) -> tuple[Generalization, dict[str, Any], list[Generalization]]:
     from modicum.minimizers import MergePath
 
     method = MergePath(
@@ -262,7 +283,8 @@ def _merged(
     validation = {"X_val": X.iloc[parts.validation], "y_val": y.iloc[parts.validation]}
     method.fit(X.iloc[parts.train], y.iloc[parts.train], **validation)
     choice = {name: plain(value) for name, value in asdict(method.choice_).items()}
-    return method.generalization_, {"method": Method.merge.value, "considered": len(method.path_), **choice}
+    path = [point.generalization for point in method.path_]
+    return method.generalization_, {"method": Method.merge.value, "considered": len(path), **choice}, path
 
 
 def _fitted(

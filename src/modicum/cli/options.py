@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 import typer
@@ -29,6 +29,10 @@ PersonalOption = Annotated[
 ]
 IdentifierOption = Annotated[list[str] | None, typer.Option(help="Columns that identify a person: never collected.")]
 PersonOption = Annotated[str | None, typer.Option(help="A column that the rows of one person or household share.")]
+LeaveOutOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns not to look at, such as what is known only after the prediction; commas or repeated."),
+]
 CategoryOption = Annotated[list[str] | None, typer.Option(help="Columns of numbers that are codes, not amounts.")]
 SchemaOption = Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")]
 MinGroupOption = Annotated[
@@ -42,7 +46,15 @@ WeightOption = Annotated[
     list[str] | None, typer.Option(help="How much an attribute counts in a mean: NAME=NUMBER. May be repeated.")
 ]
 ReportOption = Annotated[
-    Path | None, typer.Option(help="Where to write the report (.html; the same numbers as .json beside it).")
+    Path | None, typer.Option(help="Where to write the report (.html; the same as .md and .json beside it).")
+]
+PurposeOption = Annotated[str | None, typer.Option(help="Of the report: what the prediction is for, in your words.")]
+PeopleOption = Annotated[
+    str | None,
+    typer.Option(help="Of the report: whom the records are of, such as: customers in 2026. It is quoted there."),
+]
+PopulationOption = Annotated[
+    int | None, typer.Option(help="How many people there are in all; then it is estimated how many are unique.")
 ]
 EngineOption = Annotated[
     Literal["duckdb", "spark"] | None,
@@ -68,9 +80,9 @@ def loaded(artifact: Path) -> Generalization:
 def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: Path | None = None) -> None:
     """Refuse places that cannot be written, or that would overwrite each other or an input, before any work is done."""
     if report is not None and report.suffix.lower() != ".html":
-        raise ParameterError(f"The report {str(report)!r} must end in .html; its numbers go to a .json beside it.")
+        raise ParameterError(f"The report {str(report)!r} must end in .html; a .md and a .json go beside it.")
     outputs = [] if artifact is None else [artifact]
-    outputs += [] if report is None else [report, report.with_suffix(".json")]
+    outputs += [] if report is None else [report, *beside(report)]
     for path in outputs:
         if path.is_dir() or not path.parent.is_dir():
             reason = "it is a folder" if path.is_dir() else "its folder does not exist"
@@ -78,10 +90,24 @@ def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: P
     taken = [os.path.realpath(path) for path in [*inputs, *outputs]]
     for path in outputs:
         if taken.count(os.path.realpath(path)) > 1:
-            why = " (the report's numbers go to a .json beside it)" if report is not None else ""
+            why = " (a .md and a .json go beside the report)" if report is not None else ""
             raise ParameterError(
                 f"The file {str(path)!r} would be written twice, or over an input{why}; give another name."
             )
+
+
+def beside(report: Path) -> list[Path]:
+    """Where the same report goes as Markdown and as data."""
+    return [report.with_suffix(ending) for ending in (".md", ".json")]
+
+
+def given_to(report: Path | None, **options: Any) -> None:
+    """Refuse what belongs to a report where none is asked for."""
+    unused = [name for name, value in options.items() if value is not None and report is None]
+    if unused:
+        raise ParameterError(
+            f"The option --{unused[0].replace('_', '-')} is part of the report: give --report as well."
+        )
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the file") -> list[str] | None:
@@ -128,11 +154,13 @@ def read_task(
     schema_file: Path | None,
     missing: Sequence[str] | None,
     person: str | None,
+    leave_out: Sequence[str] | None = None,
     **roles: Sequence[str] | None,
 ) -> tuple[pd.DataFrame, pd.Series, Schema]:
     """A file as features and label, with its schema; rows without a label are left out, and that is said."""
     given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
     table = labelled(read_table(file, missing=missing or (), schema=given_schema), label)
+    table, given_schema = _without(table, given_schema, leave_out, label)
     columns = list(table.columns)
     schema = Schema.infer(table) if given_schema is None else given_schema
     schema = schema.with_missing(missing or ())
@@ -141,6 +169,19 @@ def read_task(
     given = {role: names(value, columns) for role, value in roles.items()}
     schema = schema.with_roles(label=label, person=person, **given)
     return table.drop(columns=[label]), table[label], schema
+
+
+def _without(
+    table: pd.DataFrame, schema: Schema | None, leave_out: Sequence[str] | None, label: str
+) -> tuple[pd.DataFrame, Schema | None]:
+    """Table and schema without the columns that are not to be looked at."""
+    unwanted = names(leave_out, list(table.columns)) or []
+    if label in unwanted:
+        raise ParameterError(f"The label {label!r} cannot be left out.")
+    if schema is not None and unwanted:
+        kept = tuple(attribute for attribute in schema.attributes if attribute.name not in unwanted)
+        schema = schema.model_copy(update={"attributes": kept})
+    return table.drop(columns=unwanted), schema
 
 
 def read_judged(

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -14,13 +15,18 @@ from modicum.cli.options import (
     LabelOption,
     MissingOption,
     PersonOption,
+    PurposeOption,
+    ReportOption,
     SchemaOption,
     SeedOption,
+    check_places,
+    given_to,
     names,
     notes,
     out,
     read_task,
 )
+from modicum.cli.told_command import command_line
 from modicum.errors import DataError, ParameterError
 
 
@@ -76,6 +82,8 @@ def prism(
     adversary: Annotated[
         bool, typer.Option(help="Also train an adversary who guesses the sensitive column from what is asked.")
     ] = True,
+    report: ReportOption = None,
+    purpose: PurposeOption = None,
     identifier: IdentifierOption = None,
     person: PersonOption = None,
     category: CategoryOption = None,
@@ -87,12 +95,15 @@ def prism(
     """Find the attributes that reveal a sensitive one, and the best classifier of --label without them.
 
     Learns from 70% of the rows and reports on the others. The classifier is a linear support vector machine on the
-    attributes that predict best among all choices that hold no revealing set whole, which is proven.
+    attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
+    every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
     from modicum.cli.prism_tables import show_cost
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 
+    check_places([file, *([schema] if schema else [])], report=report)
+    given_to(report, purpose=purpose)
     X, y, found = read_task(
         file, label, schema, missing, person, identifiers=identifier, categories=category, sensitive=None
     )
@@ -120,19 +131,35 @@ def prism(
     )
     with notes.status("Searching what reveals it, and training …"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
-        cost = prism_cost(
-            X,
-            y,
-            model,
-            adversary=adversary,
-            persons=None if found.person is None else X[found.person],
-            random_state=seed,
-            progress=False,
-        )
+        if report is not None:
+            cost = _reported(model, X, y, report, purpose, command_line(), adversary, seed)
+        else:
+            cost = prism_cost(X, y, model, adversary=adversary, random_state=seed, progress=False)
     if as_json:
         out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}))
     else:
         show_cost(cost, label, out)
+        if report is not None:
+            out.print(f"\nReport: {report}, and the same as .md and .json beside it.", markup=False)
+
+
+def _reported(
+    model: Any, X: Any, y: Any, path: Path, purpose: str | None, command: str | None, adversary: bool, seed: int
+) -> Any:
+    """The evidence on the split that is shown, written as a report; what it costs is shown as without one."""
+    from modicum import reporting
+    from modicum.cli.judging import write_report
+    from modicum.evaluation import prism_evidence
+    from modicum.evaluation.prism_comparison import split_of
+    from modicum.reporting.disclosure import check_size
+    from modicum.table.frames import as_frame
+
+    parts = split_of(model, as_frame(X), y, random_state=seed)[0]
+    check_size(len(parts.test))
+    train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
+    found = prism_evidence(model, *train, *test, adversary=adversary, random_state=seed, progress=False)
+    write_report(reporting.report(found, purpose, command=command), path)
+    return found.cost
 
 
 def _sensitive(given: list[str] | None, label: str, columns: list[str]) -> list[str] | None:

@@ -16,14 +16,18 @@ from modicum.cli.options import (
     JsonOption,
     LabelBinsOption,
     LabelOption,
+    LeaveOutOption,
     MinGroupOption,
     MissingOption,
+    PeopleOption,
     PersonalOption,
     PersonOption,
+    PurposeOption,
     ReportOption,
     SchemaOption,
     WeightOption,
     check_places,
+    given_to,
     notes,
     numbers,
     out,
@@ -31,6 +35,7 @@ from modicum.cli.options import (
     read_task,
 )
 from modicum.cli.tables import printable, show_suggestions
+from modicum.cli.told_command import command_line
 
 Names = list[str] | None
 
@@ -46,6 +51,7 @@ def study(
     identifier: IdentifierOption = None,
     person: PersonOption = None,
     category: CategoryOption = None,
+    leave_out: LeaveOutOption = None,
     schema: SchemaOption = None,
     weight: WeightOption = None,
     minimizers: Annotated[
@@ -67,6 +73,8 @@ def study(
         Path | None, typer.Option("--output", "-o", help="Where to write the chosen generalization (JSON).")
     ] = None,
     report: ReportOption = None,
+    purpose: PurposeOption = None,
+    people: PeopleOption = None,
     label_bins: LabelBinsOption = None,
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
     missing: MissingOption = None,
@@ -85,6 +93,7 @@ def study(
     from modicum.evaluation.store import FILES
     from modicum.measures.front import check_target
 
+    given_to(report, purpose=purpose, people=people)
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)
     own = [folder / name for name in FILES]
@@ -94,7 +103,7 @@ def study(
     ):
         raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
     X, y, found = read_task(
-        file, label, schema, missing, person, personal=personal, identifiers=identifier, categories=category
+        file, label, schema, missing, person, leave_out, personal=personal, identifiers=identifier, categories=category
     )
     check_min_group(min_group, X, found.person)
     names: Any = minimizers if minimizers in ("default", "all") else [m.strip() for m in minimizers.split(",")]
@@ -123,7 +132,8 @@ def study(
             made, choice = coarsened_choice(made, choice, X, y, min_group)
             parts = split_for(X, y, found.person, made.seed)
             larger = compared(before, choice.generalization, X, parts, pairs(weight), confidence)
-    content = made.report(choice=choice)
+    told: dict[str, Any] = {"evidence": report is not None, "people": people, "command": command_line()}
+    content = made.report(purpose, choice, **told)
     if report is not None:
         write_report(content, report)
     if output is not None:
@@ -132,7 +142,8 @@ def study(
         more = {} if larger is None else {"coarsened": summary(larger)}
         typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
         return
-    show_suggestions(tuple(s for s in found.suggestions if not found[s.attribute].is_identifying), out)
+    questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]
+    show_suggestions(tuple(questions), out)
     show_study(made, choice, out)
     out.print()
     if larger is not None and min_group is not None:
@@ -140,7 +151,7 @@ def study(
     if output is not None:
         out.print(f"Written to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
     if report is not None:
-        out.print(f"Report: {report} and {report.with_suffix('.json')}", markup=False)
+        out.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
 
 
 def show_study(made: Any, choice: Any, console: Console) -> None:
