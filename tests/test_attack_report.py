@@ -6,10 +6,20 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from report_numbers import leaves, markdown_text, missing, noticed, page_text, raw_markup, undocumented
 from test_reporting import HOSTILE, Reader, _numbers
 
 import modicum as md
 from modicum.attacks import SuiteResult
+from modicum.reporting import attack_document
+from modicum.reporting._report import Report
+from modicum.reporting.attack_content import Content
+from modicum.reporting.attack_words import most_exposed
+from modicum.reporting.document import Document
+from modicum.reporting.markdown import to_markdown
+
+THREATS = ("Inference", "Linkability", "Singling out")
+MARKUP = f"{HOSTILE}\n| a | b |\n# [link](https://example.org) ![x](y) www.example.org *bold* `code`"
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +66,79 @@ def test_every_number_of_the_page_is_in_the_data(found, page):
     shown = set(re.findall(r"\d+(?:\.\d+)?%", body)) - percents - ticks - {"95%"}
     assert len(shown) > 20
     assert shown <= shares, shown - shares
+
+
+def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found):
+    made = md.report(found)
+    content = made.to_dict()
+    assert len(list(leaves(content))) > 150
+    for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
+        assert missing(content, text) == []
+        assert noticed(content, text) > 0.6  # numbers that are a little different are not there
+    tampered = json.loads(json.dumps(content))
+    tampered["linkability"]["error"], tampered["known"] = 0.123456, 98_765
+    told = missing(tampered, page_text(made.to_html()))
+    assert [path.split(":")[0] for path in told] == ["known", "linkability.error"]
+
+
+def test_the_threats_alone_tell_every_number_of_what_was_found(found):
+    """Another report holds the content and shows these sections."""
+    content = md.report(found).to_dict()
+    sections = attack_document.threats(content, level=3)
+    assert {section.level for section in sections} == {3}
+    told = markdown_text(to_markdown(Document("", [], sections, "")))
+    apart = {"version": content["version"], "random_state": content["random_state"]}
+    assert missing({key: value for key, value in content.items() if key not in apart}, told) == []
+
+
+def test_adversaries_stand_under_the_three_threats(found):
+    markdown = md.report(found).to_markdown()
+    inference, linkability, singling_out = (markdown.index(f"## {name}") for name in THREATS)
+    assert inference < linkability < singling_out
+    rows = {name: markdown.index(f"| {name} ") for name in ("A1", "A3", "A5", "A4", "A6")}
+    assert all(inference < row < linkability for row in rows.values())
+    for name in THREATS:
+        assert f"{name} means that" in markdown
+    assert "Opinion 05/2014" in markdown
+
+
+def test_hostile_names_stay_text_in_markdown(found):
+    content = json.loads(json.dumps(md.report(found, purpose=MARKUP).to_dict()))
+    content["attributes"][0]["name"] = MARKUP
+    content["adversaries"][0]["worst"] = MARKUP
+    content["linkability"]["a"] = [MARKUP]
+    content["skipped"] = [{"id": "A3", "name": "Non-personal knowledge", "why": MARKUP}]
+    markdown = Report(content).to_markdown()
+    assert raw_markup(markdown) == []
+    assert "www" in markdown
+    assert raw_markup(f"| a |\n| {HOSTILE} |") != []
+    assert raw_markup("| a |\n| b | c |") != []
+    assert "\x1b" not in markdown
+
+
+def test_the_data_is_as_its_schema_says(found):
+    content = md.report(found).to_dict()
+    Content.model_validate(content)
+    with pytest.raises(ValueError, match="singling_out"):
+        Content.model_validate({key: value for key, value in content.items() if key != "singling_out"})
+    with pytest.raises(ValueError, match="surplus"):
+        Content.model_validate(content | {"surplus": 1})
+    assert undocumented(Content.model_json_schema()) == []
+    assert undocumented({"properties": {"a": {}}, "$defs": {"B": {"properties": {"c": {}}}}}) == [".a", "B.c"]
+
+
+def test_the_most_exposed_are_told_with_interval_and_baseline(found):
+    content = md.report(found).to_dict()
+    exposed, level = content["a2_most_exposed"], content["confident"][0]
+    assert exposed["percent"] == 10
+    assert exposed["error"] == level["error"] < exposed["naive"] == level["naive"]
+    low, high = exposed["interval"]
+    for shown in (exposed["error"], low, high, exposed["naive"]):
+        assert f"{shown:.1%}" in exposed["sentence"]
+    assert "The surest 2% are of too few people" in exposed["sentence"]
+    assert exposed["sentence"] in content["sentences"]
+    assert most_exposed({"confident": [], "too_few_for_confident": [1.0]}) is None
+    assert most_exposed({"confident": [level | {"percent": 100}], "too_few_for_confident": [1.0]}) is None
 
 
 def test_each_adversary_stands_beside_its_baselines(found):

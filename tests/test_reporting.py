@@ -82,7 +82,7 @@ def test_every_number_of_the_page_is_in_the_data(judged, page):
     """Each percentage shown is one of the JSON's numbers, rounded as shown."""
     content = md.report(judged).to_dict()
     numbers = list(_numbers(content))
-    shares = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1)}
+    shares = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1, 2)}
     relative = {f"{a['n_buckets'] / a['values']:.0%}" for a in content["attributes"]}
     axis = {f"{20 * i}%" for i in range(6)}
     body = " ".join(Reader(page.split("<body>")[1]).text)
@@ -202,7 +202,7 @@ def test_saved_whole_or_not_at_all(judged, tmp_path):
     made.save(tmp_path / "r.html")
     made.save(tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == made.to_dict()
-    with pytest.raises(md.errors.ParameterError, match=r"\.html or \.json"):
+    with pytest.raises(md.errors.ParameterError, match=r"\.html, \.md or \.json"):
         made.save(tmp_path / "r.pdf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
 

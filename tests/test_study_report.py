@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from report_numbers import leaves, markdown_text, missing, noticed, page_text, raw_markup, undocumented
 from test_reporting import HOSTILE, Reader, _numbers
 
 import modicum as md
 from modicum.evaluation.candidates import Later
 from modicum.evaluation.study_result import Study
 from modicum.reporting import study_charts
+from modicum.reporting.study_content import Content
 from modicum.reporting.study_words import comparison
 
 GRIDS = {"PrivacyTree": {"privacy": [0.2, 0.6], "max_leaves": [4, 8]}, "Uniform": {"buckets": [2, 3]}}
@@ -54,7 +56,10 @@ def test_it_is_safe_to_open(page, hostile):
     for text in (page, odd):
         reader = Reader(text)
         assert not {"script", "img"} & set(reader.tags)
-        assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href")]
+        assert not [name for name, _ in reader.attributes if name.startswith("on") or name == "src"]
+        links = [value for name, value in reader.attributes if name == "href"]
+        assert links  # the contents
+        assert all(re.fullmatch(r"#s\d+", link) for link in links)
         assert "<script" not in text
         assert "\x1b" not in text
         assert "Content-Security-Policy" in text
@@ -62,13 +67,17 @@ def test_it_is_safe_to_open(page, hostile):
 
 
 def test_every_number_of_the_tables_is_in_the_data(found, page):
-    content = md.report(found).to_dict()
+    content = md.report(found, evidence=False).to_dict()
     numbers = list(_numbers(content))
     shown = set()
     for table in re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL):
         for cell in re.findall(r'<td class="n">(.*?)</td>', table, re.DOTALL):
             shown |= set(re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"<[^>]+>|&lt; 10", " ", cell)))
     known = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1)}
+    known |= {f"{left:.2%}" for value in numbers for left in (value, 1 - value)}  # A7 tells what is joined rightly
+    known |= {f"{abs(100 * value):.1f}" for value in numbers}  # changes are in percentage points, behind their sign
+    gains = [a["naive_error"] - a["adversary_error"] for a in content["evidence"]["attributes"] if a["personal"]]
+    known |= {f"{abs(100 * gain):.1f}" for gain in gains}
     known |= {f"{np.floor(1000 * value + 1e-9) / 1000:.1%}" for value in numbers}  # certified: rounded down
     known |= {f"{100 * size:g}%" for size in content["train_sizes"]}
     known |= {f"{value:.{digits}f}" for value in numbers for digits in (1, 3)} | {f"{value:,}" for value in numbers}
@@ -76,8 +85,59 @@ def test_every_number_of_the_tables_is_in_the_data(found, page):
     assert shown <= known, shown - known
 
 
+def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found, hostile):
+    limits = found.limits[found.seed].test
+    points = [(c, (c.error + 0.0123, c.adversary_error - 0.0321)) for c in found.pareto()]
+    bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
+    for study in (found, replace(found, later={"2016": Later(limits, 1_234, points)}), hostile, bare):
+        made = md.report(study, evidence=False)
+        content = made.to_dict()
+        assert len(list(leaves(content))) > 40
+        for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
+            assert missing(content, text) == []
+            assert noticed(content, text) > 0.6  # numbers that are a little different are not there
+    tampered = json.loads(json.dumps(content))
+    tampered["points"][0]["by_counts"][1], tampered["records"] = 0.98765, 98_765
+    told = missing(tampered, markdown_text(made.to_markdown()))
+    assert [path.split(":")[0] for path in told] == ["records", "points.0.by_counts.1"]
+
+
+def test_what_is_drawn_stands_in_a_table(found):
+    """The Markdown has no picture, so every candidate and every point of a front is a line."""
+    made = md.report(found, evidence=False)
+    content, markdown = made.to_dict(), markdown_text(made.to_markdown())
+    lines = markdown.splitlines()
+    for point in content["points"]:
+        pair = ", ".join(f"{error:.1%}" for error in point["by_counts"])
+        assert any(line.startswith(f"| {point['name']} |") and pair in line for line in lines)
+    for series in content["sizes"]["series"]:
+        for x, y in series["points"]:
+            assert f"| {100 * series['train_size']:g}% | {x:.1%} | {y:.1%} |" in lines
+    for row in content["front"]:
+        for name, error in row["risks"].items():
+            assert f"{name} ({error:.1%})" in markdown
+
+
+def test_hostile_names_stay_text_in_markdown(hostile):
+    odd = f"{HOSTILE}\n| a | b |\n# [link](https://example.org) ![x](y) www.example.org"
+    for study in (hostile, replace(hostile, skipped=[odd], settings=hostile.settings | {"label": odd})):
+        markdown = md.report(study, odd).to_markdown()
+        assert raw_markup(markdown) == []
+        assert "\x1b" not in markdown
+        assert "alert(1)" in markdown
+
+
+def test_the_data_is_as_its_schema_says(found, hostile):
+    bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
+    for study in (found, hostile, bare, replace(found, candidates=[])):
+        Content.model_validate(md.report(study, evidence=False).to_dict())
+    with pytest.raises(ValueError, match="surplus"):
+        Content.model_validate(md.report(found, evidence=False).to_dict() | {"surplus": 1})
+    assert undocumented(Content.model_json_schema()) == []
+
+
 def test_the_decision_says_what_was_compared_and_chosen_against_both_baselines(found):
-    content = md.report(found).to_dict()
+    content = md.report(found, evidence=False).to_dict()
     chosen, decision = content["chosen"], content["decision"]
     assert content["modicum"] == "study"
     for words in ("2 minimizers (PrivacyTree, Uniform)", "4,000 records", "2 random splits", chosen["name"]):
@@ -104,7 +164,7 @@ def test_another_choice_is_reported(found):
 def test_the_chosen_one_is_ringed_and_titles_name_the_buckets(found, page):
     assert page.count('class="chosen"') == 1
     titles = re.findall(r"<g><title>(.*?)</title>", page, re.DOTALL)
-    chosen = md.report(found).to_dict()["chosen"]
+    chosen = md.report(found, evidence=False).to_dict()["chosen"]
     own = next(title for title in titles if title.startswith(chosen["name"]))
     first = next(a for a in chosen["attributes"] if a["decision"] == "coarsened")
     assert f"{first['name']}: {first['buckets'][0]}" in own
@@ -112,7 +172,7 @@ def test_the_chosen_one_is_ringed_and_titles_name_the_buckets(found, page):
 
 
 def test_every_candidate_of_the_first_split_is_drawn_with_both_limits(found, page):
-    content = md.report(found).to_dict()
+    content = md.report(found, evidence=False).to_dict()
     assert len(content["points"]) == len(found.of())
     assert page.count("<polygon") == 2  # stars
     for minimizer in content["minimizers"]:
@@ -122,10 +182,10 @@ def test_every_candidate_of_the_first_split_is_drawn_with_both_limits(found, pag
 
 
 def test_figures_that_the_study_cannot_fill_are_left_out(found, hostile):
-    page = md.report(found).to_html()
+    page = md.report(found, evidence=False).to_html()
     assert "How many records it takes" in page
     assert "On later records" not in page
-    small = md.report(hostile).to_html()
+    small = md.report(hostile, evidence=False).to_html()
     assert "How many records it takes" not in small
     assert "Minimizer by minimizer" in small
 
@@ -143,7 +203,7 @@ def test_later_records_are_drawn_beside_the_study(found):
 
 def test_a_study_without_a_front_chooses_nothing_and_says_so(found):
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates], is_whole=False)
-    made = md.report(bare)
+    made = md.report(bare, evidence=False)
     page, content = made.to_html(), made.to_dict()
     assert content["chosen"] is None
     assert "none is chosen" in content["decision"]
@@ -156,7 +216,7 @@ def test_a_study_without_a_front_chooses_nothing_and_says_so(found):
 
 def test_counts_under_ten_are_hidden_on_the_page_and_in_the_data(hostile):
     assert hostile.choose(knee=True).candidate.screened.smallest_group < 10
-    made = md.report(hostile)
+    made = md.report(hostile, evidence=False)
     content = made.to_dict()
     assert content["chosen"]["smallest_group"] == "< 10"
     assert {p["smallest_group"] for p in content["points"]} == {"< 10"}
@@ -176,7 +236,7 @@ def test_no_winner_is_claimed_where_intervals_overlap(found):
     assert "none is called the best" in comparison(content(None, None))
     assert "reaches the most" in comparison(content([0.95, 1.0], [0.7, 0.85]))
     assert comparison(content([0.8, 1.0])) is None
-    for minimizer in md.report(found).to_dict()["minimizers"]:
+    for minimizer in md.report(found, evidence=False).to_dict()["minimizers"]:
         low, high = minimizer["hypervolume"]["interval"]
         assert 0 <= low <= minimizer["hypervolume"]["mean"] <= high <= 1
 
@@ -230,5 +290,5 @@ def test_a_strange_choice_is_refused(found, hostile):
         md.report(found, choice=found.pareto()[0])
     with pytest.raises(md.errors.ParameterError, match="of the same study"):
         md.report(found, choice=hostile.choose(knee=True))
-    with pytest.raises(md.errors.ParameterError, match="`study` returns"):
+    with pytest.raises(md.errors.ParameterError, match="A report is made of what"):
         md.report("a study")

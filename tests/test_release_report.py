@@ -1,0 +1,460 @@
+"""The evidence and the reports of k-anonymous and of anatomized releases."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import shared_file
+from typer.testing import CliRunner
+
+import modicum as md
+from modicum.cli.main import app
+from modicum.cli.told_command import command_line
+from modicum.errors import DataError, ParameterError
+from modicum.evaluation import anatomy_evidence, release_evidence
+from modicum.reporting.anatomy_content import Content as AnatomyContent
+from modicum.reporting.disclosure import few
+from modicum.reporting.release_content import Content as ReleaseContent
+
+QUASI = ["age", "sex", "race"]
+DATE = "2026-01-02"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    """The membership attack without its forests."""
+    with pytest.MonkeyPatch.context() as patch:
+        attack = md.attacks.MembershipInference
+        target = "modicum.evaluation.release_learning.MembershipInference"
+        patch.setattr(target, lambda method, **options: attack("loss", **options))
+        yield
+
+
+@pytest.fixture(scope="module")
+def adult():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    return X[[*QUASI, "education", "hours-per-week"]][:1_200].reset_index(drop=True), y[:1_200].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def found(adult):
+    X, y = adult
+    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", l=2)
+    anonymizer.fit_resample(X, y)
+    return release_evidence(anonymizer, X, y, by="race", population=20_000)
+
+
+@pytest.fixture(scope="module")
+def parted(adult):
+    X, y = adult
+    return anatomy_evidence(md.Anatomy(l=3, sensitive="education", random_state=4711).fit(X, y), X, y, by="sex")
+
+
+def leaves(value):
+    """Every number of nested data."""
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from leaves(each)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+
+
+def ways(value):
+    """How a number may read."""
+    found = {f"{value:,}", f"{value:.3f}", f"{value:.3g}", f"{value:g}", f"{value:.1%}", str(value)}
+    return found | {f"{value + 0.0:.1%}"}
+
+
+def made(evidence, purpose="What it is for"):
+    return md.report(evidence, purpose, date=DATE)
+
+
+def test_k_and_groups_are_those_of_a_count_by_hand(found):
+    sizes = found.release.frame.groupby(QUASI).size()
+    assert found.measured.k == sizes.min() >= 15
+    assert found.crowds["quasi-identifiers"]["release"].groups == len(sizes)
+    raw = found.crowds["quasi-identifiers"]["raw"]
+    assert raw.smallest == 1
+    assert 0 < raw.alone < 1
+    assert found.records == 1_200
+    assert found.release.suppressed > 0
+
+
+def test_l_t_and_unique_records_are_counted_on_the_release(found):
+    frame = found.release.frame
+    assert found.measured.distinct_l == frame.groupby(QUASI)["education"].nunique().min()
+    alone = (~frame.duplicated(keep=False)).mean()
+    assert found.crowds["every published column"]["release"].alone == pytest.approx(alone)
+
+
+def test_a_group_with_one_value_shows_up_in_the_inference_risk():
+    n = 400
+    X = pd.DataFrame(
+        {"age": np.repeat([20, 40, 60, 80], n // 4), "ill": ["gout"] * 100 + ["flu", "cold", "mumps"] * 100}
+    )
+    anonymizer = md.Mondrian(k=100, quasi_identifiers=["age"]).fit(X)
+    guess = release_evidence(anonymizer, X, sensitive="ill").inference[0]
+    assert guess.release.certain == 0.25
+    assert guess.release.right == pytest.approx((100 + 3 * 34) / n)
+    assert guess.naive == 0.25
+    content = made(release_evidence(anonymizer, X, sensitive="ill")).to_dict()
+    assert any("for certain" in text for text in content["warnings"])
+
+
+def test_the_share_that_anatomy_promises_is_counted_by_hand(parted):
+    table = parted.release.sensitive
+    shares = table.groupby("GID")["education"].agg(lambda own: own.value_counts().max() / len(own))
+    assert parted.measured[0].highest == pytest.approx(shares.max())
+    assert parted.measured[0].highest <= 1 / 3 + 1e-12
+    alone = ~parted.release.identifying[[*QUASI, "hours-per-week"]].duplicated(keep=False)
+    assert parted.crowds["identifying attributes"].alone == pytest.approx(alone.mean())
+    assert parted.matching[0].interval[0] <= parted.matching[0].accuracy
+
+
+@pytest.mark.parametrize(("kind", "content"), [("found", ReleaseContent), ("parted", AnatomyContent)])
+def test_every_number_of_the_json_stands_in_page_and_markdown(kind, content, request):
+    report = made(request.getfixturevalue(kind))
+    data = report.to_dict()
+    content.model_validate(data)
+    page = re.sub(r"<svg.*?</svg>", "", report.to_html(), flags=re.DOTALL)
+    told = report.to_markdown()
+    numbers = {value for key, own in data.items() if key != "version" for value in leaves(own)}
+    absent = [v for v in numbers if not (any(w in page for w in ways(v)) and any(w in told for w in ways(v)))]
+    assert len(numbers) > 40
+    assert absent == []
+
+
+@pytest.mark.parametrize("kind", ["found", "parted"])
+def test_counts_under_ten_are_not_told(kind, request):
+    evidence = request.getfixturevalue(kind)
+    data = made(evidence).to_dict()
+    if kind == "found":
+        assert data["measured"]["left_out"] == few(evidence.release.suppressed)
+        assert data["crowds"]["quasi_identifiers"]["raw"]["smallest"] == "< 10"
+        small = [name for name, each in evidence.utility.by_group.items() if each.persons < 10]
+        assert small
+        assert data["utility"]["small_groups"] == len(small)
+        assert not set(small) & set(data["utility"]["by_group"])
+        assert small[0] not in made(evidence).to_markdown()
+    else:
+        assert all(each["smallest"] == "< 10" for each in data["crowds"].values())
+
+
+@pytest.mark.parametrize("kind", ["found", "parted"])
+def test_a_report_has_what_an_assessment_needs(kind, request):
+    told = made(request.getfixturevalue(kind), "Lend <money> wisely").to_markdown()
+    for text in ("Lend \\<money\\> wisely", DATE, "Singling out", "Linkability", "Inference", "Sign-off", "SHA-256"):
+        assert text in told
+    page = made(request.getfixturevalue(kind)).to_html()
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_neither_the_seed_of_the_groups_nor_a_hash_of_full_records_is_printed(parted, adult):
+    text = json.dumps(made(parted).to_dict())
+    assert "4711" not in text
+    assert set(parted.provenance["hashes"]) == {"identifying table", "schema", "table of education"}
+    words = ["modicum", "anatomize", "f.csv"]
+    assert command_line(words=[*words, "--seed", "4711"], without="--seed") == "modicum anatomize f.csv"
+    assert command_line(words=[*words, "--seed=4711", "--l", "2"], without="--seed") == "modicum anatomize f.csv --l 2"
+
+
+def test_the_same_seed_makes_the_same_report(adult):
+    X, y = adult
+    pages = []
+    for _ in range(2):
+        anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X[:500], y[:500])
+        pages.append(made(release_evidence(anonymizer, X[:500], y[:500])).to_html())
+    assert pages[0] == pages[1]
+
+
+def test_hostile_names_and_values_stay_text(adult):
+    X, _ = adult
+    bad = "<script>alert(1)</script>|`x`"
+    X = X.rename(columns={"race": bad, "education": "](http://x) | b"})[:600]
+    anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", bad]).fit(X)
+    report = made(release_evidence(anonymizer, X, sensitive="](http://x) | b"), bad)
+    assert "<script" not in report.to_html()
+    assert not re.search(r"(?<!\\)<script", report.to_markdown())
+    heads = [line.count("|") - line.count("\\|") for line in report.to_markdown().splitlines() if line.startswith("| ")]
+    assert min(heads) >= 3
+
+
+@pytest.mark.slow
+def test_given_test_records_the_model_learns_from_the_release_itself(adult):
+    X, y = adult
+    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, output="ranges").fit(X[:800], y[:800])
+    evidence = release_evidence(anonymizer, X[:800], y[:800], X[800:], y[800:])
+    assert not evidence.held_out
+    assert (evidence.utility.records, evidence.utility.trained_on) == (400, 800)
+    assert "test records" in evidence.provenance["hashes"]
+    assert evidence.release.output == "ranges"
+
+
+@pytest.fixture(scope="module")
+def visits(adult):
+    """Three records of each of 300 people, some values missing, a number and a category as sensitive."""
+    X, y = adult
+    X = X[:900].assign(who=np.arange(900) // 3, pay=np.arange(900) % 97 + 0.5)
+    X.loc[::50, "education"] = None
+    schema = md.Schema.infer(X).with_roles(person="who", sensitive=["education", "pay"])
+    return X, y[:900], schema
+
+
+@pytest.fixture(scope="module")
+def visited(visits):
+    X, y, schema = visits
+    return release_evidence(md.Mondrian(k=12, quasi_identifiers=QUASI, schema=schema).fit(X, y), X, y)
+
+
+def test_k_and_crowds_count_people_where_a_column_says_whose_a_record_is(visits, visited):
+    X, evidence = visits[0], visited
+    people = evidence.release.frame.assign(who=X["who"].to_numpy()).groupby(QUASI)["who"]
+    assert evidence.measured.k == people.nunique().min() >= 12
+    crowd = evidence.crowds["quasi-identifiers"]["release"]
+    assert crowd.linked == pytest.approx((1 / people.transform("nunique")).mean())
+    assert (evidence.people, evidence.records) == (300, 900)
+    assert [each.attribute for each in evidence.inference] == ["education", "pay"]
+    content = made(evidence).to_dict()
+    assert content["unit"] == "people"
+    assert content["measured"]["largest_group"] % 10 == 0
+    assert {e["name"]: e["published"] for e in content["attributes"]}["who"] == "left out"
+
+
+def test_the_guess_from_a_group_is_counted_by_hand_missing_values_included(visits, visited):
+    X, evidence = visits[0], visited
+    table = evidence.release.frame.fillna({"education": "none"})
+    most = table.groupby(QUASI)["education"].agg(lambda own: own.value_counts().max())
+    education = evidence.inference[0]
+    assert education.release.right == pytest.approx(most.sum() / 900)
+    assert education.naive == pytest.approx(X["education"].value_counts(dropna=False).max() / 900)
+    raw = X.fillna({"education": "none"}).groupby(QUASI)["education"].agg(lambda own: own.value_counts().max())
+    assert education.raw.right == pytest.approx(raw.sum() / 900)
+    assert education.release.interval[0] <= education.release.right <= education.release.interval[1]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"l": 2.5, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 3.0}, {"t": 0.6}]
+)
+def test_entropy_recursive_diversity_and_t_are_those_of_a_count_by_hand(adult, asked):
+    X, _ = adult
+    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", **asked).fit(X)
+    evidence = release_evidence(anonymizer, X)
+    shares = [g.value_counts(normalize=True) for _, g in evidence.release.frame.groupby(QUASI)["education"]]
+    if "t" in asked:
+        overall = X["education"].value_counts(normalize=True)
+        far = max((own.reindex(overall.index).fillna(0) - overall).abs().sum() / 2 for own in shares)
+        assert evidence.measured.t == pytest.approx(far)
+    elif asked["diversity"] == "entropy":
+        assert evidence.measured.l == pytest.approx(min(np.exp(-(own * np.log(own)).sum()) for own in shares))
+    else:
+        assert all(own.iloc[0] < asked["c"] * own.iloc[1:].sum() for own in shares)
+    assert evidence.measured.kept
+    told = made(evidence).to_markdown()
+    assert asked.get("diversity", "distinct") in told
+
+
+def test_who_was_left_out_is_neither_a_member_nor_counted_among_values(adult):
+    X, y = adult
+    X = X.assign(code=np.arange(len(X)))
+    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", l=2)
+    anonymizer.fit_resample(X, y)
+    evidence = release_evidence(anonymizer, X, y)
+    assert evidence.release.suppressed > 0
+    columns = {each.name: each for each in evidence.attributes}
+    assert columns["code"].values_before == columns["code"].values_after == evidence.release.rows
+    assert columns["code"].published == columns["education"].published == "unchanged"
+    assert (
+        evidence.membership["release"].records + evidence.membership["release"].known <= 2 * evidence.utility.trained_on
+    )
+
+
+def test_a_few_who_stand_alone_are_rounded_up_and_never_to_nobody():
+    X = pd.DataFrame({"age": np.repeat([30, 40], 200), "job": ["clerk"] * 397 + ["a", "b", "c"]})
+    content = made(release_evidence(md.Mondrian(k=50, quasi_identifiers=["age"]).fit(X), X, sensitive="job")).to_dict()
+    alone = content["crowds"]["all_columns"]["release"]
+    assert alone["alone"] == alone["sizes"]["1"] == 10 / 400
+    assert any("unique when every published column is known" in text for text in content["warnings"])
+
+
+def test_polars_frames_give_the_same_report_as_pandas(adult):
+    pl = pytest.importorskip("polars")
+    X, y = adult
+    reports = []
+    for frame, label in ((X[:400], y[:400]), (pl.from_pandas(X[:400]), pl.Series("income", y[:400].tolist()))):
+        anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(frame, label)
+        one = made(release_evidence(anonymizer, frame, label)).to_dict()
+        anatomy = md.Anatomy(l=2, sensitive="sex", random_state=1, suppress=True).fit(frame, label)
+        other = made(anatomy_evidence(anatomy, frame, label)).to_dict()
+        reports.append([{k: v for k, v in each.items() if k != "provenance"} for each in (one, other)])
+    assert reports[0] == reports[1]
+
+
+def test_one_value_of_a_sensitive_attribute_is_said_and_all_else_told(adult):
+    X = adult[0].assign(flat="x")
+    evidence = release_evidence(md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X), X, sensitive=["flat", "education"])
+    assert [each.attribute for each in evidence.inference] == ["education"]
+    assert "same value of 'flat'" in made(evidence).to_markdown()
+
+
+def test_anatomy_is_tested_on_given_records_whose_owner_is_an_adversary(adult):
+    X, y = adult
+    anatomy = md.Anatomy(l=2, sensitive=["education", "race"], suppress=True, random_state=7).fit(X[:500], y[:500])
+    evidence = anatomy_evidence(anatomy, X[:500], y[:500], X[800:], y[800:], without_value=7)
+    assert not evidence.held_out
+    assert evidence.utility.records == 400
+    assert [each.sensitive for each in evidence.matching] == ["education", "race"]
+    assert all({"informed", "without the release"} <= set(each.by_adversary) for each in evidence.matching)
+    train = y.iloc[anatomy.rows_]
+    wrong = (y[800:] != train.mode()[0]).mean()
+    assert evidence.utility.errors["majority"].error == pytest.approx(wrong)
+    assert evidence.left_out == evidence.release.suppressed + 7
+    content = made(evidence).to_dict()
+    assert content["left_out"] == few(evidence.left_out)
+    assert "knows others as well" in made(evidence).to_markdown()
+
+
+def test_one_persons_records_are_never_learned_from_and_tested_on(visits, monkeypatch):
+    X, y, schema = visits
+    X = X.dropna()
+    schema = schema.with_roles(person="who", sensitive=["education"])
+    seen = []
+    real = md.anatomy.Anatomy.fit
+
+    def spied(self, frame, labels=None):
+        seen.append(set(frame["who"]))
+        return real(self, frame, labels)
+
+    anatomy = md.Anatomy(l=2, sensitive="education", schema=schema, random_state=1, suppress=True)
+    with pytest.warns(md.errors.PrivacyWarning):
+        anatomy.fit(X, y[X.index])
+    monkeypatch.setattr(md.anatomy.Anatomy, "fit", spied)
+    evidence = anatomy_evidence(anatomy, X, y[X.index])
+    assert evidence.repeated
+    assert evidence.utility.people == len(set(X["who"]) - seen[0])
+    content = made(evidence).to_dict()
+    assert content["has_repeated"]
+    assert content["utility"] is None  # of 300 people fewer than 100 are left to test on
+    assert "fewer than 100 people" in content["skipped"]["utility"]
+    assert any("several records" in text for text in content["warnings"])
+
+
+def test_what_cannot_be_measured_is_said(adult):
+    X, _ = adult
+    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X)
+    evidence = release_evidence(anonymizer, X)
+    assert set(evidence.skipped) == {"utility", "membership", "inference"}
+    told = made(evidence).to_markdown()
+    for why in evidence.skipped.values():
+        assert why in told
+
+
+def test_where_70_percent_cannot_be_released_alike_all_else_is_still_told():
+    X = pd.DataFrame({"age": np.arange(120) % 60, "sex": ["f", "m"] * 60})
+    y = pd.Series(["no", "yes", "no"] * 40, name="bought")
+    evidence = release_evidence(md.Mondrian(k=100).fit(X, y), X, y)
+    assert evidence.utility is None
+    assert "part of the records, to test with, cannot be made" in made(evidence).to_markdown()
+    assert evidence.measured.k >= 100
+
+
+def test_bad_input_is_refused_in_one_sentence(adult):
+    X, y = adult
+    fitted = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X, y)
+    with pytest.raises(ParameterError, match=r"'anonymizer' parameter must be a fitted anonymizer.*not fitted"):
+        release_evidence(md.Mondrian(), X)
+    with pytest.raises(DataError, match="X has 100 records, but the release was made of 1,200"):
+        release_evidence(fitted, X[:100])
+    with pytest.raises(ParameterError, match="'sensitive' parameter names 'age', which is a quasi-identifier"):
+        release_evidence(fitted, X, y, sensitive="age")
+    with pytest.raises(ParameterError, match="both 'X_test' and 'y_test'"):
+        release_evidence(fitted, X, y, X_test=X)
+    with pytest.raises(ParameterError, match="'population' parameter must be an int"):
+        release_evidence(fitted, X, y, population=5)
+    with pytest.raises(DataError, match="'age', a quasi-identifier of the release, is not in X"):
+        release_evidence(fitted, X.drop(columns="age"), y)
+    with pytest.raises(ParameterError, match="'anatomy' parameter must be a fitted Anatomy"):
+        anatomy_evidence(md.Anatomy(), X)
+    few_rows = md.Mondrian(k=5, quasi_identifiers=QUASI).fit(X[:50])
+    with pytest.raises(DataError, match="There are 50 records; a report needs at least 100"):
+        made(release_evidence(few_rows, X[:50]))
+
+
+@pytest.fixture
+def people(adult, tmp_path):
+    X, y = adult
+    X.assign(id=range(len(X)), bought=np.where(y == ">50K", "yes", "no")).to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+COMMANDS = {
+    "anonymize": ["--k", 20, "--quasi-identifiers", ",".join(QUASI), "-o", "out.csv"],
+    "anatomize": ["--l", 2, "--sensitive", "education", "-o", "out", "--seed", 4711],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_writes_page_markdown_and_json(command, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = [
+        *COMMANDS[command],
+        "--label",
+        "bought",
+        "--identifier",
+        "id",
+        "--report",
+        "r.html",
+        "--purpose",
+        "To lend",
+    ]
+    result = run(command, people, *options)
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert (data["purpose"], data["label"]) == ("To lend", "bought")
+    assert data["utility"]["held_out"]
+    assert "4711" not in json.dumps(data)
+    for ending in ("html", "md"):
+        assert "To lend" in (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_fails_leaves_nothing(command, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.read_csv(people)[:60].to_csv(people, index=False)
+    before = sorted(tmp_path.iterdir())
+    for report, why in (
+        ("r.txt", "must end in .html"),
+        ("nowhere/r.html", "its folder does not exist"),
+        ("r.html", "a report needs at least 100"),
+    ):
+        result = run(command, people, *COMMANDS[command], "--label", "bought", "--report", report)
+        assert result.exit_code != 0
+        assert why in str(result.exception)
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_purpose_needs_a_report_and_an_engine_has_none(people, tmp_path):
+    options = ["--k", 20, "--quasi-identifiers", "age", "-o", tmp_path / "o.csv"]
+    assert "--purpose is part of the report" in str(run("anonymize", people, *options, "--purpose", "x").exception)
+    engine = ["--engine", "duckdb", "--report", tmp_path / "r.html"]
+    assert "measured in memory" in str(run("anonymize", people, *options, *engine).exception)
+
+
+@pytest.mark.slow
+def test_bank_is_reported(tmp_path):
+    source = pd.read_csv(shared_file("bank/bank-full.csv.gz"), sep=None, engine="python")[:6_000]
+    X, y = source.drop(columns="y"), source["y"]
+    anonymizer = md.AccuracyGuided(k=25, quasi_identifiers=["age", "job", "marital", "education"]).fit(X, y)
+    data = made(release_evidence(anonymizer, X, y)).to_dict()
+    ReleaseContent.model_validate(data)
+    assert data["measured"]["k"] >= 25
+    assert data["crowds"]["quasi_identifiers"]["release"]["alone"] == 0.0
