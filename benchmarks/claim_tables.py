@@ -1,0 +1,132 @@
+"""Generated tables: which page has which, and what makes them from benchmarks/results.
+
+A page names a table by the script (and its argument) that writes it: `reproduce_anatomy.py errors`. What makes it is a
+function of the figures of one file of results. Modules are read only when their table is asked for.
+"""
+
+import importlib
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from claim_values import ClaimError, figures_of
+
+_TABLE = re.compile(r"<!-- table: written by benchmarks/([^>]*?) -->\n\n(.*?)\n\n<!-- end of [^>]*? -->", re.DOTALL)
+
+
+class Source(NamedTuple):
+    """A table's maker as MODULE:FUNCTION, the file of results it reads (or several), and a part of its figures."""
+
+    maker: str
+    stem: str
+    part: str | None = None
+
+
+def _several(maker: str, stem: str, *marks: str) -> dict[str, Source]:
+    """Tables of one file of results, by the script's argument."""
+    return {f"{stem}.py {mark}": Source(maker.format(mark), stem) for mark in marks}
+
+
+_PEERS = {
+    "against_peers.py table": Source("against_peers:summary", "against_peers"),
+    "against_ai_privacy_toolkit.py table": Source("against_ai_privacy_toolkit:table", "against_ai_privacy_toolkit"),
+    "dp_on_minimized.py table": Source("dp_on_minimized:table", "dp_on_minimized"),
+}
+REGISTRY: dict[str, dict[str, Source]] = {
+    "anatomy.md": {
+        **_several("anatomy_tables:TABLES.{}", "reproduce_anatomy", "errors", "t-tests", "releases", "exact"),
+        "anatomy_speed.py table": Source("anatomy_tables:speed_table", "anatomy_speed"),
+    },
+    "anonymization.md": {
+        **_several("anonymization_tables:TABLES.{}.1", "reproduce_anonymization", "accuracy", "verdict", "labels",
+                   "selection", "many attributes", "membership", "attributes"),
+        "dp_on_minimized.py table": _PEERS["dp_on_minimized.py table"],
+        "against_peers.py table": _PEERS["against_peers.py table"],
+    },
+    "collecting.md": {"serve_speed.py": Source("serve_speed:table", "serve_speed")},
+    "comparison.md": _PEERS,
+    "engines.md": {"scale.py": Source("scale:speed", "scale"), "scale.py cost": Source("scale:cost", "scale")},
+    "merge-path.md": {"beyond_pat.py table": Source("beyond_pat:table", "beyond_pat", "datasets")},
+    "model-guided.md": {
+        "reproduce_apt.py table": Source("reproduce_apt:table", "reproduce_apt"),
+        "against_ai_privacy_toolkit.py table": _PEERS["against_ai_privacy_toolkit.py table"],
+        "reproduce_apt.py orders": Source("reproduce_apt:orders_table", "reproduce_apt", "orders"),
+    },
+    "prism.md": {
+        "reproduce_prism.py accuracy": Source("prism_tables:accuracy_table", "reproduce_prism"),
+        "reproduce_prism.py adversaries": Source("prism_tables:adversary_table", "reproduce_prism"),
+        "reproduce_prism.py beside the paper": Source("prism_tables:paper_table", "reproduce_prism"),
+        "prism_speed.py table": Source("prism_tables:speed_table", "prism_speed"),
+    },
+    "results.md": {
+        **{f"claims.py vdm {name.replace('_', ' ')}": Source(f"vdm_tables:{name}", "reproduce_vdm")
+           for name in ("one_generalization", "surest", "side_knowledge", "breaches", "linking", "rarest",
+                        "by_attribute", "networks")},
+        **{f"claims.py study_acs {name}": Source(f"study_tables:{name}", "study_acs")
+           for name in ("reached", "seeds", "sizes", "protected", "selections")},
+        "claims.py study_more reached": Source("study_tables:reached", "study_more"),
+        "claims.py drift": Source("study_tables:drifts", "drift"),
+        "claims.py quality": Source("study_tables:quality", "quality"),
+        "claims.py suite": Source("study_tables:adversaries", "suite"),
+        "claims.py attack": Source("study_tables:portfolio", "attack"),
+        "claims.py neural": Source("study_tables:neural", "neural"),
+        "claims.py targets": Source("target_tables:targets", "pat transform attack suite study_speed beyond_pat "
+                                    "against_ai_privacy_toolkit guided_speed anonymizers_speed prism_speed "
+                                    "anatomy_speed serve_speed scale"),
+    },
+}  # fmt: skip
+
+
+def found_in(text: str) -> dict[str, tuple[int, str]]:
+    """The tables of a page by script: where each begins, and what stands there."""
+    return {match[1]: (match.start(), match[2]) for match in _TABLE.finditer(text)}
+
+
+@cache
+def made(page: str, script: str) -> str:
+    """The table as the results have it."""
+    if script not in REGISTRY.get(page, {}):
+        raise ClaimError(f"nothing is known to make the table of {script} in {page}")
+    source = REGISTRY[page][script]
+    stems = source.stem.split()
+    figures = figures_of(source.stem) if len(stems) == 1 else {stem: figures_of(stem) for stem in stems}
+    return str(_function(source.maker)(figures if source.part is None else figures[source.part]))
+
+
+def _function(maker: str) -> Callable[[Any], str]:
+    module, path = maker.split(":")
+    name, *keys = path.split(".")
+    found = getattr(importlib.import_module(module), name)
+    for key in keys:
+        found = found[int(key) if key.isdigit() else key]
+    return found
+
+
+def can_make(page: str, script: str) -> bool:
+    """Whether what the table's benchmark imports is installed here."""
+    try:
+        made(page, script)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def first_difference(table: str, right: str) -> str:
+    """The first line in which two tables differ, told."""
+    lines, wanted = table.split("\n"), right.split("\n")
+    pairs = [pair for pair in zip(lines, wanted, strict=False) if pair[0] != pair[1]]
+    if not pairs:
+        return f"{len(lines)} lines, the results make {len(wanted)}"
+    return f"{pairs[0][0]} is, by the results, {pairs[0][1]}"
+
+
+def replaced(text: str, page: str, script: str) -> str:
+    """The page with one table made anew."""
+    start = f"<!-- table: written by benchmarks/{script} -->"
+    if script not in found_in(text) or not can_make(page, script):
+        return text
+    before, rest = text.split(start, 1)
+    end = re.search(r"\n\n<!-- end of [^>]*? -->", rest)
+    assert end is not None
+    return f"{before}{start}\n\n{made(page, script)}{rest[end.start() :]}"
