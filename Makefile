@@ -5,12 +5,13 @@ BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check test-slow test-services bench clean
+.PHONY: help demo test check docs test-slow test-services bench clean
 
 help:
 	@echo "make demo           minimize the embedded data and show the result"
 	@echo "make test           the tests (a few minutes)"
 	@echo "make check          ruff, ruff format, mypy"
+	@echo "make docs           the documentation, as a site in site/"
 	@echo "make test-slow      long tests: many random tables, a million rows"
 	@echo "make test-services  tests that need Chromium, PostgreSQL or Java"
 	@echo "make bench          the figures under benchmarks/results"
@@ -26,6 +27,11 @@ check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Warnings are errors: a broken link, an anchor that is not there, a page that no menu shows.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "The site is in site/; open site/index.html, or serve it with: $(BIN)/mkdocs serve"
 
 test-slow: .venv/dev
 	$(PYTEST) -n 2 -m slow
@@ -44,6 +50,7 @@ test-services: .venv/dev
 	$(PYTEST) -m services
 
 bench: .venv/dev
+	$(BIN)/python benchmarks/demo.py
 	$(BIN)/python benchmarks/pat.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/suite.py
@@ -70,9 +77,10 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anatomy_speed.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serve_speed.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/claims.py
 
 clean:
-	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/made:
@@ -85,6 +93,10 @@ clean:
 	$(PIP) --editable .
 	@touch $@
 
-.venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev,neural,dp,serve,scale,spark]'
+.venv/docs: .venv/made pyproject.toml constraints.txt
+	$(PIP) --editable '.[docs]'
 	@touch $@ .venv/core
+
+.venv/dev: .venv/made pyproject.toml constraints.txt
+	$(PIP) --editable '.[dev,docs,neural,dp,serve,scale,spark]'
+	@touch $@ .venv/core .venv/docs

@@ -57,12 +57,12 @@ def drawing(name: str, chart: str) -> None:
 
 def report(folder: Path) -> None:
     demo.demo(folder)
-    shot(folder / "report.html", "report", "1000,900")
+    shot(folder / "report.html", "report", "1000,1560")
 
 
 def study(folder: Path) -> None:
     adult = md.datasets.load_adult()
-    content = md.study(adult.X, adult.y, schema=adult.schema, seeds=1).report().to_dict()
+    content = md.study(adult.X, adult.y, schema=adult.schema, seeds=1).report(evidence=False).to_dict()
     named = [f'<i style="background:{colour(i)}"></i>{m["name"]}' for i, m in enumerate(content["minimizers"])]
     page = folder / "study.html"
     page.write_text(PAGE.format(legend="".join(named), chart=front_chart(content)), encoding="utf-8")

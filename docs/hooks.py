@@ -1,0 +1,135 @@
+"""What mkdocs does besides: pages may link to files outside docs, and the command line's help becomes a page.
+
+A link such as `../src/modicum/table/schema.py` works on GitHub as it is. For the site the file it names is added under
+`files/` (Markdown as a page, Python as a page with its code, a folder as a list, anything else as it is) and the link
+is turned to it.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from posixpath import dirname, normpath, relpath
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = "<!-- commands -->"
+_LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_FENCE = re.compile(r"(^[ ]*```.*?^[ ]*```[ ]*$)", flags=re.DOTALL | re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add every file outside docs that a page links to, and what those link to in turn."""
+    waiting = [f"docs/{page.src_uri}" for page in files.documentation_pages()]
+    while waiting:
+        source = waiting.pop()
+        for target in _outside(source):
+            if files.get_file_from_path(site_path(target)) is None:
+                files.append(_added(target, config))
+                waiting.append(target)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn links to files outside docs, and fill in the commands."""
+    if COMMANDS in markdown:
+        markdown = markdown.replace(COMMANDS, command_pages())
+    return turned(markdown, page.file.src_uri)
+
+
+def site_path(target: str) -> str:
+    """Where a file of the repository lies among the site's sources."""
+    if target.startswith("docs/"):
+        return target.removeprefix("docs/")
+    if (ROOT / target).is_dir():
+        return f"files/{target}/index.md"
+    return f"files/{target}.md" if target.endswith(".py") else f"files/{target}"
+
+
+def turned(markdown: str, page: str) -> str:
+    """A page's text with each link to a file of the repository as the site has it."""
+    source = _repository_path(page)
+
+    def turn(link: re.Match[str]) -> str:
+        target = _target(link[2], source)
+        if target is None:
+            return link[0]
+        return f"{link[1]}{relpath(site_path(target), dirname(page) or '.')}{link[3]}"
+
+    parts = _FENCE.split(markdown)
+    return "".join(_plain_fence(part) if _FENCE.fullmatch(part) else _LINK.sub(turn, part) for part in parts)
+
+
+def _plain_fence(block: str) -> str:
+    """A block that the tests do not run is marked so for them alone."""
+    return re.sub(r"^([ ]*```\w+)[ ]+notest", r"\1", block)
+
+
+def _repository_path(page: str) -> str:
+    if not page.startswith("files/"):
+        return f"docs/{page}"
+    path = page.removeprefix("files/")
+    return path if (ROOT / path).exists() else path.removesuffix("/index.md").removesuffix(".md")
+
+
+def _target(link: str, source: str) -> str | None:
+    """The file of the repository that a link in `source` names, where there is one."""
+    if re.match(r"[a-z]+:|/", link):
+        return None
+    target = normpath(f"{dirname(source)}/{link}") if dirname(source) else normpath(link)
+    return target if (ROOT / target).exists() and not target.startswith("..") else None
+
+
+def _outside(source: str) -> Iterator[str]:
+    path = ROOT / source
+    if path.suffix != ".md":
+        return
+    for part in _FENCE.split(path.read_text(encoding="utf-8")):
+        for link in _LINK.finditer("" if _FENCE.fullmatch(part) else part):
+            target = _target(link[2], source)
+            if target is not None and not target.startswith("docs/"):
+                yield target
+
+
+def _added(target: str, config: MkDocsConfig) -> File:
+    path, uri = ROOT / target, site_path(target)
+    options: dict[str, Any] = {"inclusion": InclusionLevel.NOT_IN_NAV}
+    if path.is_dir():
+        names = sorted(own.name for own in path.iterdir() if own.is_file())
+        return File.generated(config, uri, content=_listing(target, names), **options)
+    if path.suffix == ".py":
+        code = path.read_text(encoding="utf-8")
+        return File.generated(config, uri, content=f"# {target}\n\n````python\n{code}````\n", **options)
+    return File.generated(config, uri, abs_src_path=str(path), **options)
+
+
+def _listing(target: str, names: list[str]) -> str:
+    return f"# {target}\n\n" + "".join(f"- `{name}`\n" for name in names)
+
+
+def command_pages() -> str:
+    """Every command of the command line with its arguments and options, from its own help."""
+    import typer.main
+
+    from modicum.cli.main import app
+
+    group = typer.main.get_command(app)
+    return "\n".join(_command(name, command) for name, command in group.commands.items())  # type: ignore[attr-defined]
+
+
+def _command(name: str, command: Any) -> str:
+    context = command.context_class(command, info_name=name)
+    records = [one.get_help_record(context) for one in command.params]
+    rows = [f"| `{_cell(spelled)}` | {_cell(text)} |" for spelled, text in filter(None, records)]
+    return "\n".join([f"## {name}\n", f"{_words(command.help)}\n", "| argument or option | |", "|---|---|", *rows, ""])
+
+
+def _words(text: str) -> str:
+    return re.sub(r"(?<![`\w-])--[a-z][a-z-]*", r"`\g<0>`", text.strip())
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
