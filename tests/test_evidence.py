@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import modicum as md
-from modicum.errors import ModicumError
+from modicum.errors import ModicumError, ParameterError
 from modicum.evaluation._evidence import MOST_COLUMNS, default_groups
 from modicum.evaluation.provenance import data_hash, estimator_settings, model_file, provenance
 from modicum.table.frames import as_frame as as_our_frame
@@ -195,3 +195,12 @@ def test_records_that_do_not_fit_are_refused(g, table):
         md.evidence(g, X_train, y_train, X_test, y_test[:3])
     with pytest.raises(ModicumError, match="must be a Generalization"):
         md.evidence(None, X_train, y_train, X_test, y_test)
+
+
+def test_a_path_of_other_attributes_is_refused():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X = X[["age", "race", "sex"]]
+    parts = X[:400], y[:400], X[400:800], y[400:800]
+    g, other = (md.Uniform(buckets=2).fit(each[:400]).generalization_ for each in (X, X[["age", "race"]]))
+    with pytest.raises(ParameterError, match="same attributes as 'g'"):
+        md.evaluation.alternatives(g, *parts, path=[other])

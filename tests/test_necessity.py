@@ -13,12 +13,12 @@ from sklearn.linear_model import LogisticRegression
 import modicum as md
 from modicum.errors import ModicumError, ParameterError
 from modicum.evaluation import AttributeNeed, Step, necessity
-from modicum.evaluation.need_work import drawn_rows
 from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.steps import RANGES, in_ranges, least_loss
 from modicum.generalization.raw import raw_generalization
 from modicum.measures.intervals import mean_interval
 from modicum.table.frames import as_frame
+from modicum.table.splits import drawn_rows
 
 N, CUT = 6_000, 3_600
 LOGISTIC = LogisticRegression(max_iter=300)
@@ -332,8 +332,51 @@ def test_rows_of_a_unit_count_once_in_a_difference_interval():
     assert by_unit == pytest.approx(difference_interval(each))
 
 
+def test_a_difference_interval_covers_where_some_people_have_many_rows():
+    random = np.random.default_rng(0)
+    truth, covered = 0.2 * 5 / (0.2 * 5 + 0.8) * 0.1, []
+    for _ in range(400):
+        many = random.uniform(size=600) < 0.2  # of five rows each, of which a tenth gets worse; the others have one
+        units = np.repeat(np.arange(600), np.where(many, 5, 1))
+        worse = many & (random.uniform(size=600) < 0.1)
+        low, high = difference_interval(worse[units].astype(float), units)
+        covered.append(low <= truth <= high)
+    assert np.mean(covered) > 0.92
+    sizes = np.where(np.arange(2_000) < 400, 50, 1)
+    units = np.repeat(np.arange(2_000), sizes)
+    same = np.where(units < 400, 0.0, 1.0)  # who has many rows sees no change, everyone else does
+    low, high = difference_interval(same, units)
+    assert (low + high) / 2 == pytest.approx(1_600 / len(units), rel=0.01)
+    assert high - low > 0.01  # with Σ s² − (Σ s)² / m, which is right for equal sizes only, it would be 0.004
+
+
+def test_skill_says_nothing_with_few_people():
+    random = np.random.default_rng(0)
+    raw, other = np.full(400, 0.3), 0.3 + random.uniform(size=400)
+    few = np.repeat(np.arange(99), 5)[:400] % 50
+    assert np.isnan(skill_intervals([other], raw, raw, raw + 0.4, few, 0)).all()
+    assert np.isnan(skill_intervals([other[:99]], raw[:99], raw[:99], raw[:99] + 0.4, None, 0)).all()
+    ((_, high),) = skill_intervals([other], raw, raw, raw + 0.4, None, 0)
+    assert high < 0
+
+
+def test_one_test_record_shows_no_need(table, fine):
+    X, y = table
+    found = necessity(fine, X[:CUT], y[:CUT], X[CUT : CUT + 1], y[CUT : CUT + 1], progress=False)
+    assert {need.verdict for need in found.attributes.values()} == {
+        "not shown to be needed",
+        "not collected, not missed",
+    }
+
+
+def test_no_more_records_test_than_are_learned_from(table, fine):
+    X, y = table
+    found = necessity(fine, X[:200], y[:200], X[CUT:], y[CUT:], progress=False)
+    assert (found.trained_on, found.records) == (200, 200)
+
+
 def test_without_raw_skill_no_skill_is_kept_or_lost():
-    flat = np.full(50, 0.7)
+    flat = np.full(500, 0.7)
     ((low, high),) = skill_intervals([flat], flat, flat, flat, None, 0)
     assert np.isnan(low)
     assert np.isnan(high)

@@ -15,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from modicum.engines.drawing import SAMPLE
+from modicum.errors import ParameterError
 from modicum.evaluation._necessity import need_data
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.candidates import Choice
@@ -144,6 +145,8 @@ def alternatives(
     if path is None:
         schema = g.schema.with_roles(personal=names)
         path = _path(X_train, y_train, {"weights": weights, "label_bins": label_bins, "schema": schema}, random_state)
+    if any(other.names != g.names for other in path):
+        raise ParameterError("The 'path' parameter must hold generalizations of the same attributes as 'g'.")
     shown = [*_thinned([other for other in path if other != g]), g]
     data.prepare()
     with threadpool_limits(1):

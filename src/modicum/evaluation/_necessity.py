@@ -11,7 +11,7 @@ from modicum.engines.drawing import SAMPLE
 from modicum.errors import DataError
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.models import model_on
-from modicum.evaluation.need_work import NeedData, Tried, drawn_rows
+from modicum.evaluation.need_work import NeedData, Tried
 from modicum.evaluation.needs import AttributeNeed, Necessity, Step
 from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.samples import in_memory
@@ -25,6 +25,9 @@ from modicum.progress import cores, run_all
 from modicum.table.frames import as_frame
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
+from modicum.table.schema import Schema
+from modicum.table.splits import drawn_rows
+from modicum.table.values import Codes
 
 MOST = 50_000  # training records from which everything is learned
 ADVERSARY = "A1 by counts with back-off"
@@ -62,7 +65,8 @@ def necessity(
     ----------
     g : Generalization
     X_train, y_train : full records and labels to learn from; of more than 50,000 so many are drawn (`trained_on`).
-    X_test, y_test : full records and labels that had no part in making `g`
+    X_test, y_test : full records and labels that had no part in making `g`; of more than are learned from, so many are
+        drawn (`records`): the luck of one training shows where test records are many, and would pass for a difference.
     personal, weights : what the adversary guesses, and how much each attribute counts in its mean error
     estimator : as for `utility`
     label_bins : int, optional
@@ -115,10 +119,15 @@ def need_data(
     if not len(test):
         raise DataError("The test data has no rows.")
     model_on(g, estimator, len(labels), random_state)  # refused here where it cannot learn
-    rows = drawn_rows(len(train), person_codes(g.schema, train), MOST, random_state)
-    if rows is not None:
-        train, y = train[rows], y[rows]
+    train, y = _at_most(MOST, train, y, g.schema, random_state)
+    test, truth = _at_most(len(train), test, truth, g.schema, random_state)
     return NeedData(g, train, test, y, truth, len(labels), shares, estimator, random_state)
+
+
+def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state: int) -> tuple[Any, Codes]:
+    """The records and their labels, or so many of them, of whole persons."""
+    rows = drawn_rows(len(frame), person_codes(schema, frame), most, random_state)
+    return (frame, labels) if rows is None else (frame[rows], labels[rows])
 
 
 def _measured(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:

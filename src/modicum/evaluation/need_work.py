@@ -1,6 +1,6 @@
 """One generalization tried on the records: what a model predicts from it, and what an adversary guesses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -136,14 +136,3 @@ def _encoded(partition: AnyPartition, frame: Any) -> Codes:
     if isinstance(partition, Dropped):
         return np.zeros(len(frame), dtype=np.int64)
     return partition.encode(column(frame, partition.name))
-
-
-def drawn_rows(n: int, units: Codes | None, most: int, random_state: int) -> Sequence[int] | None:
-    """The rows to learn from where there are more than `most`, of whole persons, in order; None where all are."""
-    if n <= most:
-        return None
-    whose = np.arange(n) if units is None else units
-    order = np.random.default_rng(random_state).permutation(int(whose.max()) + 1)
-    records = np.cumsum(np.bincount(whose)[order])
-    taken = order[: max(1, int(np.searchsorted(records, most, side="right")))]
-    return np.flatnonzero(np.isin(whose, taken)).tolist()

@@ -23,7 +23,8 @@ class Step:
     what : the change in plain words
     error_change, error_interval : of the share of wrong predictions; above 0 the prediction gets worse
     skill_change, skill_interval : of the share that is kept of the raw model's log-loss gain over the majority guess;
-        below 0 the prediction gets worse. NaN where the raw model gains nothing
+        below 0 the prediction gets worse. NaN where the raw model gains nothing; the interval also where there are
+        fewer than a hundred people
     adversary_change, adversary_interval : of the adversary's error, the weighted mean over the personal attributes;
         above 0 it errs more, which is more private
     own_change, own_interval : of its error about this very attribute; None where that is not personal
@@ -161,9 +162,9 @@ class Necessity:
     def note(self) -> str:
         """How far the verdicts can be trusted together."""
         return (
-            f"Each of the {len(self.attributes):,} attributes is judged by 95% intervals of its own, so that about one "
-            "in twenty that makes no difference may be called needed, or missed, by chance. The intervals are over the "
-            "test records, for models trained once."
+            f"Each of the {len(self.attributes):,} attributes is judged by 95% intervals of its own: of those that make "
+            "no difference, about one in twenty may be called needed, or missed, by chance. The intervals are "
+            "over the test records, for models trained once; how much another training would move them is not in them."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from modicum.measures.intervals import LEVEL, Interval, Resampling
+from modicum.measures.intervals import ENOUGH_UNITS, LEVEL, Interval, Resampling
 from modicum.table.values import Codes, Floats
 
 DRAWS = 500
@@ -13,15 +13,15 @@ DRAWS = 500
 def difference_interval(differences: Floats, units: Codes | None = None, level: float = LEVEL) -> Interval:
     """An interval for the mean of paired differences from −1 to 1; rows that share a unit are not independent.
 
-    With s_u the sum of the differences of unit u (one record, or all of a person's), n records and m units, and two
-    more units of average size a = n/m that differ by ±a/√2:
+    With n_u records of unit u (one, or all of a person's), s_u the sum of their differences, n records of m units, and
+    two more units of average size a = n/m that differ by ±a/√2:
 
-        Σ s_u / (n + 2a)  ±  t · sqrt( Σ s_u² + a² − (Σ s_u)² / (m + 2) ) / (n + 2a)
+        c ± t · sqrt( Σ (s_u − c·n_u)² + a²·(1 + 2c²) ) / (n + 2a)    with    c = Σ s_u / (n + 2a)
 
     The two keep the interval from having no width where the records at hand do not differ at all; for yes/no values
-    this is the interval of Agresti and Min (2005). t is Student's quantile for m − 1 degrees of freedom. One unit says
-    nothing. `mean_interval` does not serve here: it takes no mean to vary less than that of as many yes/no records,
-    which differences do where two models mostly agree.
+    of one record each this is the interval of Agresti and Min (2005). t is Student's quantile for m − 1 degrees of
+    freedom. One unit says nothing. `mean_interval` does not serve here: it takes no mean to vary less than that of as
+    many yes/no records, which differences do where two models mostly agree.
 
     Examples
     --------
@@ -34,14 +34,14 @@ def difference_interval(differences: Floats, units: Codes | None = None, level: 
     from scipy.stats import t  # deferred: it takes long to import
 
     sums = differences if units is None else np.bincount(units, weights=differences)
+    sizes = 1 if units is None else np.bincount(units)
     n, many = len(differences), len(sums)
     if many < 2:
         return -1.0, 1.0
     size = n / many
-    total, squares = float(sums.sum()), float((sums**2).sum()) + size**2
-    spread = float(np.sqrt(max(0.0, squares - total**2 / (many + 2))))
+    centre = float(sums.sum()) / (n + 2 * size)
+    spread = float(np.sqrt(((sums - centre * sizes) ** 2).sum() + size**2 * (1 + 2 * centre**2)))
     half = float(t.ppf((1 + level) / 2, many - 1)) * spread / (n + 2 * size)
-    centre = total / (n + 2 * size)
     return float(max(-1.0, centre - half)), float(min(1.0, centre + half))
 
 
@@ -50,7 +50,8 @@ def skill_intervals(
 ) -> list[Interval]:
     """Where the change of skill lies for each of several models, by resampling the same records for all of them.
 
-    The change is Σ (base − loss) / Σ (majority − raw): of the share kept of the raw model's log-loss gain.
+    The change is Σ (base − loss) / Σ (majority − raw): of the share kept of the raw model's log-loss gain. Resampling
+    fewer than a hundred units (records, or persons) would give too narrow an interval: it is NaN there.
 
     Examples
     --------
@@ -62,6 +63,9 @@ def skill_intervals(
     >>> bool(low < -0.25 < high < 0)
     True
     """
+    many = len(base) if units is None else int(units.max()) + 1
+    if many < ENOUGH_UNITS:
+        return [(float("nan"), float("nan"))] * len(losses)
     gains = np.stack([*(base - loss for loss in losses), majority - raw])
 
     def changes(draws: Codes) -> Floats:

@@ -17,7 +17,7 @@ from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Interv
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import unit_codes
-from modicum.table.splits import Rows, split_rows
+from modicum.table.splits import Rows, drawn_rows, split_rows
 from modicum.table.targets import Target
 from modicum.table.values import Codes
 
@@ -106,12 +106,8 @@ def split_periods(
 
 def _some(rows: Rows, units: Codes, size: int, random_state: int) -> Rows:
     """Rows of whole people drawn at random, no more than `size` where the first does not have more."""
-    if len(rows) <= size:
-        return rows
-    whose = np.unique(units, return_inverse=True)[1]
-    order = np.random.default_rng(random_state).permutation(int(whose.max()) + 1)
-    drawn = max(1, int(np.searchsorted(np.cumsum(np.bincount(whose)[order]), size, side="right")))
-    return rows[np.isin(whose, order[:drawn])]
+    drawn = drawn_rows(len(rows), np.unique(units, return_inverse=True)[1], size, random_state)
+    return rows if drawn is None else rows[drawn]
 
 
 def period_labels(

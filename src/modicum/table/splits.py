@@ -9,6 +9,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.roles import unit_codes
+from modicum.table.values import Codes
 
 Rows = npt.NDArray[np.int64]
 MOST_CLASSES = 256
@@ -91,3 +92,24 @@ def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool
     chosen = np.zeros(len(rest), dtype=bool)
     chosen[best[best < len(rest)]] = True
     return chosen
+
+
+def drawn_rows(n: int, units: Codes | None, most: int, random_state: int) -> list[int] | None:
+    """About `most` of n rows, of whole persons (`units`, numbered without gaps), in order; None where all are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.splits import drawn_rows
+    >>> drawn_rows(3, None, 5, random_state=0) is None
+    True
+    >>> len(drawn_rows(6, np.array([0, 0, 1, 1, 2, 2]), 4, random_state=0))
+    4
+    """
+    if n <= most:
+        return None
+    whose = np.arange(n) if units is None else units
+    order = np.random.default_rng(random_state).permutation(int(whose.max()) + 1)
+    records = np.cumsum(np.bincount(whose)[order])
+    taken = order[: max(1, int(np.searchsorted(records, most, side="right")))]
+    return [int(row) for row in np.flatnonzero(np.isin(whose, taken))]
