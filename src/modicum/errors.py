@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from types import ModuleType
+from typing import Any
 
 
 class ModicumError(ValueError):
@@ -174,15 +175,25 @@ def check_number(owner: object, name: str, low: float, high: float | None = None
     >>> from modicum.errors import check_number
     >>> check_number(SimpleNamespace(k=2), "k", 2)
     """
-    value = getattr(owner, name)
+    check_number_is(getattr(owner, name), name, type(owner).__name__, low, high, whole)
+
+
+def check_number_is(
+    value: Any, name: str, owner: str, low: float, high: float | None = None, whole: bool = True
+) -> None:
+    """`check_number` of a function's parameter.
+
+    Examples
+    --------
+    >>> from modicum.errors import check_number_is
+    >>> check_number_is(0, "random_state", "evidence", 0)
+    """
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
     if right and low <= value and (high is None or value <= high):
         return
     kind = "an int" if whole else "a number"
     limit = f"≥ {low}" if high is None else f"from {low} to {high}"
-    raise ParameterError(
-        f"The {name!r} parameter of {type(owner).__name__} must be {kind} {limit}. Got {value!r} instead."
-    )
+    raise ParameterError(f"The {name!r} parameter of {owner} must be {kind} {limit}. Got {value!r} instead.")
 
 
 def check_choice(owner: object, name: str, choices: Sequence[str]) -> None:

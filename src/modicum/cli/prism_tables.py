@@ -9,6 +9,7 @@ from modicum.cli.tables import facts, printable
 from modicum.errors import quoted
 from modicum.evaluation import ModelCost, PrismCost
 from modicum.evaluation.prism_comparison import PARSIMONY, PRISM, SVM
+from modicum.evaluation.prism_needs import is_balanced
 from modicum.prism import Correlation, Correlations
 
 _MOST = 15  # sets that are shown
@@ -120,7 +121,7 @@ def _compared(cost: PrismCost) -> Table:
 
 
 def _is_balanced(cost: PrismCost) -> bool:
-    return cost.prism.class_weight is not None
+    return is_balanced(cost.prism)
 
 
 def _score(cost: PrismCost, each: ModelCost) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from modicum.anatomy import Anatomy
 from modicum.attacks import Matching, MatchingResult
-from modicum.errors import check_number
+from modicum.errors import check_number_is
 from modicum.evaluation.anatomy_learning import AnatomyLearned
 from modicum.evaluation.anatomy_measures import AnatomyAttribute, SensitiveMeasured, crowds, measured, published
 from modicum.evaluation.anatomy_work import AnatomyWork
@@ -128,8 +128,8 @@ def anatomy_evidence(
     >>> found.measured[0].l, round(found.measured[0].highest, 3), found.matching[0].records
     (2, 0.5, 1500)
     """
-    check_number(type("anatomy_evidence", (), {"random_state": random_state})(), "random_state", 0)
-    check_number(type("anatomy_evidence", (), {"without_value": without_value})(), "without_value", 0)
+    check_number_is(random_state, "random_state", "anatomy_evidence", 0)
+    check_number_is(without_value, "without_value", "anatomy_evidence", 0)
     work = AnatomyWork.of(anatomy, X, y, random_state)
     if population is not None:
         check_population(population, work.people)
@@ -168,7 +168,7 @@ def _provenance(work: AnatomyWork, estimator: Any, X_test: Any, by: Any, populat
         "method": "Anatomy",
         "grouping": release.grouping,
         "estimator": "LinearSVC" if estimator is None else type(estimator).__name__,
-        "by": told_by(by),
+        "by": told_by(by, work.raw.columns),
         "population": population,
         "seed of the evidence": work.random_state,
     }

@@ -1,4 +1,4 @@
-"""All that is found of one generalization, for who must show why it is as it is."""
+"""All that is found of one generalization, for the person who must show why it is as it is."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from modicum.evaluation.models import model_on
 from modicum.evaluation.needs import Necessity
 from modicum.evaluation.provenance import estimator_settings, model_file, provenance
 from modicum.evaluation.samples import in_memory
+from modicum.evaluation.told_settings import told_by
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence
@@ -56,6 +57,16 @@ class Evidence:
     necessity: Necessity
     alternatives: Alternatives | None
     provenance: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
+        return {
+            "judgement": self.judgement.to_dict(),
+            "attacks": self.attacks.to_dict(),
+            "necessity": self.necessity.to_dict(),
+            "alternatives": None if self.alternatives is None else self.alternatives.to_dict(),
+            "provenance": self.provenance,
+        }
 
 
 def evidence(
@@ -143,7 +154,7 @@ def evidence(
     first, certificate = attacks.reconstruction["A1"], attacks.certificates["A1"]
     settings = {
         **whose,
-        "by": groups if isinstance(groups, str) or len(groups) != len(test) else "one value per test record",
+        "by": told_by(groups, test.columns),
         "estimator": estimator_settings(estimator),
         "label_bins": label_bins,
         "confidence": confidence,

@@ -59,6 +59,19 @@ class Judgement:
     label: str
     classes: tuple[str, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
+        return {
+            "generalization": self.generalization.to_dict(),
+            "description": self.description.to_dict(),
+            "utility": self.utility.to_dict(),
+            "attack": self.attack.to_dict(),
+            "certificate": self.certificate.to_dict(),
+            "values": self.values,
+            "label": self.label,
+            "classes": list(self.classes),
+        }
+
 
 def judge(
     g: Generalization,

@@ -15,7 +15,7 @@ from modicum.evaluation.need_work import NeedData, Tried
 from modicum.evaluation.needs import AttributeNeed, Necessity, Step
 from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.samples import in_memory
-from modicum.evaluation.steps import Alternative, alternatives
+from modicum.evaluation.steps import OneStep, one_step_changes
 from modicum.generalization import Generalization
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.portfolio import TREES
@@ -133,7 +133,7 @@ def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state:
 def _measured(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
     data.prepare()
     raw = raw_generalization(data.train, data.g.schema)
-    every = alternatives(data.g, raw, data.train, data.codes[0], data.y, data.classes, data.random_state)
+    every = one_step_changes(data.g, raw, data.train, data.codes[0], data.y, data.classes, data.random_state)
     pieces: list[Any] = [partial(data.predicted, raw), *(partial(data.tried, g) for g in [data.g, *_shown(every)])]
     of_raw, base, *found = run_all(pieces, "Trying alternatives", n_jobs=n_jobs, progress=progress)
     steps = _steps(data, every, base, found, of_raw)
@@ -154,12 +154,12 @@ def _measured(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
     )
 
 
-def _shown(every: list[Alternative]) -> list[Generalization]:
+def _shown(every: list[OneStep]) -> list[Generalization]:
     return [each.generalization for each in every]
 
 
 def _steps(
-    data: NeedData, every: list[Alternative], base: Tried, found: list[Tried], raw: Predictions
+    data: NeedData, every: list[OneStep], base: Tried, found: list[Tried], raw: Predictions
 ) -> dict[str, dict[str, Step]]:
     """Attribute → kind of alternative → what it changes."""
     skills = skill_intervals(
@@ -172,9 +172,7 @@ def _steps(
     return steps
 
 
-def _step(
-    data: NeedData, alternative: Alternative, base: Tried, tried: Tried, raw: Predictions, skill: Interval
-) -> Step:
+def _step(data: NeedData, alternative: OneStep, base: Tried, tried: Tried, raw: Predictions, skill: Interval) -> Step:
     error, adversary = tried.wrong - base.wrong, tried.adversary - base.adversary
     gain = data.majority.log_loss() - raw.log_loss()
     name, own = alternative.attribute, None

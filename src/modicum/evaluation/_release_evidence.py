@@ -193,7 +193,7 @@ def _provenance(
     settings |= {
         "method": work.release.method,
         "estimator": estimator if isinstance(estimator, str) else type(estimator).__name__,
-        "by": told_by(by),
+        "by": told_by(by, work.raw.columns),
         "label_bins": label_bins,
         "population": population,
         "seed of the evidence": work.random_state,

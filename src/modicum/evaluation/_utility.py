@@ -198,10 +198,41 @@ def utility(
     models = {name: model_on(one, estimator, classes, random_state).fit(train, y) for name, one in shown.items()}
     chances = {name: model.predict_proba(test) for name, model in models.items()}
     chances["majority"] = np.tile(np.bincount(y, minlength=classes) / len(y), (len(test), 1))
+    return compared_utility(
+        chances,
+        truth,
+        persons=person_codes(g.schema, test),
+        groups=names,
+        trained_on=len(train),
+        estimator=estimator,
+        scoring=scoring,
+        random_state=random_state,
+    )
+
+
+def compared_utility(
+    chances: dict[str, Floats],
+    truth: Codes,
+    *,
+    persons: Codes | None,
+    groups: dict[str, Any] | None,
+    trained_on: int,
+    estimator: Any,
+    random_state: int,
+    scoring: Any = None,
+) -> Utility:
+    """The scores of three models side by side, from each one's chances of the classes of the same test records.
+
+    Parameters
+    ----------
+    chances : of the models "minimized", "raw" and "majority", in this order
+    truth : each test record's class
+    persons : whose each is, where one person may have several
+    groups : name → its members, whose scores are shown
+    """
     found = {name: Predictions(c, truth) for name, c in chances.items()}
-    persons = person_codes(g.schema, test)
-    resampling = Resampling(len(test), persons, _draws(len(test), classes), random_state)
-    scores, kept = _scores(found, resampling)
+    classes = chances["majority"].shape[1]
+    scores, kept = _scores(found, Resampling(len(truth), persons, _draws(len(truth), classes), random_state))
     for name, scorer in _scorers(scoring).items():
         values = {model: _scored(scorer, name, c, truth) for model, c in chances.items()}
         scores[name] = Score(values["minimized"], values["raw"], values["majority"], more_is_better=True)
@@ -213,10 +244,10 @@ def utility(
         skill_kept=skill_kept(*(p.log_loss() for p in found.values())),
         skill_interval=kept,
         scores=scores,
-        records=len(test),
-        trained_on=len(train),
+        records=len(truth),
+        trained_on=trained_on,
         estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
-        by_group={} if names is None else _by_group(found, names, persons),
+        by_group={} if groups is None else _by_group(found, groups, persons),
     )
 
 

@@ -14,6 +14,7 @@ from modicum.anatomy import AnatomyClassifier
 from modicum.evaluation.grouping import group_names
 from modicum.generalization.anatomy_release import GID, AnatomyRelease
 from modicum.measures.intervals import Interval, mean_interval
+from modicum.table.frames import texts
 from modicum.table.labels import label_values
 from modicum.table.roles import unit_codes
 from modicum.table.schema import Attribute, Schema
@@ -75,15 +76,15 @@ def anatomy_errors(
     random_state: int,
 ) -> AnatomyLearned:
     """Learn from a release and from the raw records that it was made of, and test on others."""
-    truth = label_values(y_test, len(test)).astype(str)
+    truth = _words(label_values(y_test, len(test)))
     values = label_values(y, len(raw))
     whole = _open(raw, values, release)
     wrong: dict[str, Floats] = {}
     for kind, source in ((PRUNED, release), (JOINED, release), (WITHOUT, release), (RAW, whole)):
         training = WITHOUT if kind == RAW else kind
         model = AnatomyClassifier(estimator, training=training, random_state=random_state).fit_release(source)
-        wrong[kind] = (model.predict(test.to_native()).astype(str) != truth).astype(np.float64)
-    names, counts = np.unique(values.astype(str), return_counts=True)
+        wrong[kind] = (_words(model.predict(test.to_native())) != truth).astype(np.float64)
+    names, counts = np.unique(_words(values), return_counts=True)
     wrong[MAJORITY] = (truth != names[counts.argmax()]).astype(np.float64)
     groups = {} if by is None else group_names(by, test, release.schema)
     return AnatomyLearned(
@@ -94,6 +95,12 @@ def anatomy_errors(
         trained_on=len(raw),
         estimator="LinearSVC" if estimator is None else type(estimator).__name__,
     )
+
+
+def _words(labels: Any) -> Any:
+    """Labels as canonical text, so that 1 and 1.0 are the same, and what a table on disk made of them."""
+    codes, words = texts(nw.from_native(pd.Series(labels), series_only=True))
+    return np.array(words, dtype=object)[codes]
 
 
 def _group(wrong: dict[str, Floats], rows: Any, persons: Codes | None) -> GroupErrors:

@@ -7,15 +7,16 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from modicum.anatomy import Anatomy
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning
 from modicum.evaluation.anatomy_learning import AnatomyLearned, anatomy_errors
-from modicum.evaluation.release_learning import hold_out
-from modicum.evaluation.release_trial import NoTrialError
+from modicum.evaluation.release_learning import NoTrialError, hold_out
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame
+from modicum.table.inference import not_whole
 from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import person_codes, unit_codes
 from modicum.table.values import Codes
@@ -115,9 +116,11 @@ class AnatomyWork:
         if self.y is None or self.release.label is None:
             return "The release has no class, so no model was trained."
         values = label_values(self.y)
-        if values.dtype.kind == "f":
+        if len(pd.unique(values)) < 2:
+            return "The label has only one value, so there is nothing to predict."
+        if values.dtype.kind == "f" and not_whole(values):
             return "The label is a number with fractions, and the classifier predicts classes."
-        if values.dtype.kind in "iu" and len(np.unique(values)) > MAX_CLASSES:
+        if values.dtype.kind in "iuf" and len(np.unique(values)) > MAX_CLASSES:
             return "The label is a number of many values, and the classifier predicts classes."
         if self.owner is None and y_test is None:
             return "Only the release was given; a second one of part of the records needs the Anatomy that made it."

@@ -10,6 +10,7 @@ from modicum.measures.alike import alike, held
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import as_frame, column
 from modicum.table.inference import infer_attribute
+from modicum.table.schema import Attribute
 from modicum.table.targets import BINS, Target
 from modicum.table.values import Codes
 
@@ -80,10 +81,13 @@ def guessed(groups: Codes, values: Codes) -> Guess:
     )
 
 
-def value_targets(frame: Any, name: str) -> tuple[Codes, int, bool]:
-    """A column as values to guess: codes, how many there are, and whether they are ranges of a number."""
+def value_targets(frame: Any, name: str, known: Attribute | None = None) -> tuple[Codes, int, bool]:
+    """A column as values to guess: codes, how many there are, and whether they are ranges of a number.
+
+    Its kind is what is known of it, or else inferred.
+    """
     table = as_frame(frame)
-    attribute = infer_attribute(column(table, name))
+    attribute = known or infer_attribute(column(table, name))
     if attribute.is_category or table[name].n_unique() <= MOST_VALUES:
         codes = alike(table, [name])
         return codes, int(codes.max()) + 1, False

@@ -23,15 +23,22 @@ def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
     """Each group's name and members: `by` is a column, several columns, or one value per record."""
     if isinstance(by, str):
         return _of_column(by, frame, schema)
-    values = np.array(list(by), dtype=object) if isinstance(by, Iterable) else np.zeros(0, dtype=object)
-    if len(values) != len(frame):
-        if not len(values) or not all(isinstance(value, str) for value in values):
-            raise ParameterError(
-                f"The 'by' parameter must be a column, a list of columns, or one value for each of the {len(frame):,} "
-                "test records."
-            )
+    values = list(by) if isinstance(by, Iterable) else []
+    if _are_columns(values, frame):
         return {name: members for one in values for name, members in _of_column(one, frame, schema).items()}
-    return _named("", *pd.factorize(pd.Series(values).astype(str)))
+    if len(values) != len(frame):
+        raise ParameterError(
+            f"The 'by' parameter must be a column, a list of columns, or one value for each of the {len(frame):,} "
+            "test records."
+        )
+    return _named("", *pd.factorize(pd.Series(values, dtype=object).astype(str)))
+
+
+def _are_columns(values: list[Any], frame: Any) -> bool:
+    """Whether these are names of columns; as many as there are records only where all of them are, each once."""
+    if not values or not all(isinstance(value, str) for value in values):
+        return False
+    return len(values) != len(frame) or (len(set(values)) == len(values) and set(values) <= set(frame.columns))
 
 
 def _of_column(name: str, frame: Any, schema: Schema) -> dict[str, Members]:

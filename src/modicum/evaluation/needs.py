@@ -162,8 +162,8 @@ class Necessity:
     def note(self) -> str:
         """How far the verdicts can be trusted together."""
         return (
-            f"Each of the {len(self.attributes):,} attributes is judged by 95% intervals of its own: of those that make "
-            "no difference, about one in twenty may be called needed, or missed, by chance. The intervals are "
+            f"Each of the {len(self.attributes):,} attributes is judged by 95% intervals of its own: of those that "
+            "make no difference, about one in twenty may be called needed, or missed, by chance. The intervals are "
             "over the test records, for models trained once; how much another training would move them is not in them."
         )
 

@@ -16,8 +16,7 @@ from modicum.evaluation.prism_cost_result import PRISM as PRISM
 from modicum.evaluation.prism_cost_result import SVM as SVM
 from modicum.evaluation.prism_cost_result import ModelCost as ModelCost
 from modicum.evaluation.prism_cost_result import PrismCost as PrismCost
-from modicum.evaluation.prism_scores import _balanced_interval as _balanced_interval
-from modicum.evaluation.prism_scores import _scores as _scores
+from modicum.evaluation.prism_scores import scores
 from modicum.prism import LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
 from modicum.prism.discovery import Discovery
@@ -27,9 +26,7 @@ from modicum.table.frames import as_frame, is_array
 from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
-from modicum.table.splits import Split, split_rows
-
-_SHARE = 0.3  # of the records, to report on
+from modicum.table.splits import TEST, Split, split_rows
 
 
 def prism_cost(
@@ -78,7 +75,7 @@ def prism_cost(
     """
     if not isinstance(model, PrismClassifier):
         raise ParameterError(f"The 'model' parameter must be a PrismClassifier. Got {type(model).__name__} instead.")
-    numbers, frame = _numbers(model, max_predictors), _frame(model, X)
+    numbers, frame = _numbers(model, max_predictors), frame_of(model, X)
     parts, units, values = split_of(model, frame, y, persons, random_state)
     train, test = (
         Part(frame[rows.tolist()], values[rows], None if units is None else unit_codes(units[rows]))
@@ -100,8 +97,8 @@ def split_of(
     model: PrismClassifier, frame: Any, y: Any, persons: Any = None, random_state: int = 0
 ) -> tuple[Split, Any, Any]:
     """Which records train and which are reported on, whose each record is, and the labels."""
-    values, units = label_values(y, len(frame)), _units(model, frame, persons)
-    parts = split_rows(values, persons=units, validation=0.0, test=_SHARE, random_state=random_state)
+    values, units = label_values(y, len(frame)), units_of(model, frame, persons)
+    parts = split_rows(values, persons=units, validation=0.0, test=TEST, random_state=random_state)
     _check_parts(label_of(y) or "y", values, parts)
     return parts, units, values
 
@@ -125,7 +122,7 @@ def compared(
             model=name,
             max_predictors=most,
             predictors=each.predictors_,
-            **_scores(each.predict(seen) == truth, truth, test.units, random_state),
+            **scores(each.predict(seen) == truth, truth, test.units, random_state),
             association=each.association_,
             gap=each.optimality_gap_,
             adversaries=attacks.get(tuple(each.predictors_), {}),
@@ -146,14 +143,14 @@ def _numbers(model: PrismClassifier, given: Any) -> list[Any]:
     return list(dict.fromkeys(asked))
 
 
-def _frame(model: PrismClassifier, X: Any) -> Any:
+def frame_of(model: PrismClassifier, X: Any) -> Any:
     """X as a frame; an array under the names of the model's schema, where there is one."""
     names = getattr(model.schema, "features", None)
     fits = names is not None and np.shape(X)[1:] == (len(names),) if is_array(X) else False
     return as_frame(X, names if fits else None)
 
 
-def _units(model: PrismClassifier, frame: Any, persons: Any) -> Any:
+def units_of(model: PrismClassifier, frame: Any, persons: Any = None) -> Any:
     """Whose each record is: as the caller says, or the model's schema."""
     if persons is not None:
         return unit_codes(persons)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.measures.changes import change
+from modicum.evaluation.paired import difference_interval
+from modicum.evaluation.prism_scores import balanced, balanced_interval
 from modicum.measures.intervals import Interval
 from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import Prepared, forbidden_units
@@ -57,8 +58,8 @@ class PrismAlternative:
 class PrismAlternatives:
     """Other choices of attributes, each trained on the records of the choice that was made.
 
-    The others stay as they are: they are not chosen anew. Where labels count the same (`class_weight`), the error is
-    the mean of each label's own.
+    The others stay as they are: they are not chosen anew. Where labels count the same (`class_weight="balanced"`), the
+    error is the mean of each label's own.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ class PrismAlternatives:
         self.columns = list(test.columns)
         self._model, self._prepared, self._test = model, prepared, test.to_native()
         self._names = list(prepared.task.design.attributes)
-        self._truth, self._weights = truth, _label_weights(truth, model.class_weight is not None)
-        self._units = np.arange(len(truth)) if units is None else units
+        self._truth, self._units = truth, units
+        self._labels = np.unique(truth, return_inverse=True)[1] if is_balanced(model) else None
         self._limits = Limits.of(
             len(self._names), model.max_predictors, forbidden_units(model.correlations_.sets, self._names)
         )
@@ -113,24 +114,26 @@ class PrismAlternatives:
         units = self._prepared.task.design.units
         other._coefficients = found.coefficients[:, [at for place in places for at in units[place]]]
         other._intercepts = found.intercepts
-        moved = change(self._base, self._wrong(other), (self._units, self._units))
-        low, high = moved.interval
+        error, interval = self._moved(self._wrong(other) - self._base)
         return PrismAlternative(
             predictors=tuple(other.predictors_),
             objective=found.objective / self._model.objective_ - 1 if self._model.objective_ else 0.0,
-            error=moved.difference,
-            interval=(max(-1.0, low), min(1.0, high)),
+            error=error,
+            interval=interval,
             instead_of=instead_of,
         )
 
     def _wrong(self, model: PrismClassifier) -> Floats:
-        return np.asarray((model.predict(self._test) != self._truth) * self._weights, dtype=np.float64)
+        return np.asarray(model.predict(self._test) != self._truth, dtype=np.float64)
+
+    def _moved(self, differences: Floats) -> tuple[float, Interval]:
+        """The change of the error, from what changes of each record, with its interval."""
+        if self._labels is None:
+            return float(differences.mean()), difference_interval(differences, self._units)
+        interval = balanced_interval(self._labels, differences, self._units, 0, difference_interval)
+        return balanced(self._labels, differences), interval
 
 
-def _label_weights(truth: Any, balanced: bool) -> Floats:
-    """What each record counts: the same, or so that every label counts the same."""
-    labels = np.unique(truth, return_inverse=True)[1]
-    if not balanced:
-        return np.ones(len(labels))
-    many = np.bincount(labels)
-    return np.asarray(len(labels) / (len(many) * many[labels]), dtype=np.float64)
+def is_balanced(model: PrismClassifier) -> bool:
+    """Whether every label counts the same, however many records have it."""
+    return isinstance(model.class_weight, str) and model.class_weight == "balanced"

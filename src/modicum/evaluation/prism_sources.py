@@ -1,6 +1,5 @@
 """The records and settings that evidence on a PriSM classifier was made of, and what they are known by."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -8,27 +7,21 @@ import pandas as pd
 
 from modicum.errors import DataError
 from modicum.evaluation.hashes import frame_hash, text_hash, versions
-from modicum.evaluation.prism_comparison import Part
+from modicum.evaluation.prism_comparison import Part, frame_of, units_of
+from modicum.evaluation.told_settings import told_settings
 from modicum.prism import PrismClassifier
 from modicum.table.estimator_input import schema_of
-from modicum.table.frames import as_frame, is_array
 from modicum.table.labels import label_values
-from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import plain
-
-_NOT_SETTINGS = ("schema", "progress")
 
 
 def part_of(model: PrismClassifier, X: Any, y: Any) -> Part:
     """Records with their labels, and whose each is where the model's schema says so."""
-    names = getattr(model.schema, "features", None)
-    fits = is_array(X) and names is not None and np.shape(X)[1:] == (len(names),)
-    frame = as_frame(X, names if fits else None)
+    frame = frame_of(model, X)
     if not len(frame):
         raise DataError("There are no records to learn from or to report on.")
-    units = person_codes(model.schema, frame) if isinstance(model.schema, Schema) else None
-    return Part(frame, label_values(y, len(frame)), units)
+    return Part(frame, label_values(y, len(frame)), units_of(model, frame))
 
 
 def check_parts(model: PrismClassifier, train: Part, test: Part) -> None:
@@ -64,7 +57,7 @@ def provenance(
             "classifier": text_hash(rule),
         },
         "versions": versions(),
-        "settings": plain({**_settings(model), **settings}),
+        "settings": plain({**told_settings(model), **settings}),
     }
 
 
@@ -83,19 +76,3 @@ def records_hash(part: Part) -> str:
     """
     labels = pd.DataFrame({"label": pd.Series(np.asarray(part.values))})
     return text_hash([frame_hash(part.frame), frame_hash(labels)])
-
-
-def _settings(model: PrismClassifier) -> dict[str, Any]:
-    found = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_SETTINGS}
-    return {
-        name: value if _is_plain(value) else str(getattr(value, "__name__", type(value).__name__))
-        for name, value in found.items()
-    }
-
-
-def _is_plain(value: Any) -> bool:
-    try:
-        json.dumps(plain(value), allow_nan=False)
-    except (TypeError, ValueError):
-        return False
-    return True

@@ -9,6 +9,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.hashes import frame_hash, text_hash, versions
+from modicum.evaluation.told_settings import told
 from modicum.generalization import Generalization
 from modicum.generalization.identity import identity
 from modicum.table.frames import as_frame
@@ -90,5 +91,4 @@ def estimator_settings(estimator: Any) -> Any:
     if isinstance(estimator, str):
         return estimator
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    simple = {name: value for name, value in parameters.items() if isinstance(value, str | int | float | None)}
-    return {"name": type(estimator).__name__, "parameters": simple}
+    return {"name": type(estimator).__name__, "parameters": told(parameters)}

@@ -6,22 +6,20 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
 from modicum.errors import DataError
-from modicum.evaluation._utility import Utility, _by_group, _draws, _scores
+from modicum.evaluation._utility import Utility, compared_utility
 from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Model, model_on
 from modicum.generalization.raw import raw_generalization
-from modicum.measures.intervals import Resampling
-from modicum.measures.scores import Predictions, skill_kept
 from modicum.table.labels import Labels, label_values
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
-from modicum.table.splits import split_rows
+from modicum.table.splits import TEST, split_rows
 from modicum.table.values import Codes, Floats
 
-HELD_OUT = 0.3
 QUICK = 4_000  # records of a side that membership inference looks at
 
 
@@ -75,10 +73,20 @@ class Answering:
         return self.model.predict_proba(X)
 
 
+class NoTrialError(DataError):
+    """The second release, by which prediction is tested, cannot be made; all else can still be measured."""
+
+
 def hold_out(y: Any, persons: Any, random_state: int) -> tuple[Codes, Codes]:
     """Rows to learn from and rows to test on, 70 to 30, a person's rows together."""
-    parts = split_rows(y, persons=persons, validation=0.0, test=HELD_OUT, random_state=random_state)
-    return np.sort(np.concatenate([parts.train, parts.validation])), parts.test
+    try:
+        parts = split_rows(y, persons=persons, validation=0.0, test=TEST, random_state=random_state)
+    except DataError as error:
+        raise NoTrialError(f"No records can be held out to test with: {error}") from None
+    train = np.sort(np.concatenate([parts.train, parts.validation]))
+    if not len(parts.test) or len(pd.unique(y[train])) < 2:
+        raise NoTrialError("There are too few records to hold some of them out for a test.")
+    return train, parts.test
 
 
 def learned(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, random_state: int) -> Learned:
@@ -95,22 +103,14 @@ def learned(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, ran
     }
     chances = {name: model.predict_proba(lesson.test) for name, model in fitted.items()}
     chances["majority"] = np.tile(np.bincount(raw, minlength=classes) / len(raw), (len(lesson.test), 1))
-    found = {name: Predictions(each, truth) for name, each in chances.items()}
-    persons = person_codes(lesson.schema, lesson.test)
-    scores, kept = _scores(found, Resampling(len(truth), persons, _draws(len(truth), classes), random_state))
-    names = None if by is None else group_names(by, lesson.test, lesson.schema)
-    utility = Utility(
-        error=scores["error"].minimized,
-        interval=scores["error"].interval or (0.0, 1.0),
-        raw_error=scores["error"].raw,
-        majority_error=scores["error"].majority,
-        skill_kept=skill_kept(*(each.log_loss() for each in found.values())),
-        skill_interval=kept,
-        scores=scores,
-        records=len(truth),
+    utility = compared_utility(
+        chances,
+        truth,
+        persons=person_codes(lesson.schema, lesson.test),
+        groups=None if by is None else group_names(by, lesson.test, lesson.schema),
         trained_on=len(own),
-        estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
-        by_group={} if names is None else _by_group(found, names, persons),
+        estimator=estimator,
+        random_state=random_state,
     )
     return Learned(utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
 

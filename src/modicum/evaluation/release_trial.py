@@ -6,18 +6,15 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
-from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning
-from modicum.evaluation.release_learning import Learned, Lesson, hold_out, learned
+from modicum.errors import ModicumError, ParameterError, PrivacyWarning
+from modicum.evaluation.release_learning import Learned, Lesson, NoTrialError, hold_out, learned
 from modicum.evaluation.release_work import ReleaseWork
 from modicum.table.frames import as_frame
 from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.values import Codes
-
-
-class NoTrialError(DataError):
-    """The second release, by which prediction is tested, cannot be made; all else can still be measured."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,8 @@ def _why_not(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | No
     if work.y is None:
         return "No label was given, so no model was trained."
     values = label_values(work.y)
+    if len(pd.unique(values)) < 2:
+        return "The label has only one value, so there is nothing to predict."
     if values.dtype.kind in "iuf" and len(np.unique(values)) > MAX_CLASSES and label_bins is None:
         return "The label is a number; with 'label_bins' its ranges are predicted."
     if work.owner is None and (X_test is None or work.release.output == "ranges"):

@@ -7,13 +7,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.errors import DataError, ParameterError, check_number
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation.crowds import Crowd, crowd
 from modicum.evaluation.group_guesses import GroupInference, group_inference, value_targets
 from modicum.generalization.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, column
-from modicum.table.labels import label_name, label_values
+from modicum.table.labels import label_values
 from modicum.table.roles import as_names, person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
@@ -49,7 +49,7 @@ class ReleaseWork:
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, schema: Schema | None, random_state: int) -> "ReleaseWork":
         """Tie a release to its records; what does not belong together is refused."""
-        check_number(type("release_evidence", (), {"random_state": random_state})(), "random_state", 0)
+        check_number_is(random_state, "random_state", "release_evidence", 0)
         release = _release(given)
         raw, frame = as_frame(X), as_frame(release.frame)
         rows = getattr(given, "sample_indices_", np.arange(len(raw)))
@@ -64,8 +64,9 @@ class ReleaseWork:
 
     @property
     def label(self) -> str:
-        """What is predicted."""
-        return label_name(self.y)
+        """What is predicted; a label without a name is not taken for a column that is called "y"."""
+        named = getattr(self.y, "name", None)
+        return str(named or ("the label" if "y" in self.raw.columns else "y"))
 
     @property
     def label_column(self) -> str | None:
@@ -98,15 +99,23 @@ class ReleaseWork:
 
     def crowds(self, population: int | None) -> dict[str, dict[str, Crowd]]:
         """Who is alike by the quasi-identifiers, and by all that is published: in the release, and before it."""
-        seen = {QUASI: list(self.release.quasi_identifiers), ALL: list(self.frame.columns)}
+        released, raw = self._with_label(self.frame, self.rows), self._with_label(self.raw, np.arange(len(self.raw)))
+        seen = {QUASI: list(self.release.quasi_identifiers), ALL: list(released.columns)}
         found = {}
         for key, names in seen.items():
             many = population if key == QUASI else None
             found[key] = {
-                "release": crowd(self.frame, names, self.released_persons),
-                "raw": crowd(self.raw, names, self.persons, many, self.random_state),
+                "release": crowd(released, names, self.released_persons),
+                "raw": crowd(raw, names, self.persons, many, self.random_state),
             }
         return found
+
+    def _with_label(self, frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
+        """Records with their label as one more column: it is published beside them."""
+        if self.y is None or self.label in frame.columns:
+            return frame
+        values = label_values(self.y)[rows].tolist()
+        return frame.with_columns(nw.new_series(self.label, values, backend=frame.implementation))
 
     def sensitive(self, given: Any) -> list[str]:
         """What is to be guessed, the label where nothing else is named."""
@@ -125,7 +134,7 @@ class ReleaseWork:
         """How well one attribute is guessed from a person's group; None where all have the same value."""
         if name in self.raw.columns:
             column(self.raw, name)
-            values = value_targets(self.raw, name)
+            values = value_targets(self.raw, name, self.schema[name] if name in self.schema.names else None)
         else:
             native = nw.new_series(name, label_values(self.y).tolist(), backend=self.raw.implementation)
             values = value_targets(native.to_frame().to_native(), name)

@@ -20,7 +20,7 @@ _LEVELS = 100  # of what the other attributes say, about
 
 
 @dataclass(frozen=True)
-class Alternative:
+class OneStep:
     """A generalization that differs in one attribute alone, and the change in words."""
 
     attribute: str
@@ -34,21 +34,21 @@ def replaced(g: Generalization, changed: AnyPartition) -> Generalization:
     return Generalization(g.schema, [changed if p.name == changed.name else p for p in g.partitions])
 
 
-def alternatives(
+def one_step_changes(
     g: Generalization, raw: Generalization, train: Any, codes: Codes, y: Codes, classes: int, random_state: int
-) -> list[Alternative]:
+) -> list[OneStep]:
     """Every alternative to every attribute, in order; `codes` are those that `g` gives the training records."""
     found = []
     for partition in g.partitions:
         name = partition.name
         if isinstance(partition, Dropped):
             if not isinstance(raw[name], Dropped):
-                found.append(Alternative(name, "in_full", "asked in full detail", replaced(g, raw[name])))
+                found.append(OneStep(name, "in_full", "asked in full detail", replaced(g, raw[name])))
             continue
         step = _coarser(g, partition, train, codes, y, classes, random_state)
         if step is not None:
-            found.append(Alternative(name, "coarser", *step))
-        found.append(Alternative(name, "without", "left out", g.drop(name)))
+            found.append(OneStep(name, "coarser", *step))
+        found.append(OneStep(name, "without", "left out", g.drop(name)))
     return found
 
 

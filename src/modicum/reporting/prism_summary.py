@@ -8,6 +8,7 @@ from typing import Any
 
 from modicum.evaluation import AttributeReason, PrismAlternative, PrismEvidence
 from modicum.evaluation.prism_comparison import PARSIMONY, PRISM, SVM
+from modicum.evaluation.prism_needs import is_balanced
 from modicum.prism import Correlation
 from modicum.reporting.disclosure import (
     FEW_TEXT,
@@ -147,7 +148,7 @@ def _proof(found: PrismEvidence) -> dict[str, Any]:
 
 
 def _is_balanced(found: PrismEvidence) -> bool:
-    return found.cost.prism.class_weight is not None
+    return is_balanced(found.cost.prism)
 
 
 def _errors_of(found: PrismEvidence) -> int:

@@ -1,0 +1,151 @@
+"""Evidence where labels, groups or settings are not as usual: it must measure the same thing, or say why it cannot."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import modicum as md
+from modicum.errors import ParameterError
+from modicum.evaluation import anatomy_evidence, release_evidence
+from modicum.evaluation.grouping import group_names
+from modicum.evaluation.paired import difference_interval
+from modicum.evaluation.prism_needs import is_balanced
+from modicum.evaluation.prism_scores import balanced, balanced_interval
+from modicum.table.frames import as_frame
+
+QUASI = ["age", "sex"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    """The membership attack without its forests."""
+    with pytest.MonkeyPatch.context() as patch:
+        attack = md.attacks.MembershipInference
+        target = "modicum.evaluation.release_learning.MembershipInference"
+        patch.setattr(target, lambda method, **options: attack("loss", **options))
+        yield
+
+
+@pytest.fixture(scope="module")
+def adult():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X = X[[*QUASI, "education", "hours-per-week"]]
+    return X[:900].reset_index(drop=True), y[:900].reset_index(drop=True)
+
+
+def test_labels_are_the_same_whatever_holds_them(adult):
+    X, y = adult
+    earns = (y == ">50K").astype(int)
+    anatomy = md.Anatomy(l=2, sensitive="education", random_state=0).fit(X[:600], earns[:600])
+    split = X[:600], earns[:600], X[600:]
+    as_int, as_float = (anatomy_evidence(anatomy, *split, each).utility for each in (earns[600:], earns[600:] * 1.0))
+    assert as_int.errors["raw"].error < 0.5
+    assert {kind: each.error for kind, each in as_float.errors.items()} == {
+        kind: each.error for kind, each in as_int.errors.items()
+    }
+
+
+def test_whole_numbers_are_classes_whatever_their_type(adult):
+    X, y = adult
+    earns = pd.Series(np.where(y == ">50K", 1.0, 0.0), name="income")
+    found = anatomy_evidence(md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, earns), X, earns)
+    assert "utility" not in found.skipped
+    halves = earns + 0.5
+    found = anatomy_evidence(md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, halves), X, halves)
+    assert "fractions" in found.skipped["utility"]
+
+
+def test_a_label_of_one_value_leaves_all_else_measured(adult):
+    X, _ = adult
+    y = pd.Series(["no"] * len(X), name="income")
+    released = release_evidence(md.Mondrian(k=5, quasi_identifiers=QUASI).fit(X, y), X, y)
+    parted = anatomy_evidence(md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, y), X, y)
+    for found in (released, parted):
+        assert found.utility is None
+        assert "only one value" in found.skipped["utility"]
+        assert found.crowds
+
+
+def test_a_few_records_are_too_few_for_a_test_only(adult):
+    X, y = adult
+    few = [*np.flatnonzero(y == ">50K")[:1], *np.flatnonzero(y != ">50K")[:4]]
+    X, y = X.iloc[few], y.iloc[few]
+    found = release_evidence(md.Mondrian(k=2, quasi_identifiers=QUASI).fit(X, y), X, y)
+    assert found.utility is None or found.utility.records
+    assert found.measured.k >= 2
+    one = release_evidence(md.Mondrian(k=2, quasi_identifiers=QUASI).fit(X[1:3], y[1:3]), X[1:3], y[1:3])
+    assert one.skipped["utility"]
+
+
+def test_a_label_without_a_name_is_no_column_called_y(adult):
+    X, y = adult
+    X = X.assign(y=np.arange(len(X)) % 7)
+    labels = y.to_numpy()
+    found = release_evidence(md.Mondrian(k=10, quasi_identifiers=QUASI).fit(X, labels), X, labels)
+    (guessed,) = found.inference
+    assert (guessed.attribute, guessed.values) == ("the label", 2)
+    assert {each.name: each.role for each in found.attributes}["y"] != "label"
+
+
+def test_codes_that_a_schema_calls_categories_are_guessed_one_by_one(adult):
+    X, y = adult
+    X = X.assign(job=np.random.default_rng(0).integers(100, 140, len(X)))
+    schema = md.Schema.infer(X, quasi_identifiers=QUASI, sensitive=["job"]).replace("job", kind="category")
+    found = release_evidence(md.Mondrian(k=10, schema=schema).fit(X, y), X, y)
+    (guessed,) = found.inference
+    assert (guessed.values, guessed.in_ranges) == (40, False)
+
+
+def test_the_label_is_among_what_is_published(adult):
+    X, y = adult
+    found = release_evidence(md.Mondrian(k=10, quasi_identifiers=QUASI).fit(X, y), X, y)
+    everything = found.crowds["every published column"]
+    assert everything["release"].columns[-1] == "income"
+    alone = X.assign(income=y).value_counts(dropna=False)
+    assert everything["raw"].alone == pytest.approx((alone == 1).sum() / len(X))
+
+
+def test_settings_are_told_as_they_are(adult):
+    X, y = adult
+    anonymizer = md.Mondrian(k=np.int64(7), quasi_identifiers=X.columns[:2]).fit(X, y)
+    settings = release_evidence(anonymizer, X, y, by=["sex"]).provenance["settings"]
+    assert (settings["k"], settings["quasi_identifiers"], settings["by"]) == (7, QUASI, ["sex"])
+
+
+def test_as_many_columns_as_records_are_columns_still(adult):
+    X, _ = adult
+    frame, schema = as_frame(X[:4]), md.Schema.infer(X[:4])
+    assert set(group_names([*QUASI, "education", "hours-per-week"], frame, schema)) > {f"sex: {X['sex'][0]}"}
+    assert set(group_names(["sex", "sex", "age", "sex"], frame, schema)) == {"sex", "age"}
+    with pytest.raises(ParameterError, match="one value for each of the 4"):
+        group_names([1, 2], frame, schema)
+
+
+def test_all_evidence_is_plain_data(adult):
+    X, y = adult
+    g = md.Uniform(buckets=2).fit(X[:600]).generalization_
+    found = md.evidence(g, X[:600], y[:600], X[600:], y[600:], personal=["sex"], progress=False)
+    content = found.to_dict()
+    assert content["judgement"]["label"] == "income"
+    assert content["necessity"]["records"] == 300
+    assert content["attacks"]["reconstruction"]["A1"]["error"] == found.judgement.attack.error
+
+
+def test_balanced_changes_cover_where_a_label_is_rare():
+    random = np.random.default_rng(0)
+    labels = np.repeat([0, 1], [970, 30])
+    covered = []
+    for _ in range(200):
+        worse = (labels == 1) & (random.uniform(size=1_000) < 0.1)
+        low, high = balanced_interval(labels, worse.astype(float), None, 0, difference_interval)
+        covered.append(low <= 0.05 <= high)
+    assert np.mean(covered) > 0.93
+    low, high = balanced_interval(labels, np.zeros(1_000), None, 0, difference_interval)
+    assert high - low > 0.05  # thirty records that agree prove little
+    assert balanced(labels, (labels == 1) * 1.0) == 0.5
+
+
+def test_only_balanced_labels_count_the_same():
+    assert is_balanced(md.PrismClassifier("sex", class_weight="balanced"))
+    assert not is_balanced(md.PrismClassifier("sex", class_weight={"a": 1, "b": 5}))
+    assert not is_balanced(md.PrismClassifier("sex"))
