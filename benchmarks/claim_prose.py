@@ -3,7 +3,7 @@
 Looked for are numbers in digits: shares, multiples, durations, sizes, decimals, powers of ten, so many of so many,
 large counts, and counts of what only a benchmark counts; in headings, in emphasis, alone in code marks, and in blocks
 of text that no test compares with what is printed. Not looked for are small whole numbers (20 leaves, 11 columns),
-years, versions, sections, parameters with their letter (k = 50), what stands in code, and numbers written as words.
+years, versions, sections, parameters with their letter (k = 50), what stands in code, and most numbers in words.
 """
 
 import re
@@ -19,6 +19,7 @@ _UNIT = (
     r"|[kKMGT]B|[KMGT]iB|bytes|[kM]|thousand|million|billion)\b)"
 )
 _COUNTED = "records|rows|people|persons|sets|groups|candidates|buckets|cores|requests|residents|households"
+_WORDS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|fifty|hundred"
 _JUDGED = "cells|comparisons|wins|losses|faults|failures"  # small counts of these are findings, not settings
 MEASURED = re.compile(
     rf"""(?<![\w.,/])(?:
@@ -27,7 +28,8 @@ MEASURED = re.compile(
       | \d[\d,]*\s+(?:out\s+)?of\s+(?:the\s+|all\s+)?\d[\d,]*\b       # so many of so many
       | \d[\d,]*/\d[\d,]*(?![\w/])                                   # the same as a fraction
       | {_NUMBER}[eE][-+−]?\d+|10\s?(?:\^|[⁻⁰¹²³⁴-⁹])                # powers of ten
-      | \d+\s+(?:{_JUDGED})\b
+      | (?:\d+|\b(?:{_WORDS}))\s+(?:{_JUDGED})\b
+      | \b(?:{_WORDS})\s+times\s+(?:faster|slower|smaller|larger)\b
       | (?:\d{{1,3}}(?:,\d{{3}})+|\d{{3,}})(?![\w.,]*\w)              # large counts
       | (?:\d+\.\d+|\.\d+)(?![\w.]*\d)                               # decimals
     )""",

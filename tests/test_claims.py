@@ -214,6 +214,7 @@ Only 0.5.
     [
         ("§8", "0.23 of 2,085", None),
         ("§8", "5%", None),
+        ("§8.1", "2%", "papers/0 §8.1 has no 2"),  # Figure 2 is no share
         ("§8", "0.34", None),  # §8.1 is a part of it
         ("§8.1", "0.34", None),
         ("§8.1", "0.43", "papers/0 §8.1 has no 0.43"),
@@ -331,6 +332,8 @@ def test_what_is_no_measurement_is_left_alone(prose, text):
         ("an error of `0.01`", "0.01"),
         ("it keeps `84 %`", "84 %"),
         ("ahead in 21 cells", "21 cells"),
+        ("all but two cells", "two cells"),
+        ("ten times faster", "ten times faster"),
         ("12 out of 23", "12 out of 23"),
         ("Served 2106 requests", "2106"),
         ("Served 2024 requests", "2024"),
