@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from claim_values import ClaimError, figures_of
 
-_TABLE = re.compile(r"<!-- table: written by benchmarks/([^>]*?) -->\n\n(.*?)\n\n<!-- end of [^>]*? -->", re.DOTALL)
+TABLE = re.compile(r"<!-- table: written by benchmarks/([^>]*?) -->\n\n(.*?)\n\n<!-- end of [^>]*? -->", re.DOTALL)
 
 
 class Source(NamedTuple):
@@ -78,9 +78,16 @@ REGISTRY: dict[str, dict[str, Source]] = {
 }  # fmt: skip
 
 
-def found_in(text: str) -> dict[str, tuple[int, str]]:
-    """The tables of a page by script: where each begins, and what stands there."""
-    return {match[1]: (match.start(), match[2]) for match in _TABLE.finditer(text)}
+def found_in(text: str) -> list[tuple[str, int, str]]:
+    """The tables of a page, each as often as it stands there: its script, where it begins, and what stands there."""
+    return [(match[1], match.start(), match[2]) for match in TABLE.finditer(text)]
+
+
+def unread_in(text: str) -> list[int]:
+    """Where a page says that a table begins or ends, and none is read: no empty line, no script, no end."""
+    read = {at for match in TABLE.finditer(text) for at in (match.start(), match.end())}
+    begun = [match.start() for match in re.finditer(r"<!--\s*table\b", text) if match.start() not in read]
+    return begun + [match.start() for match in re.finditer(r"<!--\s*end of\b[^>]*-->", text) if match.end() not in read]
 
 
 @cache
@@ -104,10 +111,10 @@ def _function(maker: str) -> Callable[[Any], str]:
 
 
 def can_make(page: str, script: str) -> bool:
-    """Whether what the table's benchmark imports is installed here."""
+    """Whether what the table's benchmark imports is installed here, and its results are there."""
     try:
         made(page, script)
-    except ModuleNotFoundError:
+    except (ModuleNotFoundError, ClaimError):
         return False
     return True
 
@@ -121,12 +128,13 @@ def first_difference(table: str, right: str) -> str:
     return f"{pairs[0][0]} is, by the results, {pairs[0][1]}"
 
 
-def replaced(text: str, page: str, script: str) -> str:
-    """The page with one table made anew."""
-    start = f"<!-- table: written by benchmarks/{script} -->"
-    if script not in found_in(text) or not can_make(page, script):
-        return text
-    before, rest = text.split(start, 1)
-    end = re.search(r"\n\n<!-- end of [^>]*? -->", rest)
-    assert end is not None
-    return f"{before}{start}\n\n{made(page, script)}{rest[end.start() :]}"
+def replaced(text: str, page: str) -> str:
+    """The page with every table made anew that can be made here."""
+
+    def anew(match: re.Match[str]) -> str:
+        if match[1] not in REGISTRY.get(page, {}) or not can_make(page, match[1]):
+            return match[0]
+        start, end = match.start(2) - match.start(), match.end(2) - match.start()
+        return f"{match[0][:start]}{made(page, match[1])}{match[0][end:]}"
+
+    return TABLE.sub(anew, text)

@@ -62,14 +62,14 @@ def written(claim: str) -> str:
 
     Examples
     --------
-    >>> written("3 / 4|.0%")
-    '75%'
-    >>> written("2 + 5|Word")
+    >>> written("beyond_pat:goals.compared / 46|.0%")
+    '50%'
+    >>> written("beyond_pat:goals.compared - 16|Word")
     'Seven'
     """
     expression, separator, form = claim.rpartition("|")
     expression, form = (expression.rstrip("\\"), form.strip()) if separator else (form, "")
-    value = evaluated(expression)
+    value = claimed(expression)
     if isinstance(value, list | dict):
         raise ClaimError(f"{expression.strip()!r} is no single value")
     if form.lower() == "word":
@@ -86,6 +86,14 @@ def _word(value: Any) -> str:
     return _WORDS[int(value)]
 
 
+def claimed(expression: str) -> Any:
+    """An expression's value, if a file of results has a part in it: a page could claim anything by constants alone."""
+    tree, values = _read(expression)
+    if not any(isinstance(node, ast.Name) and node.id in values for node in ast.walk(tree)):
+        raise ClaimError(f"{expression.strip()!r} names no file of results")
+    return _value(tree, values)
+
+
 def evaluated(expression: str) -> Any:
     """An expression over references, by sums, ratios, comparisons and the named functions alone.
 
@@ -94,6 +102,11 @@ def evaluated(expression: str) -> Any:
     >>> evaluated("1 - max(0.25, 0.5)")
     0.5
     """
+    return _value(*_read(expression))
+
+
+def _read(expression: str) -> tuple[ast.expr, dict[str, Any]]:
+    """The expression's tree, and the value of each reference by the name that stands for it there."""
     values: list[Any] = []
 
     def placed(match: re.Match[str]) -> str:
@@ -105,7 +118,7 @@ def evaluated(expression: str) -> Any:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
         raise ClaimError(f"{expression.strip()!r} cannot be read") from None
-    return _value(tree.body, {f"_{place}": value for place, value in enumerate(values)})
+    return tree.body, {f"_{place}": value for place, value in enumerate(values)}
 
 
 def _value(node: ast.expr, values: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Every number that README and docs publish, read again from benchmarks/results.
+"""Every measured number that README and docs publish, read again from benchmarks/results.
 
     python benchmarks/claims.py            # one line for each fault; fails where there is one
     python benchmarks/claims.py --write    # writes what the results say into the pages
@@ -9,27 +9,27 @@ Marks are comments, which no reader sees:
                                                                   in a table's cell \\| instead of |; `word` for words
     <!--holds min(a:x) > max(b:y)-->                              what must be true of the results for the text to be;
                                                                   several, a line each, between two empty lines
-    <!--paper 0 §8.2-->0.94<!--/-->                               what a paper says, and where
-    <!--given-->0.05<!--/-->                                      a parameter, a law, plain arithmetic: not measured
+    <!--paper 0 §8.2-->0.94<!--/-->                               what a paper says, and where (see claim_papers)
+    <!--given src/modicum/x.py-->0.02<!--/-->                     a setting of this code, not measured (see claim_given)
+    <!--given-->0.5<!--/-->                                       a definition, plain arithmetic: round numbers alone
 
 Tables between `<!-- table: written by benchmarks/X -->` and `<!-- end of Y -->` are made again (see claim_tables).
-Every other number in prose that looks measured is a fault.
+Every other number in prose that looks measured (see claim_prose) is a fault.
 """
 
-import os
 import re
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import claim_given
+import claim_papers
 import claim_tables
 from claim_prose import measured
-from claim_values import ClaimError, evaluated, written
+from claim_values import ClaimError, claimed, written
 
 ROOT = Path(__file__).parents[1]
-PAPERS = Path(os.environ.get("MODICUM_DATA", ROOT.parent / "shared" / "data")).parent / "papers"
 MARK = re.compile(r"<!--(f|paper|given)\b(.*?)-->(.*?)<!--/-->", re.DOTALL)
 HOLDS = re.compile(r"<!--holds\s(.*?)-->", re.DOTALL)
 FIRST_ON_LINE = re.compile(
@@ -37,7 +37,7 @@ FIRST_ON_LINE = re.compile(
     r"|^<!--holds\b(?:(?!-->).)*-->(?!\n\n|\n?\Z)",
     re.MULTILINE | re.DOTALL,
 )
-PLACE = re.compile(r"\s*([0-4])\s+(?:§|Table|Figure|Theorem|Definition|Appendix|Abstract)")
+PRINTED = ("README.md", "start/", "guides/", "how-to/")  # tests/test_pages.py compares their blocks of text
 
 
 class Fault(NamedTuple):
@@ -58,12 +58,18 @@ def faults(text: str, page: str = "") -> list[Fault]:
 
     Examples
     --------
-    >>> [(fault.said, fault.why) for fault in faults("It is <!--f 1 / 4|.2f-->0.26<!--/-->, or 12%.")]
-    [('0.26', 'the results say 0.25'), ('12%', 'no mark says where this comes from')]
+    >>> [(fault.said, fault.why) for fault in faults("Of <!--f beyond_pat:goals.compared-->24<!--/-->, or 12%.")]
+    [('24', 'the results say 23'), ('12%', 'no mark says where this comes from')]
     """
-    found = [*_values(text), *_papers(text), *_statements(text), *_form(text), *_tables(text, page)]
-    found += [Fault(at, said, "no mark says where this comes from") for at, said in measured(text)]
+    found = [*_values(text), *_unmeasured(text), *_statements(text), *_form(text), *_tables(text, page)]
+    unmarked = measured(text, printed=_is_printed(text, page))
+    found += [Fault(at, said, "no mark says where this comes from") for at, said in unmarked]
     return sorted(found)
+
+
+def _is_printed(text: str, page: str) -> bool:
+    """Whether tests compare the page's blocks of text with what its code prints."""
+    return page.startswith(PRINTED) and bool(re.search(r"^ *```(?:python|sh) *$", text, re.MULTILINE))
 
 
 def _values(text: str) -> Iterator[Fault]:
@@ -79,38 +85,19 @@ def _values(text: str) -> Iterator[Fault]:
             yield Fault(match.start(), match[3], f"the results say {value}")
 
 
-def _papers(text: str) -> Iterator[Fault]:
+def _unmeasured(text: str) -> Iterator[Fault]:
+    """Numbers that come from a paper or are given."""
+    checks = {"paper": claim_papers.why_not, "given": claim_given.why_not}
     for match in MARK.finditer(text):
-        if match[1] != "paper":
-            continue
-        place = PLACE.match(match[2])
-        if not place:
-            yield Fault(match.start(), match[3], "a paper's mark needs its number (0 to 4) and a section or table")
-            continue
-        paper = _paper(place[1])
-        for number in re.findall(r"\d+(?:[.,]\d+)*", match[3]) if paper else []:
-            if not _is_in(number, paper):
-                yield Fault(match.start(), match[3], f"papers/{place[1]} has no {number}")
-
-
-def _is_in(number: str, paper: str) -> bool:
-    """Whether a number stands in a paper; there 2085 may be written for 2,085, and .5 for 0.5."""
-    spellings = {number, number.replace(",", ""), re.sub(r"^0(?=\.)", "", number)}
-    return any(re.search(rf"(?<!\d){re.escape(spelling)}(?!\d)", paper) for spelling in spellings)
-
-
-@cache
-def _paper(number: str) -> str:
-    """A paper's text, where it is at hand."""
-    found = sorted(PAPERS.glob(f"{number}-*.txt"))
-    return found[0].read_text(encoding="utf-8") if found else ""
+        if match[1] in checks and (why := checks[match[1]](match[2], match[3])):
+            yield Fault(match.start(), match[3], why)
 
 
 def _statements(text: str) -> Iterator[Fault]:
     for match in HOLDS.finditer(text):
         for statement in match[1].strip().split("\n"):
             try:
-                value = evaluated(statement)
+                value = claimed(statement)
             except ClaimError as error:
                 yield Fault(match.start(), statement, str(error))
                 continue
@@ -129,7 +116,7 @@ def _form(text: str) -> Iterator[Fault]:
 
 
 def _tables(text: str, page: str) -> Iterator[Fault]:
-    for script, (at, table) in claim_tables.found_in(text).items():
+    for script, at, table in claim_tables.found_in(text):
         try:
             made = claim_tables.made(page, script)
         except ClaimError as error:
@@ -140,9 +127,10 @@ def _tables(text: str, page: str) -> Iterator[Fault]:
             continue
         if table != made:
             yield Fault(at, f"table of {script}", claim_tables.first_difference(table, made))
-    for script in claim_tables.REGISTRY.get(page, {}):
-        if script not in claim_tables.found_in(text):
-            yield Fault(0, f"table of {script}", "the page has lost it")
+    for at in claim_tables.unread_in(text):
+        yield Fault(at, text[at:].split("\n")[0], "no table is read here: a script, an empty line, an end")
+    for script in claim_tables.REGISTRY.get(page, {}).keys() - {script for script, _, _ in claim_tables.found_in(text)}:
+        yield Fault(0, f"table of {script}", "the page has lost it")
 
 
 def rewritten(text: str, page: str = "") -> str:
@@ -154,10 +142,7 @@ def rewritten(text: str, page: str = "") -> str:
         except ClaimError:
             return match[0]
 
-    text = MARK.sub(value, text)
-    for script in claim_tables.REGISTRY.get(page, {}):
-        text = claim_tables.replaced(text, page, script)
-    return text
+    return claim_tables.replaced(MARK.sub(value, text), page)
 
 
 def named(path: Path) -> str:
@@ -165,24 +150,42 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT / "docs").as_posix() if path.is_relative_to(ROOT / "docs") else path.name
 
 
+def unchecked(texts: list[str]) -> list[str]:
+    """What cannot be compared here, told: tables whose libraries, and figures whose papers are not at hand."""
+    pairs = [(page, script) for page, own in claim_tables.REGISTRY.items() for script in own]
+    tables = sum(not claim_tables.can_make(*pair) for pair in pairs)
+    absent = tuple(number for number in "01234" if not claim_papers.text_of(number))
+    cited = [match[2].strip() for text in texts for match in MARK.finditer(text) if match[1] == "paper"]
+    marks = sum(place.startswith(absent) for place in cited)
+    held = sum(paper in absent for _, paper, _, _ in claim_papers.held()) if absent else 0
+    told = {
+        f"not checked, as the papers are not at hand: {marks} marks, {held} figures of the results": absent,
+        f"not checked, as their libraries or results are not here: {tables} tables": tables,
+    }
+    return [line for line, is_so in told.items() if is_so]
+
+
 def main(arguments: list[str]) -> int:
     """Checks (or writes) every page; 1 where a fault is left."""
-    count = 0
-    for name in claim_tables.REGISTRY.keys() - {named(path) for path in pages()}:
-        print(f"docs/{name}: the page is gone, and its tables with it")
-        count += 1
-    for path in pages():
+    found = [f"docs/{name}: the page is gone, and its tables with it"
+             for name in claim_tables.REGISTRY.keys() - {named(path) for path in pages()}]  # fmt: skip
+    for path in pages() if "--write" in arguments else []:
         text = path.read_text(encoding="utf-8")
-        if "--write" in arguments and (new := rewritten(text, named(path))) != text:
+        if (new := rewritten(text, named(path))) != text:
             path.write_text(new, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: written")
-            text = new
+    texts = {path: path.read_text(encoding="utf-8") for path in pages()}
+    for path, text in texts.items():
         for fault in faults(text, named(path)):
             line = text.count("\n", 0, fault.at) + 1
-            print(f"{path.relative_to(ROOT)}:{line}: {fault.said!r}: {fault.why}")
-            count += 1
-    print(f"{count} faults" if count else "every number is that of the results")
-    return int(count > 0)
+            found.append(f"{path.relative_to(ROOT)}:{line}: {fault.said!r}: {fault.why}")
+    found += [f"benchmarks/results: {told}" for told in claim_papers.held_faults()]
+    missing = unchecked(list(texts.values()))
+    for told in (*found, *missing):
+        print(told)
+    whole = "every measured number that was checked" if missing else "every measured number"
+    print(f"{len(found)} faults" if found else f"{whole} is that of the results")
+    return int(len(found) > 0)
 
 
 if __name__ == "__main__":

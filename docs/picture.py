@@ -1,6 +1,9 @@
-"""Takes the pictures: the report of `modicum demo`, the front of a study, a path's buckets, benchmarks' curves.
+"""Takes the pictures: the report of `modicum demo` and a path's buckets with a browser, benchmarks' curves without.
 
-python docs/picture.py [report|study|merge|guided|speed|anonymous|prism|anatomy]
+    python docs/picture.py [--check] [NAME …]
+
+--check writes nothing, and fails where a drawing of the benchmarks is not what benchmarks/results give. The pictures
+that a browser takes are not compared: their bytes depend on the browser and its fonts.
 """
 
 import json
@@ -9,13 +12,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import modicum as md
 from modicum.cli import demo
-from modicum.reporting.study_charts import colour, front_chart
+from modicum.reporting.study_charts import colour
 from modicum.reporting.svg import DARK, NAMES, RIGHT, ROW, SOFT, WIDTH, bar, circle, line, row_name, svg, text
 
 HERE = Path(__file__).parent
@@ -47,26 +51,17 @@ def shot(page: Path, name: str, size: str) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
-def drawing(name: str, chart: str) -> None:
-    """A chart by itself as docs/NAME.svg, on white; it needs no browser."""
+def drawing(chart: object) -> str:
+    """A chart by itself as a file holds it, on white."""
     opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans, sans-serif" font-size="13"'
     paper = '<rect width="100%" height="100%" fill="#fff"/>'
     text = str(chart).replace("<svg", opening, 1).replace(">", f">{paper}", 1)
-    (HERE / f"{name}.svg").write_text(text + "\n", encoding="utf-8")
+    return text + "\n"
 
 
 def report(folder: Path) -> None:
     demo.demo(folder)
     shot(folder / "report.html", "report", "1000,1560")
-
-
-def study(folder: Path) -> None:
-    adult = md.datasets.load_adult()
-    content = md.study(adult.X, adult.y, schema=adult.schema, seeds=1).report(evidence=False).to_dict()
-    named = [f'<i style="background:{colour(i)}"></i>{m["name"]}' for i, m in enumerate(content["minimizers"])]
-    page = folder / "study.html"
-    page.write_text(PAGE.format(legend="".join(named), chart=front_chart(content)), encoding="utf-8")
-    shot(page, "study", "920,590")
 
 
 def merge(folder: Path) -> None:
@@ -98,7 +93,7 @@ def merge(folder: Path) -> None:
     shot(page, "merge-path", f"920,{bottom + 110}")
 
 
-def guided(folder: Path) -> None:
+def guided() -> str:
     """Agreement against NCP for every dataset and model of benchmarks/reproduce_apt.py (papers/1 Figures 2 and 3)."""
     figures = json.loads((RESULTS / "reproduce_apt.json").read_text())["figures"]
     titles = {"adult": "Adult", "nursery": "Nursery", "gss": "GSS", "loan": "Loan"}
@@ -110,7 +105,7 @@ def guided(folder: Path) -> None:
     for k, (name, title) in enumerate(titles.items()):
         parts += _panel(figures[name], title, 60 + (k % 2) * 430, 60 + (k // 2) * 300)
     label = "Agreement with the model against information loss, for four datasets and three models"
-    drawing("model-guided", svg(parts, 660, label))
+    return drawing(svg(parts, 660, label))
 
 
 def _panel(figures: dict, title: str, left: float, top: float) -> list[Any]:
@@ -137,7 +132,7 @@ def _panel(figures: dict, title: str, left: float, top: float) -> list[Any]:
     return parts
 
 
-def speed(folder: Path) -> None:
+def speed() -> str:
     """Time against rows of benchmarks/guided_speed.py, both by their logarithms."""
     runs = json.loads((RESULTS / "guided_speed.json").read_text())["figures"]["runs"]
     left, top, width, height = 90, 30, 700, 260
@@ -156,10 +151,10 @@ def speed(folder: Path) -> None:
         parts.append(text(points[-1][0] + 10, points[-1][1] + 4, ("fit", "the model")[i], colour(i)))
     for rows in runs:
         parts.append(text(at(int(rows), 1)[0], top + height + 20, f"{int(rows):,}", SOFT, "middle"))
-    drawing("model-guided-speed", svg(parts, top + height + 34, "Seconds by rows"))
+    return drawing(svg(parts, top + height + 34, "Seconds by rows"))
 
 
-def anonymous(folder: Path) -> None:
+def anonymous() -> str:
     """Accuracy against k on Adult with twelve quasi-identifiers, from benchmarks/reproduce_anonymization.py."""
     cells = json.loads((RESULTS / "reproduce_anonymization.json").read_text())["figures"]["adult_12"]["cells"]
     methods = ["accuracy-guided", "R+ tree", "Mondrian", "Hilbert"]
@@ -170,7 +165,7 @@ def anonymous(folder: Path) -> None:
     for place, model in enumerate(dict.fromkeys(cell["model"] for cell in cells)):
         own = [cell for cell in cells if cell["model"] == model]
         parts += _against_k(own, methods, model, 60 + (place % 2) * 430, 60 + (place // 2) * 290)
-    drawing("anonymization", svg(parts, 640, "Accuracy against k for four models and four methods"))
+    return drawing(svg(parts, 640, "Accuracy against k for four models and four methods"))
 
 
 def _against_k(cells: list[dict], methods: list[str], title: str, left: float, top: float) -> list[Any]:
@@ -197,7 +192,7 @@ def _against_k(cells: list[dict], methods: list[str], title: str, left: float, t
     return parts
 
 
-def prism(folder: Path) -> None:
+def prism() -> str:
     """Figures 6 and 7 of papers/3, from benchmarks/reproduce_prism.py."""
     figures = json.loads((RESULTS / "reproduce_prism.json").read_text())["figures"]
     shown = [("synthetic", "0.2", "Synthetic, τ = 0.2"), ("bank_balanced", "0.2", "Bank, labels balanced, τ = 0.2")]
@@ -216,7 +211,7 @@ def prism(folder: Path) -> None:
         )
         parts += left + right
     parts += [text(left, 615, "attributes that may be asked for", SOFT, "middle") for left in (245, 675)]
-    drawing("prism", svg(parts, 630, "Accuracy and adversary by the number of attributes asked for"))
+    return drawing(svg(parts, 630, "Accuracy and adversary by the number of attributes asked for"))
 
 
 def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: float) -> list[Any]:
@@ -246,7 +241,7 @@ def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: fl
     return parts
 
 
-def anatomy(folder: Path) -> None:
+def anatomy() -> str:
     """The boxplots of papers/4 (Figures 5, 6 and C.1 to C.8), from benchmarks/reproduce_anatomy.py."""
     figures = json.loads((RESULTS / "reproduce_anatomy.json").read_text())["figures"]
     kinds = ["original", "identifying", "pruned", "k-anonymous, Mondrian", "k-anonymous, full-domain"]
@@ -258,9 +253,7 @@ def anatomy(folder: Path) -> None:
             cells = [c for c in figures[name]["variants"] if c["model"] == model and c["kind"] in kinds]
             title = f"{figures[name]['title']}: error of the {'linear SVC' if model == 'SVC' else 'SVM (RBF, Nyström)'}"
             parts += _boxes(cells, kinds, title, 60 + column * 430, 70 + row * 250)
-    drawing(
-        "anatomy", svg(parts, 1060, "Errors over ten folds by training data, on four tables and for two classifiers")
-    )
+    return drawing(svg(parts, 1060, "Errors over ten folds by training data, on four tables and for two classifiers"))
 
 
 def _boxes(cells: list[dict], kinds: list[str], title: str, left: float, top: float) -> list[Any]:
@@ -304,17 +297,35 @@ def _key(x: float) -> list:
     return shown
 
 
+TAKEN: dict[str, Callable[[Path], None]] = {"report": report, "merge-path": merge}
+DRAWN: dict[str, Callable[[], str]] = {
+    "model-guided": guided,
+    "model-guided-speed": speed,
+    "anonymization": anonymous,
+    "prism": prism,
+    "anatomy": anatomy,
+}
+
+
+def differing(names: Iterable[str] = tuple(DRAWN)) -> list[str]:
+    """The drawings that are not what the results give."""
+    places = {name: HERE / f"{name}.svg" for name in names}
+    return [n for n, at in places.items() if not at.exists() or at.read_text(encoding="utf-8") != DRAWN[n]()]
+
+
+def main(asked: Sequence[str]) -> None:
+    """Make the pictures named, or all; with --check only compare the drawings."""
+    names = [name for name in asked if name != "--check"]
+    if "--check" in asked:
+        wrong = differing(names or DRAWN)
+        sys.exit(f"Draw again: {', '.join(wrong)}." if wrong else 0)
+    for name in names or (*TAKEN, *DRAWN):
+        if name in DRAWN:
+            (HERE / f"{name}.svg").write_text(DRAWN[name](), encoding="utf-8")
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                TAKEN[name](Path(folder))
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as temporary:
-        pictures = {
-            "report": report,
-            "study": study,
-            "merge": merge,
-            "guided": guided,
-            "speed": speed,
-            "anonymous": anonymous,
-            "prism": prism,
-            "anatomy": anatomy,
-        }
-        for name in sys.argv[1:] or pictures:
-            pictures[name](Path(temporary))
+    main(sys.argv[1:])

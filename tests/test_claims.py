@@ -1,8 +1,9 @@
-"""Every number that README and docs publish is that of the benchmarks, and a wrong one is found."""
+"""Every measured number that README and docs publish is that of the benchmarks, and a wrong one is found."""
 
 import doctest
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +29,16 @@ def values(claims):
 @pytest.fixture
 def prose(claims):
     return importlib.import_module("claim_prose")
+
+
+@pytest.fixture
+def papers(claims, monkeypatch, tmp_path):
+    """The module that looks papers up, in a folder of our own; what is written there is read."""
+    module = importlib.import_module("claim_papers")
+    monkeypatch.setattr(module, "PAPERS", tmp_path)
+    module.text_of.cache_clear()
+    yield module
+    module.text_of.cache_clear()
 
 
 def reasons(claims, text, page=""):
@@ -103,28 +114,154 @@ def test_a_table_that_is_gone_or_unknown_is_found(claims):
     assert reasons(claims, table, "x.md") == ["nothing is known to make the table of none.py in x.md"]
 
 
+def test_a_table_that_stands_twice_is_checked_twice(claims):
+    text = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+    table = re.search(r"<!-- table: written by benchmarks/scale.py -->.*?<!-- end of scale.py -->", text, re.DOTALL)
+    assert table is not None
+    wrong = table[0].replace("| fit PAT", "| fits PAT")
+    twice = text.replace(table[0], f"{wrong}\n\n{table[0]}")
+    assert [fault.said for fault in claims.faults(twice, "engines.md")] == ["table of scale.py"]
+    assert claims.rewritten(twice, "engines.md") == text.replace(table[0], f"{table[0]}\n\n{table[0]}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- table: written by hand -->\n\n| a |\n\n<!-- end of it -->",
+        "<!-- table: written by benchmarks/scale.py -->\n| a |\n\n<!-- end of scale.py -->",
+        "<!-- table: written by benchmarks/scale.py -->\n\n| a |\n",
+        "<!--table: of scale.py -->\n\n| a |\n\n<!-- end of scale.py -->",
+        "| a |\n\n<!-- end of scale.py -->",
+    ],
+)
+def test_a_table_that_is_not_read_is_a_fault_and_its_numbers_are_prose(claims, text):
+    assert "no table is read here: a script, an empty line, an end" in reasons(claims, text, "x.md")
+    assert "no mark says where this comes from" in reasons(claims, text.replace("| a |", "| 0.97 |"), "x.md")
+
+
 def test_a_statement_that_no_longer_holds_is_found(claims):
     assert reasons(claims, "Ahead<!--holds size(beyond_pat:goals.behind_others) == 0-->.") == []
     assert reasons(claims, "Ahead<!--holds beyond_pat:goals.compared > 23-->.") == ["is not true of the results"]
-    several = "Text.\n\n<!--holds\n2 > 1\n1 > 2\n-->\n\nMore."
-    assert [fault.said for fault in claims.faults(several)] == ["1 > 2"]
+    several = "Text.\n\n<!--holds\nbeyond_pat:goals.compared > 22\nbeyond_pat:goals.compared < 23\n-->\n\nMore."
+    assert [fault.said for fault in claims.faults(several)] == ["beyond_pat:goals.compared < 23"]
+
+
+@pytest.mark.parametrize("constant", ["0.999|.1%", "2 + 5|word", "size('beyond_pat:goals')", 'max("demo:asked")'])
+def test_a_mark_of_constants_alone_is_found(claims, constant):
+    assert reasons(claims, f"It is <!--f {constant}-->99.9%<!--/-->.")[0].endswith("names no file of results")
+    held = constant.partition("|")[0]
+    assert reasons(claims, f"It is<!--holds {held} > 1-->.") == [f"{f'{held} > 1'!r} names no file of results"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [
+        ("<!--given-->0.5<!--/-->", None),
+        ("<!--given-->50,000<!--/-->", None),
+        ("<!--given-->95%<!--/-->", None),
+        ("<!--given-->98%<!--/-->", "98% is not round"),
+        ("<!--given-->0.1 and 0.84<!--/-->", "0.84 is not round"),
+        ("<!--given-->10 of 20<!--/-->", "10 of 20 is no number that can be given"),
+        ("<!--given-->10/20<!--/-->", "10/20 is no number that can be given"),
+        ("<!--given-->most<!--/-->", "most is no number that can be given"),
+        ("<!--given src/modicum/table/codes.py-->256<!--/-->", None),
+        ("<!--given src/modicum/table/codes.py-->257<!--/-->", "src/modicum/table/codes.py sets no 257"),
+        ("<!--given benchmarks/reproduce_prism.py-->1e-4 and 30%<!--/-->", None),
+        ("<!--given benchmarks/reproduce_prism.py-->31%<!--/-->", "benchmarks/reproduce_prism.py sets no 31%"),
+        ("<!--given benchmarks/none.py-->5<!--/-->", "there is no code benchmarks/none.py"),
+        ("<!--given benchmarks/results/demo.json-->5<!--/-->", "there is no code benchmarks/results/demo.json"),
+    ],
+)
+def test_what_is_given_is_a_setting_of_the_code_or_round(claims, mark, why):
+    found = reasons(claims, f"It is {mark}.")
+    assert found == [] if why is None else [told.startswith(why) for told in found] == [True]
 
 
 def test_a_paper_s_figure_names_paper_and_place(claims):
     assert reasons(claims, "It was <!--paper 0 §8.4-->0.23<!--/-->.") == []
-    for mark in ("<!--paper 5 §1-->", "<!--paper 0-->", "<!--paper PAT §8-->"):
+    for mark in (
+        "<!--paper 5 §1-->",
+        "<!--paper 0-->",
+        "<!--paper PAT §8-->",
+        "<!--paper 0 §-->",
+        "<!--paper 0 Table-->",
+    ):
         assert "a paper's mark needs" in reasons(claims, f"It was {mark}0.23<!--/-->.")[0]
 
 
-def test_a_paper_s_figure_stands_in_the_paper(claims, monkeypatch, tmp_path):
-    (tmp_path / "0-some.txt").write_text("an error of .23 among 2085 people")
-    monkeypatch.setattr(claims, "PAPERS", tmp_path)
-    claims._paper.cache_clear()
-    try:
-        assert reasons(claims, "It was <!--paper 0 §8.4-->0.23 of 2,085<!--/-->.") == []
-        assert reasons(claims, "It was <!--paper 0 §8.4-->0.24<!--/-->.") == ["papers/0 has no 0.24"]
-    finally:
-        claims._paper.cache_clear()
+PAPER = """# 8. Results
+It was .23 among 2085 people, 5% of all.
+## 8.1. More
+Here 0.34, as Figure 2 shows.
+TABLE 3: One
+
+a\t0.7\t52k (1)
+b\t0.81\t0.82
+
+9 Outlook
+Perhaps 0.99.
+
+c\t7
+
+Table 4: Another
+# Appendix B. Details
+Only 0.5.
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "why"),
+    [
+        ("§8", "0.23 of 2,085", None),
+        ("§8", "5%", None),
+        ("§8.1", "2%", "papers/0 §8.1 has no 2"),  # Figure 2 is no share
+        ("§8", "0.34", None),  # §8.1 is a part of it
+        ("§8.1", "0.34", None),
+        ("§8.1", "0.43", "papers/0 §8.1 has no 0.43"),
+        ("§8.1", "0.23", "papers/0 §8.1 has no 0.23"),
+        ("§8.1", "0.99", "papers/0 §8.1 has no 0.99"),
+        ("§9", "0.99", None),
+        ("§7", "0.99", "papers/0 has no §7 that can be found"),
+        ("Table 3", "52k", None),
+        ("Table 3", "0.34", "papers/0 Table 3 has no 0.34"),
+        ("Table 4", "7", None),
+        ("Table 5", "7", "papers/0 has no Table 5 that can be found"),
+        ("Appendix B", "0.5", None),
+        ("Appendix B", "0.99", "papers/0 Appendix B has no 0.99"),
+        ("Figure 2", "0.34", None),
+    ],
+)
+def test_a_paper_s_figure_stands_where_it_is_cited(claims, papers, tmp_path, place, said, why):
+    (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
+    assert reasons(claims, f"It was <!--paper 0 {place}-->{said}<!--/-->.") == ([] if why is None else [why])
+
+
+@pytest.mark.parametrize(
+    ("value", "is_said"),
+    [(0.81, True), (0.18, False), ([0.81, 0.82], True), ([0.82, 0.81], False), ("52k (1)", True), (None, False)],
+)
+def test_a_paper_s_figure_in_the_results_stands_in_the_paper(papers, tmp_path, monkeypatch, value, is_said):
+    (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
+    monkeypatch.setattr(papers, "held", lambda: [("some:x", "0", "Table 3", value)])
+    assert list(papers.held_faults()) == ([] if is_said else [f"some:x: {value!r} is not in papers/0 Table 3"])
+
+
+def test_what_the_results_hold_of_the_papers_is_in_them(claims):
+    papers = importlib.import_module("claim_papers")
+    if not all(map(papers.text_of, "01234")):
+        pytest.skip("the papers are not beside the folder of data")
+    assert list(papers.held_faults()) == []
+    assert {paper for _, paper, _, _ in papers.held()} == set("01234")
+    assert reasons(claims, "It was <!--paper 0 §8.4-->34<!--/-->.") == []
+    assert reasons(claims, "It was <!--paper 0 §8.4-->43<!--/-->.") == ["papers/0 §8.4 has no 43"]
+
+
+def test_what_is_not_checked_without_the_papers_is_told(claims, papers):
+    text = "It was <!--paper 0 §8.4-->34<!--/-->, then <!--paper 1 §4.2-->0.17<!--/-->."
+    told = claims.unchecked([text])
+    assert told == [f"not checked, as the papers are not at hand: 2 marks, {len(papers.held())} figures of the results"]
+    assert len(papers.held()) > 100
+    assert all(value is not None for *_, value in papers.held())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +269,7 @@ def test_a_paper_s_figure_stands_in_the_paper(claims, monkeypatch, tmp_path):
     [
         "<!--given-->0.5<!--/--> stands first",
         "- <!--given-->0.5<!--/--> is an item",
-        "a line\n<!--holds 2 > 1-->\nanother",
+        "a line\n<!--holds beyond_pat:goals.compared > 1-->\nanother",
     ],
 )
 def test_a_mark_that_would_break_the_paragraph_is_found(claims, text):
@@ -152,13 +289,15 @@ def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
 @pytest.mark.parametrize(
     "text",
     [
-        "See §4, §5.1 and papers/0 §8.2–8.4; Theorem 4.1, Figure B.2, (4.6).",
-        "A1 to A8 with k=50, k = 10, ε = 0.5 and ℓ = 3 in 2024, by a split of 60/10/30.",
+        "See §4, §5.1 and papers/0 §8.2–8.4; Theorem 4.1, Figure B.2, equation (4.6), Figures C.1, C.2 and 5.",
+        "A1 to A8 with k=50, k = 10, k ≥ 500, ε = 0.5 and ℓ = 3 in 2024, by a split of 60/10/30.",
+        "Opinion 05/2014 of 29 November, SHA-256, port 8000, HTTP 503, seed 123, 127.0.0.1.",
         "Python 3.11 or newer, ai-privacy-toolkit 0.2.1, Apache-2.0, CC BY 4.0; with 95% intervals.",
         "Twelve attributes, 11 columns, 20 leaves, three splits.",
-        "Code `keep=0.9` and\n\n```python\nkeep = 0.9  # 5 s\n```\n\n    indented 0.5 s\n\nand text.",
+        "Code `keep=0.9` and `--keep 0.9` and\n\n```python\nkeep = 0.9  # 5 s\n```\n\nand text.",
+        "Type\n\n    modicum study people.csv --keep 0.9 \\\n        --rows 100000\n\nand wait.",
         "And [a link](page-0.5.md#1.2).",
-        "## 2.1 A heading",
+        "## 2. A heading",
         "It is <!--given-->0.5<!--/-->, a parameter.",
         "https://example.org/1.5/x",
     ],
@@ -177,17 +316,69 @@ def test_what_is_no_measurement_is_left_alone(prose, text):
         ("after 2.5 s", "2.5 s"),
         ("in 40 minutes", "40 minutes"),
         ("with 1.9 GB", "1.9 GB"),
-        ("on 48,842 records", "48,842 records"),
-        ("on 4,891 raw records", "4,891 raw records"),
+        ("on 48,842 records", "48,842"),
+        ("on 4,891 raw records", "4,891"),
         ("ahead in 21 of\n23 cells", "21 of 23"),
         ("222 of 2,446", "222 of 2,446"),
         ("- a list\n\n    of 0.5 in it", "0.5"),
         ("!!! note\n\n    loses 0.5", "0.5"),
         ("| a cell | 0.25 |", "0.25"),
+        ("ahead in 23/23 cells", "23/23"),
+        ("500x faster", "500x"),
+        ("12x", "12x"),
+        ("a 166-fold gain", "166-fold"),
+        ("by a factor of 12", "factor of 12"),
+        ("an error (9.9) of", "9.9"),
+        ("an error of `0.01`", "0.01"),
+        ("it keeps `84 %`", "84 %"),
+        ("ahead in 21 cells", "21 cells"),
+        ("all but two cells", "two cells"),
+        ("ten times faster", "ten times faster"),
+        ("12 out of 23", "12 out of 23"),
+        ("Served 2106 requests", "2106"),
+        ("Served 2024 requests", "2024"),
+        ("3 million rows", "3 million"),
+        ("52k people", "52k"),
+        ("84 per cent", "84 per cent"),
+        ("an error of .25", ".25"),
+        ("a gap of 1e-4", "1e-4"),
+        ("a gap of 10⁻⁴", "10⁻"),
+        ("3pp more", "3pp"),
+        ("84&nbsp;% of it", "84 %"),
+        ("84\u00a0% of it", "84 %"),
+        ("*84*% of it", "84 %"),
+        ("**84%** of it", "84%"),
+        ("_84_ % of it", "84 %"),
+        ("<b>84</b>% of it", "84 %"),
+        ("a lone ` here\n\nand 0.97\n\nand ` there", "0.97"),
+        ("A = 0.99", "0.99"),
+        ("p = 0.03", "0.03"),
+        ("§8.2, 0.94 of people", "0.94"),
+        ("Table 3, 0.94 of people", "0.94"),
+        ("## 0.97 accuracy", "0.97"),
+        ("```text\nskill kept 0.97\n```", "0.97"),
+        ("```\nskill kept 0.97\n```", "0.97"),
+        ("So:\n\n    skill kept 0.97\n", "0.97"),
+        ("So:\n\n    make demo  # in 3 s\n", "3 s"),
+        ("![a picture of 0.97](x.svg)", "0.97"),
     ],
 )
 def test_what_looks_measured_is_found(prose, text, found):
     assert [said for _, said in prose.measured(text)] == [found]
+
+
+@pytest.mark.parametrize(
+    ("page", "code", "found"),
+    [("start/x.md", "python", 0), ("README.md", "sh", 0), ("concepts/x.md", "python", 1), ("start/x.md", "json", 1)],
+)
+def test_a_block_of_text_is_read_where_no_test_compares_it_with_what_is_printed(claims, page, code, found):
+    text = f"```{code}\nx\n```\n\n```text\nskill 0.97\n```"
+    assert [fault.said for fault in claims.faults(text, page)] == ["0.97"] * found
+
+
+def test_the_pages_whose_blocks_of_text_are_not_read_are_those_that_the_tests_compare(claims):
+    compared = importlib.import_module("test_pages").SHOWN
+    assert {name.removeprefix("docs/") for name in compared} == set(claims.PRINTED)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +427,7 @@ def test_the_evaluator_sums_over_paths(values, monkeypatch, tmp_path):
         values.figures_of.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["claims", "claim_values", "claim_prose"])
+@pytest.mark.parametrize("name", ["claims", "claim_values", "claim_prose", "claim_given"])
 def test_the_examples_of_the_script_run(claims, name):
     done = doctest.testmod(importlib.import_module(name))
     assert done.attempted > 0
@@ -247,13 +438,16 @@ def test_the_script_fails_where_a_page_is_wrong(tmp_path):
     """On a copy of the pages: one line for each fault, and exit status 1."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "benchmarks").mkdir()
-    for name in ("claims.py", "claim_values.py", "claim_prose.py", "claim_tables.py"):
-        (tmp_path / "benchmarks" / name).write_text((ROOT / "benchmarks" / name).read_text(encoding="utf-8"))
+    for path in (ROOT / "benchmarks").glob("claim*.py"):
+        (tmp_path / "benchmarks" / path.name).write_text(path.read_text(encoding="utf-8"))
     (tmp_path / "README.md").write_text("Fine.\n\nIt takes 3 s.\n")
     command = [sys.executable, str(tmp_path / "benchmarks" / "claims.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    elsewhere = {**os.environ, "MODICUM_DATA": str(tmp_path / "data")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=elsewhere)
     assert done.returncode == 1
-    assert "README.md:3: '3 s': no mark says where this comes from" in done.stdout.splitlines()
+    told = done.stdout.splitlines()
+    assert "README.md:3: '3 s': no mark says where this comes from" in told
+    assert sum(line.startswith("not checked, as ") for line in told) == 2  # neither papers nor results lie there
 
 
 def test_reading_numbers_alone_needs_no_library():
