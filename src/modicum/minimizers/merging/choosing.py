@@ -16,6 +16,8 @@ from modicum.table.values import Codes
 
 _TRIES = 5  # points near the knee, where the first predict worse than nothing
 
+KNEE = "the inflection point of the path, after which a little more skill costs much privacy"
+
 
 @dataclass(frozen=True)
 class PathChoice:
@@ -101,8 +103,8 @@ class Chooser:
         best = [int(i) for i in np.argsort(-heights, kind="stable")[:_TRIES] if heights[i] > heights[last]]
         for i in best:
             if self._error(p := self._predicted(i)) <= self.limits.majority_error and self._kept(p) >= 0:
-                return self._choice(i, "the inflection point of the path", p)
-        return self._choice(last, "the inflection point of the path", self._predicted(last))
+                return self._choice(i, KNEE, p)
+        return self._choice(last, KNEE, self._predicted(last))
 
     def _coarsest(self, what: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
         """By halving: errors hardly fall as points become coarser, so that a few models tell."""
