@@ -1,5 +1,6 @@
 """The page on the adversaries: the same numbers as its data, safe to open, and no few people told."""
 
+import dataclasses
 import json
 import re
 
@@ -196,3 +197,11 @@ def test_a_report_of_few_people_is_refused():
     few = md.attacks.suite(g, X[:40], X[40:], progress=False)
     with pytest.raises(md.errors.DataError, match="at least 100"):
         md.report(few)
+
+
+@pytest.mark.parametrize(("overlap", "told"), [(3, "Fewer than 10 of the 2,000"), (117, "About 120 of the 2,000")])
+def test_people_who_are_known_and_breached_are_told_of_but_not_counted_one_by_one(found, overlap, told):
+    report = md.report(dataclasses.replace(found, overlap=overlap))
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown()), report.to_json()):
+        assert f"{told} breached rows are also among the known ones" in text
+        assert f"{overlap} of the" not in text

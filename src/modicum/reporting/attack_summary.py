@@ -63,8 +63,14 @@ def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, 
         },
     }
     content["a2_most_exposed"] = most_exposed(content)
-    content["warnings"] = [overlap_text(found.overlap, first.records)] if found.overlap else []
+    content["warnings"] = [overlap_text(_overlap(found.overlap, first.records), first.records)] if found.overlap else []
     return dict(plain(content | {"sentences": sentences(content), "limits": limits(content)}))
+
+
+def _overlap(count: int, records: int) -> str:
+    """How many rows are known as well as breached, as it may be told."""
+    told = few(count)
+    return f"Fewer than {FEW}" if isinstance(told, str) else f"About {min(told, records):,}"
 
 
 def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
