@@ -13,6 +13,7 @@ import pytest
 
 import modicum as md
 from modicum.evaluation import Judgement
+from modicum.reporting import Report
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
 
@@ -68,6 +69,24 @@ def test_hostile_names_stay_text(page):
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
     assert any(HOSTILE in text for text in reader.text)
     assert "\x1b" not in page
+
+
+def test_no_name_turns_the_direction_steers_a_terminal_or_becomes_a_link(judged):
+    turning = "\u061cabc\u202e _https://evil.example 9https://evil.example xwww.evil.example \x9b31m"
+    made = md.report(judged, purpose=turning)
+    for text in (made.to_html(), made.to_markdown(), made.to_json()):
+        assert not set("\u061c\u202e\x9b") & set(text)
+    assert not re.search(r"https?[:.]|www[:.]", made.to_markdown())
+    assert made.to_json().isascii()
+    assert json.loads(made.to_json())["purpose"] == turning
+
+
+def test_a_name_of_bytes_that_are_no_text_can_be_written(judged, tmp_path):
+    content = md.report(judged).to_dict() | {"label": "caf\udce9"}
+    for ending in ("html", "md", "json"):
+        Report(content).save(tmp_path / f"r.{ending}")
+    assert "caf\ufffd" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["label"] == "caf\udce9"
 
 
 def test_it_opens_offline(page):

@@ -169,7 +169,7 @@ def _tell(
     """Say what was released, for programs or for people."""
     if as_json:
         content = release.to_dict() | {"asked_l": asked, "folder": str(output), "warnings": [*told, *noticed]}
-        out.print_json(json.dumps(content | more))
+        out.print_json(json.dumps(content | more), ensure_ascii=True)
     else:
         facts([*_lines(release, asked, output), *lines], out)
         notes.print(printable(f"Written to {output}."))

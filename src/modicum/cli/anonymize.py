@@ -215,7 +215,7 @@ def _show(
     from modicum.reporting.disclosure import few
 
     if as_json:
-        out.print_json(json.dumps(release.to_dict()))
+        out.print_json(json.dumps(release.to_dict()), ensure_ascii=True)
         return
     asked, persons = release.asked, schema is not None and schema.person is not None
     left_out = f" ({few(release.suppressed)} left out)" if release.suppressed else ""

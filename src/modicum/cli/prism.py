@@ -136,7 +136,7 @@ def prism(
         else:
             cost = prism_cost(X, y, model, adversary=adversary, random_state=seed, progress=False)
     if as_json:
-        out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}))
+        out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}), ensure_ascii=True)
     else:
         show_cost(cost, label, out)
         if report is not None:

@@ -56,8 +56,11 @@ class Report:
         return self.content
 
     def to_json(self) -> str:
-        """The same as text; `modicum.reporting.json_schema` describes its fields."""
-        return json.dumps(self.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        """The same as text, all of it ASCII: no name in it can steer a terminal.
+
+        `modicum.reporting.json_schema` describes its fields.
+        """
+        return json.dumps(self.content, indent=1, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing loaded from elsewhere."""
