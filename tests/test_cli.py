@@ -434,6 +434,15 @@ def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command)
     assert "cannot be written" in result.stderr
 
 
+def test_a_report_is_not_written_over_the_model(table, artifact_here, tmp_path):
+    model = tmp_path / "model.json"
+    model.write_text("weights")
+    result = modicum("report", artifact_here, table, "--model", model, "-o", tmp_path / "model.html")
+    assert result.returncode == 2
+    assert "model.json' would be written twice, or over an input" in result.stderr
+    assert model.read_text() == "weights"
+
+
 def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people, tmp_path):
     X, y = people
     file, other = tmp_path / "people.csv", tmp_path / "others.csv"

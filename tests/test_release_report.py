@@ -442,6 +442,23 @@ def test_a_command_that_fails_leaves_nothing(command, people, tmp_path, monkeypa
         assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_report_is_not_written_over_the_schema(command, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roles.json").write_text("attributes: []\n")
+    result = run(command, people, *COMMANDS[command], "--schema", "roles.json", "--report", "roles.html")
+    assert "'roles.json' would be written twice, or over an input" in str(result.exception)
+    assert (tmp_path / "roles.json").read_text() == "attributes: []\n"
+
+
+def test_nothing_is_written_over_the_schema_in_an_engine_either(people, tmp_path):
+    schema = tmp_path / "roles.parquet"
+    schema.write_text("attributes: []\n")
+    options = ["--k", 20, "--quasi-identifiers", "age", "--engine", "duckdb"]
+    result = run("anonymize", people, *options, "--schema", schema, "-o", schema)
+    assert "written over an input" in str(result.exception)
+
+
 def test_a_purpose_needs_a_report_and_an_engine_has_none(people, tmp_path):
     options = ["--k", 20, "--quasi-identifiers", "age", "-o", tmp_path / "o.csv"]
     assert "--purpose is part of the report" in str(run("anonymize", people, *options, "--purpose", "x").exception)

@@ -102,7 +102,7 @@ def anatomize(
     given_to(report, purpose=purpose)
     if report is not None and engine is not None:
         raise ParameterError("With --engine there is no report: it is measured in memory.")
-    check_places([file], report=report)
+    check_places([file, schema], report=report)
     roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
     if engine is not None:
         if attack or grouping not in (None, "dealt"):

@@ -114,9 +114,9 @@ def anonymize(
         raise ParameterError("With --engine or --batch-rows there is no report: it is measured in memory.")
     if engine is None:
         file_format(output)
-        check_places([file], output, report)
-    elif output.resolve() == file.resolve():
-        raise ParameterError(f"The file {str(output)!r} would be written over the input; give another name.")
+        check_places([file, schema], output, report)
+    elif output.resolve() in (file.resolve(), schema and schema.resolve()):
+        raise ParameterError(f"The file {str(output)!r} would be written over an input; give another name.")
     chosen = _method(method, label, batch_rows)
     if sensitive is not None and l is None and t is None:
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")

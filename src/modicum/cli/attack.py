@@ -68,7 +68,7 @@ def attack(
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 
-    check_places([artifact, file, *([known] if known else []), *(also or [])], report=report)
+    check_places([artifact, file, known, *(also or [])], report=report)
     g = loaded(artifact)
     others = [loaded(path) for path in also or []]
     learned, breached = known_and_breached(g, file, known, missing, seed)

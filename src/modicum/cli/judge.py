@@ -107,7 +107,7 @@ def report(
     from modicum.cli.judging import Asked, evidence_of_file, write_report
     from modicum.reporting.provenance import check_date
 
-    check_places([artifact, file], report=output)
+    check_places([artifact, file, model], report=output)
     check_date(date)
     asked = Asked(label, missing, by, pairs(weight), label_bins, confidence, seed)
     found = evidence_of_file(artifact, file, asked, population=population, model=model)

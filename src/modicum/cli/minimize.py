@@ -121,7 +121,7 @@ def minimize(
     from modicum.reporting import report as make_report
     from modicum.reporting.disclosure import check_size, described
 
-    check_places([file, *([schema] if schema else [])], output, report)
+    check_places([file, schema], output, report)
     given_to(report, by=by, purpose=purpose, people=people)
     if leave_out and (engine is not None or sample is not None):
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")

@@ -77,7 +77,7 @@ def loaded(artifact: Path) -> Generalization:
     return found
 
 
-def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: Path | None = None) -> None:
+def check_places(inputs: Sequence[Path | None], artifact: Path | None = None, report: Path | None = None) -> None:
     """Refuse places that cannot be written, or that would overwrite each other or an input, before any work is done."""
     if report is not None and report.suffix.lower() != ".html":
         raise ParameterError(f"The report {str(report)!r} must end in .html; a .md and a .json go beside it.")
@@ -87,7 +87,7 @@ def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: P
         if path.is_dir() or not path.parent.is_dir():
             reason = "it is a folder" if path.is_dir() else "its folder does not exist"
             raise DataError(f"The file {str(path)!r} cannot be written: {reason}.")
-    taken = [os.path.realpath(path) for path in [*inputs, *outputs]]
+    taken = [os.path.realpath(path) for path in [*inputs, *outputs] if path is not None]
     for path in outputs:
         if taken.count(os.path.realpath(path)) > 1:
             why = " (a .md and a .json go beside the report)" if report is not None else ""

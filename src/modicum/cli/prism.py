@@ -102,7 +102,7 @@ def prism(
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 
-    check_places([file, *([schema] if schema else [])], report=report)
+    check_places([file, schema], report=report)
     given_to(report, purpose=purpose)
     X, y, found = read_task(
         file, label, schema, missing, person, identifiers=identifier, categories=category, sensitive=None

@@ -97,7 +97,7 @@ def study(
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)
     own = [folder / name for name in FILES]
-    check_places([file, *([schema] if schema else []), *own], output, report)
+    check_places([file, schema, *own], output, report)
     if any(
         path is not None and path.resolve().is_relative_to((folder / "pieces").resolve()) for path in (output, report)
     ):
