@@ -17,6 +17,7 @@ from conftest import shared_file
 
 import modicum as md
 from modicum.cli.main import run
+from modicum.cli.told_command import command_line
 from modicum.table.splits import split_rows
 
 
@@ -432,6 +433,37 @@ def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command)
     result = modicum(*arguments)
     assert result.returncode == 2
     assert "cannot be written" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["minimize", "report", "study"])
+@pytest.mark.parametrize("option", ["--purpose", "--people"])
+def test_words_that_are_no_text_are_refused_before_any_work(table, artifact_here, tmp_path, command, option):
+    given = {
+        "minimize": [table, "--label", "bought", "-o", tmp_path / "m.json", "--report", tmp_path / "r.html"],
+        "report": [artifact_here, table, "-o", tmp_path / "r.html"],
+        "attack": [artifact_here, table, "--report", tmp_path / "r.html"],
+        "study": [table, "--label", "bought", "--folder", tmp_path / "s", "--report", tmp_path / "r.html"],
+    }
+    before = sorted(tmp_path.iterdir())
+    table.write_text("")  # it is not even read
+    result = modicum(command, *given[command], option, "caf\udce9")
+    assert result.returncode == 2
+    assert f"The {option[2:]!r} parameter must be text in UTF-8. Got 'caf\\udce9' instead." in result.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_file_whose_name_is_no_text_can_be_named_in_the_command():
+    assert command_line(words=["modicum", "report", "caf\udce9.csv"]) == "modicum report 'caf?.csv'"
+
+
+def test_a_generalization_is_kept_where_its_report_cannot_be_written(table, tmp_path):
+    (tmp_path / "r.md").symlink_to(tmp_path / "nowhere" / "r.md")
+    options = ["--min-leaf", 20, "--report", tmp_path / "r.html"]
+    result = modicum("minimize", table, "--label", "bought", "-o", tmp_path / "g.json", *options)
+    assert result.returncode == 2
+    assert "r.md' cannot be written" in result.stderr
+    assert md.load(tmp_path / "g.json").names
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json", "people.csv", "r.md"]
 
 
 def test_a_report_is_not_written_over_the_model(table, artifact_here, tmp_path):

@@ -132,10 +132,10 @@ def anatomize(
     page = None if report is None else _report(anatomy, table, purpose, unknown)
     release.save(output, format=format or "csv")
     if report is not None and page is not None:
-        from modicum.cli.judging import write_report
+        from modicum.cli.judging import told_places, write_report
 
         write_report(page, report)
-        notes.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
+        notes.print(told_places(report))
     noticed = [str(each.message) for each in said]
     more: dict[str, Any] = {"without_sensitive_value": unknown}
     if attack:

@@ -170,10 +170,10 @@ def anonymize(
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
     if report is not None and made is not None:
-        from modicum.cli.judging import write_report
+        from modicum.cli.judging import told_places, write_report
 
         write_report(made, report)
-        notes.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
+        notes.print(told_places(report))
     _show(anonymizer.release_, output, as_json, found, majority)
     show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
 

@@ -137,9 +137,13 @@ def evidence_on(
 
 
 def write_report(content: Report, path: Path) -> None:
-    """The report as HTML, and the same as Markdown and JSON beside it."""
-    for place in (path, *beside(path)):
-        content.save(place)
+    """The report as HTML, and the same as Markdown and JSON beside it: all three, or none."""
+    content.save(path, *beside(path))
+
+
+def told_places(path: Path) -> Text:
+    """Where the report was written."""
+    return printable(f"Report: {path}, and the same as .md and .json beside it.")
 
 
 def show_report(made: Report, console: Console) -> None:

@@ -117,7 +117,7 @@ def minimize(
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.engine_task import Roles, check_options, checked, drawn_in, fitted_in
-    from modicum.cli.judging import evidence_on, groups_by, show_report, split_for, write_report
+    from modicum.cli.judging import evidence_on, groups_by, show_report, split_for, told_places, write_report
     from modicum.reporting import report as make_report
     from modicum.reporting.disclosure import check_size, described
 
@@ -177,8 +177,9 @@ def minimize(
         why = None if chosen is None else _told(chosen)
         evidence = evidence_on(g, X, y, parts, path=path, why=why, by=groups, label_bins=label_bins, seed=seed)
         made = make_report(evidence, purpose, people=people, command=command_line())
-        write_report(made, report)
     g.save(output)
+    if report is not None and made is not None:
+        write_report(made, report)
     open_questions = tuple(
         s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label
     )
@@ -206,10 +207,11 @@ def minimize(
         from modicum.minimizers.sample_check import told
 
         out.print(f"\n{told(enough)}", markup=False)
-    if made is not None:
+    if report is not None and made is not None:
         out.print()
         show_report(made, out)
-        out.print(f"\nReport: {report}, and the same as .md and .json beside it.", markup=False)
+        out.print()
+        out.print(told_places(report))
     _show_next(output)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from modicum.errors import ArtifactError, DataError, ParameterError, quoted
+from modicum.errors import ArtifactError, DataError, ParameterError, check_words, quoted
 from modicum.generalization import Generalization, load
 from modicum.table.files import read_table
 from modicum.table.schema import Schema
@@ -102,7 +102,8 @@ def beside(report: Path) -> list[Path]:
 
 
 def given_to(report: Path | None, **options: Any) -> None:
-    """Refuse what belongs to a report where none is asked for."""
+    """Refuse what belongs to a report where none is asked for, and words that no file could hold."""
+    check_words(**{name: value for name, value in options.items() if isinstance(value, str)})
     unused = [name for name, value in options.items() if value is not None and report is None]
     if unused:
         raise ParameterError(

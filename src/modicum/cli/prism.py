@@ -98,6 +98,7 @@ def prism(
     attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
     every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
+    from modicum.cli.judging import told_places
     from modicum.cli.prism_tables import show_cost
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
@@ -140,7 +141,8 @@ def prism(
     else:
         show_cost(cost, label, out)
         if report is not None:
-            out.print(f"\nReport: {report}, and the same as .md and .json beside it.", markup=False)
+            out.print()
+            out.print(told_places(report))
 
 
 def _reported(

@@ -27,7 +27,7 @@ from modicum.reporting.prism_summary import prism_summary
 from modicum.reporting.release_summary import release_summary
 from modicum.reporting.study_summary import study_summary
 from modicum.reporting.summary import summary
-from modicum.table.replacing import replacing
+from modicum.table.replacing_together import replacing_together
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,16 @@ class Report:
         """What page and Markdown are made of."""
         return KINDS[self.content["modicum"]].document(self.content)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as HTML, Markdown or JSON, by the file's ending; a file there is replaced only by a complete one."""
+    def save(self, *paths: str | os.PathLike[str]) -> None:
+        """Write it as HTML, Markdown or JSON, by the file's ending.
+
+        A file there is replaced only by a complete one. Several are written together: all of them, or none.
+        """
         written = {".html": self.to_html, ".md": self.to_markdown, ".json": self.to_json}
-        text = written.get(Path(path).suffix.lower())
-        if text is None:
-            raise ParameterError(f"A report is written as .html, .md or .json. Got {os.fspath(path)!r}.")
-        content = text()
-        with replacing(path) as temporary:
-            Path(temporary).write_text(content, encoding="utf-8")
+        for path in paths:
+            if Path(path).suffix.lower() not in written:
+                raise ParameterError(f"A report is written as .html, .md or .json. Got {os.fspath(path)!r}.")
+        replacing_together({path: written[Path(path).suffix.lower()]().encode() for path in paths})
 
 
 def report(
