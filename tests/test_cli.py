@@ -466,6 +466,62 @@ def test_a_generalization_is_kept_where_its_report_cannot_be_written(table, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json", "people.csv", "r.md"]
 
 
+def worked(*given, **options):
+    raise AssertionError("the work was begun")
+
+
+@pytest.fixture
+def visits(people, tmp_path) -> Path:
+    """Many rows of few people: of 1,200 rows 30% are enough for a report, of 120 people they are not."""
+    X, y = people
+    path = tmp_path / "visits.csv"
+    pd.concat([X.assign(bought=y)[:120].assign(who=range(120))] * 10, ignore_index=True).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "work"),
+    [
+        ("minimize", ["-o", "g.json"], "modicum.cli.minimize._merged"),
+        ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation.prism_evidence"),
+    ],
+)
+def test_rows_of_too_few_people_are_refused_before_the_work(visits, monkeypatch, command, options, work):
+    monkeypatch.setattr(work, worked)
+    given = ["--label", "bought", "--person", "who", "--report", "r.html", *options]
+    result = modicum(command, visits, *given, cwd=visits.parent)
+    assert result.returncode == 2
+    assert re.search(r"There are \d\d people in the test records \(30% of the rows\); a report needs", result.stderr)
+    assert [path.name for path in visits.parent.iterdir()] == ["visits.csv"]
+
+
+@pytest.mark.parametrize("command", ["judge", "report"])
+def test_judging_too_few_people_is_refused_before_the_work(people, visits, tmp_path, monkeypatch, command):
+    X, y = people
+    schema = md.Schema.infer(X.assign(bought=y, who=range(len(X))), label="bought", person="who")
+    md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(tmp_path / "a.json")
+    for work in ("judge", "evidence"):
+        monkeypatch.setattr(f"modicum.cli.judging.{work}", worked)
+    more = ["-o", tmp_path / "r.html"] if command == "report" else []
+    result = modicum(command, tmp_path / "a.json", visits, *more)
+    assert result.returncode == 2
+    assert re.search(r"There are \d\d people in the test records", result.stderr)
+
+
+def test_judging_too_few_people_in_an_engine_is_refused_before_the_work(people, visits, tmp_path, monkeypatch):
+    X, y = people
+    schema = md.Schema.infer(X.assign(bought=y, who=range(len(X))), label="bought", person="who")
+    md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(tmp_path / "a.json")
+    table = pd.read_csv(visits)
+    table[table["who"] < 60].to_parquet(tmp_path / "few.parquet")
+    table.to_parquet(tmp_path / "known.parquet")
+    monkeypatch.setattr("modicum.cli.judging.judge", worked)
+    given = ["--engine", "duckdb", "--known", tmp_path / "known.parquet"]
+    result = modicum("judge", tmp_path / "a.json", tmp_path / "few.parquet", *given)
+    assert result.returncode == 2
+    assert "There are 60 people in the test records; a report needs at least 100" in result.stderr
+
+
 def test_a_report_is_not_written_over_the_model(table, artifact_here, tmp_path):
     model = tmp_path / "model.json"
     model.write_text("weights")

@@ -442,6 +442,20 @@ def test_a_command_that_fails_leaves_nothing(command, people, tmp_path, monkeypa
         assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "work"), [("anonymize", "modicum.Mondrian.fit"), ("anatomize", "modicum.anatomy.Anatomy.fit")]
+)
+def test_records_of_too_few_people_are_refused_before_the_work(command, work, people, tmp_path, monkeypatch):
+    def begun(*given, **options):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(work, begun)
+    pd.concat([pd.read_csv(people)[:60]] * 10).to_csv(people, index=False)
+    result = run(command, people, *COMMANDS[command], "--person", "id", "--report", "r.html")
+    assert "There are 60 people in the records; a report needs at least 100" in str(result.exception)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_report_is_not_written_over_the_schema(command, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -120,6 +120,10 @@ def anatomize(
         table = labelled(table, found.label)
     protected = _sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
+    if report is not None:
+        from modicum.cli.judging import check_people
+
+        check_people(found, table, "records")
     told = _identifiers(found, protected)
     _say(told)
     grouping = grouping or "bucketize"
@@ -148,9 +152,7 @@ def _report(anatomy: Any, table: pd.DataFrame, purpose: str | None, unknown: int
     """The report, made before anything is written; the seed of the groups must stay secret."""
     from modicum.evaluation import anatomy_evidence
     from modicum.reporting import report
-    from modicum.reporting.disclosure import check_size
 
-    check_size(len(table), "records")
     with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
         found = anatomy_evidence(anatomy, table, without_value=unknown)
         return report(found, purpose, command=command_line(without="--seed"))

@@ -157,6 +157,10 @@ def anonymize(
     if rows_at_once is not None:
         raise ParameterError("The option --rows-at-once belongs to --engine.")
     table, found = read_records(file, schema, missing, **roles)
+    if report is not None:
+        from modicum.cli.judging import check_people
+
+        check_people(found, table, "records")
     settings["quasi_identifiers"] = described(quasi_identifiers, list(table.columns), found)
     anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
     y = None if label is None else table[label]
@@ -182,9 +186,7 @@ def _report(anonymizer: Any, table: Any, y: Any, purpose: str | None) -> Any:
     """The report, made before anything is written, so that a refusal leaves nothing behind."""
     from modicum.evaluation import release_evidence
     from modicum.reporting import report
-    from modicum.reporting.disclosure import check_size
 
-    check_size(len(table), "records")
     with notes.status("Measuring what is lost and what could leak …"):
         return report(release_evidence(anonymizer, table, y), purpose, command=command_line())
 

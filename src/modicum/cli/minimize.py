@@ -117,9 +117,17 @@ def minimize(
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.engine_task import Roles, check_options, checked, drawn_in, fitted_in
-    from modicum.cli.judging import evidence_on, groups_by, show_report, split_for, told_places, write_report
+    from modicum.cli.judging import (
+        check_people,
+        evidence_on,
+        groups_by,
+        show_report,
+        split_for,
+        told_places,
+        write_report,
+    )
     from modicum.reporting import report as make_report
-    from modicum.reporting.disclosure import check_size, described
+    from modicum.reporting.disclosure import described
 
     check_places([file, schema], output, report)
     given_to(report, by=by, purpose=purpose, people=people)
@@ -155,7 +163,7 @@ def minimize(
     groups = groups_by(by, X, y)
     parts = split_for(X, y, found.person, seed)
     if report is not None:
-        check_size(len(parts.test))
+        check_people(found, X.iloc[parts.test])
     larger, path = None, None
     if _method(method, risk, settings) is Method.merge:
         g, chosen, path = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)

@@ -150,14 +150,13 @@ def _reported(
 ) -> Any:
     """The evidence on the split that is shown, written as a report; what it costs is shown as without one."""
     from modicum import reporting
-    from modicum.cli.judging import write_report
+    from modicum.cli.judging import check_people, write_report
     from modicum.evaluation import prism_evidence
     from modicum.evaluation.prism_comparison import split_of
-    from modicum.reporting.disclosure import check_size
     from modicum.table.frames import as_frame
 
     parts = split_of(model, as_frame(X), y, random_state=seed)[0]
-    check_size(len(parts.test))
+    check_people(model.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     found = prism_evidence(model, *train, *test, adversary=adversary, random_state=seed, progress=False)
     write_report(reporting.report(found, purpose, command=command), path)
