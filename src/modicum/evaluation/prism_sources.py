@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError
-from modicum.evaluation.hashes import frame_hash, text_hash, versions
 from modicum.evaluation.prism_comparison import Part
+from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.prism import PrismClassifier
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array
