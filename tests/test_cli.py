@@ -435,7 +435,7 @@ def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command)
     assert "cannot be written" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["minimize", "report", "study"])
+@pytest.mark.parametrize("command", ["minimize", "report", "attack", "study"])
 @pytest.mark.parametrize("option", ["--purpose", "--people"])
 def test_words_that_are_no_text_are_refused_before_any_work(table, artifact_here, tmp_path, command, option):
     given = {
@@ -543,6 +543,7 @@ def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people
     g = md.load(artifact_here)
     g.drop(g.needed[0]).save(also)
     options = ["--also", also, "--population", "100000", "--percent", "20,50", "--report", page]
+    options += ["--purpose", "To advise", "--people", "customers of the shop"]
     options += ["--weight", f"{g.names[0]}=3", "--link-a", g.names[0], "--link-b", g.names[1], "--link-k", "50"]
     result = modicum("attack", artifact_here, file, "--known", other, *options)
     assert result.returncode == 0, result.stderr
@@ -550,6 +551,10 @@ def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people
         assert shown in result.stdout
     assert "In a population of 100,000" in result.stdout
     content = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    assert (content["purpose"], content["records_of"]) == ("To advise", "customers of the shop")
+    assert content["provenance"]["command"].startswith("modicum attack a.json people.csv --known others.csv")
+    assert page.with_suffix(".md").exists()
+    assert "and the same as .md and .json beside it" in " ".join(result.stdout.split())
     assert content["records"] == len(X)
     assert content["weights"][g.names[0]] == pytest.approx(3 / (2 + len(g.names)))
     assert content["linkability"]["k"] == 50
@@ -584,6 +589,8 @@ def test_attack_for_programs_splits_as_judge_does(table, artifact, tmp_path):
         (["--confidence", "7"], "'confidence' parameter"),
         (["--also", "nowhere.json"], "nowhere.json"),
         (["--report", "r.txt"], "must end in .html"),
+        (["--purpose", "x"], "--purpose is part of the report"),
+        (["--people", "x"], "--people is part of the report"),
     ],
 )
 def test_attack_refuses_in_one_sentence(table, artifact_here, options, complaint):

@@ -456,6 +456,48 @@ def test_records_of_too_few_people_are_refused_before_the_work(command, work, pe
     assert "There are 60 people in the records; a report needs at least 100" in str(result.exception)
 
 
+@pytest.mark.parametrize("kind", ["found", "parted"])
+def test_whom_the_records_are_of_is_told(kind, request):
+    report = md.report(request.getfixturevalue(kind), people="customers of the shop")
+    assert report.to_dict()["people"] == "customers of the shop"
+    for text in (report.to_html(), report.to_markdown()):
+        assert "Records: customers of the shop." in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_takes_groups_a_population_and_whom_the_records_are_of(command, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = [*COMMANDS[command], "--identifier", "id", "--label", "bought", "--report", "r.html"]
+    told = ["--by", "sex", "--population", 50_000, "--people", "customers"]
+    result = run(command, people, *options, *told)
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert data["people"] == "customers"
+    assert {name.split(":")[0] for name in data["utility"]["by_group"]} == {"sex"}
+    assert (data["provenance"]["settings"]["by"], data["provenance"]["settings"]["population"]) == (["sex"], 50_000)
+    assert "50,000" in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--label", "bought", "--by", "id"], "'id' is not in what a model may learn from"),
+        (["--label", "bought", "--by", "shoe size"], "'shoe size' is not in what a model may learn from"),
+        (["--by", "sex"], "name what it predicts with --label"),
+        (["--population", 3], "'population' parameter"),
+    ],
+)
+def test_what_a_report_cannot_tell_is_refused_before_the_work(
+    command, options, complaint, people, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    result = run(command, people, *COMMANDS[command], "--identifier", "id", "--report", "r.html", *options)
+    assert complaint in str(result.exception)
+    assert sorted(tmp_path.iterdir()) == before
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_report_is_not_written_over_the_schema(command, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -19,6 +19,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Evidence, Judgement, alternatives, evidence, judge
 from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
+from modicum.measures.uniqueness import check_population
 from modicum.reporting import Report
 from modicum.reporting.disclosure import at_least, check_size
 from modicum.table.roles import person_codes
@@ -33,11 +34,22 @@ def split_for(X: Any, y: Any, person: str | None, seed: int) -> Split:
     return split_rows(y, persons=X[person] if person else None, random_state=seed)
 
 
-def check_people(schema: Schema, X: Any, what: str = "test records (30% of the rows)") -> None:
+def check_people(schema: Schema, X: Any, what: str = "test records (30% of the rows)") -> int:
     """Refuse a report on too few people before any work is done; a person's rows count once, as in the report."""
     persons = person_codes(schema, X)
     people = len(X) if persons is None or not len(persons) else int(persons.max()) + 1
     check_size(people, what if people == len(X) else f"people in the {what}")
+    return people
+
+
+def release_options(table: Any, schema: Schema, by: list[str] | None, population: int | None) -> dict[str, Any]:
+    """What the report of a release is asked for, as its evidence takes it; checked before any work is done."""
+    people = check_people(schema, table, "records")
+    if population is not None:
+        check_population(population, people)
+    if by and schema.label is None:
+        raise ParameterError("The option --by shows a model's error by group: name what it predicts with --label.")
+    return {"by": names(by, schema.features, "what a model may learn from"), "population": population}
 
 
 def groups_by(by: list[str] | None, X: Any, y: Any) -> list[str] | None:
