@@ -1,5 +1,6 @@
 """The page on the adversaries: the same numbers as its data, safe to open, and no few people told."""
 
+import dataclasses
 import json
 import re
 
@@ -196,3 +197,43 @@ def test_a_report_of_few_people_is_refused():
     few = md.attacks.suite(g, X[:40], X[40:], progress=False)
     with pytest.raises(md.errors.DataError, match="at least 100"):
         md.report(few)
+
+
+@pytest.mark.parametrize(("overlap", "told"), [(3, "Fewer than 10 of the 2,000"), (117, "About 120 of the 2,000")])
+def test_people_who_are_known_and_breached_are_told_of_but_not_counted_one_by_one(found, overlap, told):
+    report = md.report(dataclasses.replace(found, overlap=overlap))
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown()), report.to_json()):
+        assert f"{told} breached rows are also among the known ones" in text
+        assert f"{overlap} of the" not in text
+
+
+def test_it_has_the_head_and_the_end_of_every_report(found):
+    report = md.report(
+        found, "To advise", people="customers of the shop", date="2026-11-16", command="modicum attack x"
+    )
+    made = report.to_dict()["provenance"]
+    assert {"known records", "breached records", "schema", "artifact", "artifact 2"} == set(made["hashes"])
+    assert made["settings"]["weights"] == {"sex": 2}
+    assert (made["settings"]["random_state"], made["date"], made["command"]) == (0, "2026-11-16", "modicum attack x")
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
+        for told in ("Purpose: To advise", "Records: customers of the shop.", "16 November 2026", "modicum attack x"):
+            assert told in text
+        assert "Sign-off" in text
+        assert made["hashes"]["breached records"] in text
+
+
+def test_other_records_have_another_hash():
+    X = md.datasets.load_adult().X[["age", "sex"]]
+    g = md.Uniform(buckets=2).fit(X[:500]).generalization_
+    first, again, other = (
+        md.attacks.suite(g, X[:500], X[start : start + 300], personal=["sex"], progress=False).provenance["hashes"]
+        for start in (500, 500, 800)
+    )
+    assert first == again
+    assert [name for name in first if first[name] != other[name]] == ["breached records"]
+
+
+@pytest.mark.parametrize("option", [{"date": "not a date"}, {"people": 7}, {"command": ["x"]}, {"evidence": False}])
+def test_what_a_report_cannot_take_is_refused(found, option):
+    with pytest.raises(md.errors.ParameterError, match=f"The '{next(iter(option))}' parameter"):
+        md.report(found, **option)

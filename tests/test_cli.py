@@ -17,6 +17,7 @@ from conftest import shared_file
 
 import modicum as md
 from modicum.cli.main import run
+from modicum.cli.told_command import command_line
 from modicum.table.splits import split_rows
 
 
@@ -437,6 +438,102 @@ def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command)
     assert "cannot be written" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["minimize", "report", "attack", "study"])
+@pytest.mark.parametrize("option", ["--purpose", "--people"])
+def test_words_that_are_no_text_are_refused_before_any_work(table, artifact_here, tmp_path, command, option):
+    given = {
+        "minimize": [table, "--label", "bought", "-o", tmp_path / "m.json", "--report", tmp_path / "r.html"],
+        "report": [artifact_here, table, "-o", tmp_path / "r.html"],
+        "attack": [artifact_here, table, "--report", tmp_path / "r.html"],
+        "study": [table, "--label", "bought", "--folder", tmp_path / "s", "--report", tmp_path / "r.html"],
+    }
+    before = sorted(tmp_path.iterdir())
+    table.write_text("")  # it is not even read
+    result = modicum(command, *given[command], option, "caf\udce9")
+    assert result.returncode == 2
+    assert f"The {option[2:]!r} parameter must be text in UTF-8. Got 'caf\\udce9' instead." in result.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_file_whose_name_is_no_text_can_be_named_in_the_command():
+    assert command_line(words=["modicum", "report", "caf\udce9.csv"]) == "modicum report 'caf?.csv'"
+
+
+def test_a_generalization_is_kept_where_its_report_cannot_be_written(table, tmp_path):
+    (tmp_path / "r.md").symlink_to(tmp_path / "nowhere" / "r.md")
+    options = ["--min-leaf", 20, "--report", tmp_path / "r.html"]
+    result = modicum("minimize", table, "--label", "bought", "-o", tmp_path / "g.json", *options)
+    assert result.returncode == 2
+    assert "r.md' cannot be written" in result.stderr
+    assert md.load(tmp_path / "g.json").names
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json", "people.csv", "r.md"]
+
+
+def worked(*given, **options):
+    raise AssertionError("the work was begun")
+
+
+@pytest.fixture
+def visits(people, tmp_path) -> Path:
+    """Many rows of few people: of 1,200 rows 30% are enough for a report, of 120 people they are not."""
+    X, y = people
+    path = tmp_path / "visits.csv"
+    pd.concat([X.assign(bought=y)[:120].assign(who=range(120))] * 10, ignore_index=True).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "work"),
+    [
+        ("minimize", ["-o", "g.json"], "modicum.cli.minimize._merged"),
+        ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation.prism_evidence"),
+    ],
+)
+def test_rows_of_too_few_people_are_refused_before_the_work(visits, monkeypatch, command, options, work):
+    monkeypatch.setattr(work, worked)
+    given = ["--label", "bought", "--person", "who", "--report", "r.html", *options]
+    result = modicum(command, visits, *given, cwd=visits.parent)
+    assert result.returncode == 2
+    assert re.search(r"There are \d\d people in the test records \(30% of the rows\); a report needs", result.stderr)
+    assert [path.name for path in visits.parent.iterdir()] == ["visits.csv"]
+
+
+@pytest.mark.parametrize("command", ["judge", "report"])
+def test_judging_too_few_people_is_refused_before_the_work(people, visits, tmp_path, monkeypatch, command):
+    X, y = people
+    schema = md.Schema.infer(X.assign(bought=y, who=range(len(X))), label="bought", person="who")
+    md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(tmp_path / "a.json")
+    for work in ("judge", "evidence"):
+        monkeypatch.setattr(f"modicum.cli.judging.{work}", worked)
+    more = ["-o", tmp_path / "r.html"] if command == "report" else []
+    result = modicum(command, tmp_path / "a.json", visits, *more)
+    assert result.returncode == 2
+    assert re.search(r"There are \d\d people in the test records", result.stderr)
+
+
+def test_judging_too_few_people_in_an_engine_is_refused_before_the_work(people, visits, tmp_path, monkeypatch):
+    X, y = people
+    schema = md.Schema.infer(X.assign(bought=y, who=range(len(X))), label="bought", person="who")
+    md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(tmp_path / "a.json")
+    table = pd.read_csv(visits)
+    table[table["who"] < 60].to_parquet(tmp_path / "few.parquet")
+    table.to_parquet(tmp_path / "known.parquet")
+    monkeypatch.setattr("modicum.cli.judging.judge", worked)
+    given = ["--engine", "duckdb", "--known", tmp_path / "known.parquet"]
+    result = modicum("judge", tmp_path / "a.json", tmp_path / "few.parquet", *given)
+    assert result.returncode == 2
+    assert "There are 60 people in the test records; a report needs at least 100" in result.stderr
+
+
+def test_a_report_is_not_written_over_the_model(table, artifact_here, tmp_path):
+    model = tmp_path / "model.json"
+    model.write_text("weights")
+    result = modicum("report", artifact_here, table, "--model", model, "-o", tmp_path / "model.html")
+    assert result.returncode == 2
+    assert "model.json' would be written twice, or over an input" in result.stderr
+    assert model.read_text() == "weights"
+
+
 def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people, tmp_path):
     X, y = people
     file, other = tmp_path / "people.csv", tmp_path / "others.csv"
@@ -449,6 +546,7 @@ def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people
     g = md.load(artifact_here)
     g.drop(g.needed[0]).save(also)
     options = ["--also", also, "--population", "100000", "--percent", "20,50", "--report", page]
+    options += ["--purpose", "To advise", "--people", "customers of the shop"]
     options += ["--weight", f"{g.names[0]}=3", "--link-a", g.names[0], "--link-b", g.names[1], "--link-k", "50"]
     result = modicum("attack", artifact_here, file, "--known", other, *options)
     assert result.returncode == 0, result.stderr
@@ -456,6 +554,10 @@ def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people
         assert shown in result.stdout
     assert "In a population of 100,000" in result.stdout
     content = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    assert (content["purpose"], content["records_of"]) == ("To advise", "customers of the shop")
+    assert content["provenance"]["command"].startswith("modicum attack a.json people.csv --known others.csv")
+    assert page.with_suffix(".md").exists()
+    assert "and the same as .md and .json beside it" in " ".join(result.stdout.split())
     assert content["records"] == len(X)
     assert content["weights"][g.names[0]] == pytest.approx(3 / (2 + len(g.names)))
     assert content["linkability"]["k"] == 50
@@ -490,6 +592,8 @@ def test_attack_for_programs_splits_as_judge_does(table, artifact, tmp_path):
         (["--confidence", "7"], "'confidence' parameter"),
         (["--also", "nowhere.json"], "nowhere.json"),
         (["--report", "r.txt"], "must end in .html"),
+        (["--purpose", "x"], "--purpose is part of the report"),
+        (["--people", "x"], "--people is part of the report"),
     ],
 )
 def test_attack_refuses_in_one_sentence(table, artifact_here, options, complaint):

@@ -225,3 +225,11 @@ def test_what_is_no_evidence_is_refused():
         md.report({"error": 0.1})
     with pytest.raises(md.errors.ParameterError, match="kind"):
         json_schema("poem")
+
+
+def test_an_adversary_who_has_seen_the_people_is_told_of_at_the_top(found):
+    report = md.report(replace(found, attacks=replace(found.attacks, overlap=4)), date="2026-11-16")
+    told = [each for each in report.to_dict()["warnings"] if "also among the known ones" in each]
+    assert [each.split(" breached")[0] for each in told] == ["Fewer than 10 of the 1,500"]
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
+        assert told[0] in text

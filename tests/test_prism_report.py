@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from report_numbers import markdown_text
 from test_prism import made
 from typer.testing import CliRunner
 
@@ -262,18 +263,32 @@ def prism(*arguments):
     return CliRunner().invoke(app, ["prism", *map(str, arguments)])
 
 
-def test_the_command_writes_page_markdown_and_data(file, tmp_path):
+def test_the_command_writes_page_markdown_and_data(file, tmp_path, monkeypatch):
     options = ["--label", "label", "--sensitive", "ill", "--identifier", "id", "--threshold", 0.3]
-    given = [*options, "--no-adversary", "--report", tmp_path / "r.html", "--purpose", "To try it"]
+    given = [
+        *options,
+        "--no-adversary",
+        "--report",
+        tmp_path / "r.html",
+        "--purpose",
+        "To try it",
+        "--people",
+        "patients",
+    ]
+    monkeypatch.setattr("sys.argv", ["modicum", "prism", str(file), *map(str, given)])  # as a shell starts it
     result = prism(file, *given)
     assert result.exit_code == 0, result.output
     assert sorted(each.name for each in tmp_path.iterdir()) == ["r.html", "r.json", "r.md"]
     content = json.loads((tmp_path / "r.json").read_text())
-    assert content["purpose"] == "To try it"
+    assert (content["purpose"], content["people"]) == ("To try it", "patients")
+    assert "Records: patients." in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert {each["name"]: each["reason"] for each in content["attributes"]}["id"] == "role"
     command = content["provenance"]["command"]
-    assert command is None  # this was no command of a shell
-    assert "--identifier id" in command
+    assert command == (
+        "modicum prism people.csv --label label --sensitive ill --identifier id --threshold 0.3 --no-adversary "
+        "--report r.html --purpose 'To try it' --people patients"
+    )
+    assert f"Command: {command}" in markdown_text((tmp_path / "r.md").read_text(encoding="utf-8"))
     assert "asked for" in result.output
     again = prism(file, *options, "--no-adversary", "--json")
     without = json.loads(again.output)

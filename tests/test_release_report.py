@@ -444,6 +444,79 @@ def test_a_command_that_fails_leaves_nothing(command, people, tmp_path, monkeypa
         assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "work"), [("anonymize", "modicum.Mondrian.fit"), ("anatomize", "modicum.anatomy.Anatomy.fit")]
+)
+def test_records_of_too_few_people_are_refused_before_the_work(command, work, people, tmp_path, monkeypatch):
+    def begun(*given, **options):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(work, begun)
+    pd.concat([pd.read_csv(people)[:60]] * 10).to_csv(people, index=False)
+    result = run(command, people, *COMMANDS[command], "--person", "id", "--report", "r.html")
+    assert "There are 60 people in the records; a report needs at least 100" in str(result.exception)
+
+
+@pytest.mark.parametrize("kind", ["found", "parted"])
+def test_whom_the_records_are_of_is_told(kind, request):
+    report = md.report(request.getfixturevalue(kind), people="customers of the shop")
+    assert report.to_dict()["people"] == "customers of the shop"
+    for text in (report.to_html(), report.to_markdown()):
+        assert "Records: customers of the shop." in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_takes_groups_a_population_and_whom_the_records_are_of(command, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = [*COMMANDS[command], "--identifier", "id", "--label", "bought", "--report", "r.html"]
+    told = ["--by", "sex", "--population", 50_000, "--people", "customers"]
+    result = run(command, people, *options, *told)
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert data["people"] == "customers"
+    assert {name.split(":")[0] for name in data["utility"]["by_group"]} == {"sex"}
+    assert (data["provenance"]["settings"]["by"], data["provenance"]["settings"]["population"]) == (["sex"], 50_000)
+    assert "50,000" in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--label", "bought", "--by", "id"], "'id' is not in what a model may learn from"),
+        (["--label", "bought", "--by", "shoe size"], "'shoe size' is not in what a model may learn from"),
+        (["--by", "sex"], "name what it predicts with --label"),
+        (["--population", 3], "'population' parameter"),
+    ],
+)
+def test_what_a_report_cannot_tell_is_refused_before_the_work(
+    command, options, complaint, people, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    result = run(command, people, *COMMANDS[command], "--identifier", "id", "--report", "r.html", *options)
+    assert complaint in str(result.exception)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_report_is_not_written_over_the_schema(command, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roles.json").write_text("attributes: []\n")
+    result = run(command, people, *COMMANDS[command], "--schema", "roles.json", "--report", "roles.html")
+    assert "'roles.json' would be written twice, or over an input" in str(result.exception)
+    assert (tmp_path / "roles.json").read_text() == "attributes: []\n"
+
+
+def test_nothing_is_written_over_the_schema_in_an_engine_either(people, tmp_path):
+    schema = tmp_path / "roles.parquet"
+    schema.write_text("attributes: []\n")
+    options = ["--k", 20, "--quasi-identifiers", "age", "--engine", "duckdb"]
+    result = run("anonymize", people, *options, "--schema", schema, "-o", schema)
+    assert "written over an input" in str(result.exception)
+
+
 def test_a_purpose_needs_a_report_and_an_engine_has_none(people, tmp_path):
     options = ["--k", 20, "--quasi-identifiers", "age", "-o", tmp_path / "o.csv"]
     assert "--purpose is part of the report" in str(run("anonymize", people, *options, "--purpose", "x").exception)

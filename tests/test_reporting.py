@@ -1,11 +1,14 @@
 """The report: the same numbers as page and data, safe to open, and no few people told."""
 
 import dataclasses
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,7 @@ import pytest
 
 import modicum as md
 from modicum.evaluation import Judgement
+from modicum.reporting import Report
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
 
@@ -68,6 +72,24 @@ def test_hostile_names_stay_text(page):
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
     assert any(HOSTILE in text for text in reader.text)
     assert "\x1b" not in page
+
+
+def test_no_name_turns_the_direction_steers_a_terminal_or_becomes_a_link(judged):
+    turning = "\u061cabc\u202e _https://evil.example 9https://evil.example xwww.evil.example \x9b31m"
+    made = md.report(judged, purpose=turning)
+    for text in (made.to_html(), made.to_markdown(), made.to_json()):
+        assert not set("\u061c\u202e\x9b") & set(text)
+    assert not re.search(r"https?[:.]|www[:.]", made.to_markdown())
+    assert made.to_json().isascii()
+    assert json.loads(made.to_json())["purpose"] == turning
+
+
+def test_a_name_of_bytes_that_are_no_text_can_be_written(judged, tmp_path):
+    content = md.report(judged).to_dict() | {"label": "caf\udce9"}
+    for ending in ("html", "md", "json"):
+        Report(content).save(tmp_path / f"r.{ending}")
+    assert "caf\ufffd" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["label"] == "caf\udce9"
 
 
 def test_it_opens_offline(page):
@@ -205,6 +227,67 @@ def test_saved_whole_or_not_at_all(judged, tmp_path):
     with pytest.raises(md.errors.ParameterError, match=r"\.html, \.md or \.json"):
         made.save(tmp_path / "r.pdf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that holds an older page and its data."""
+    for name in ("r.html", "r.json"):
+        (tmp_path / name).write_text("old")
+    return tmp_path
+
+
+def left_alone(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()} == {"r.html": "old", "r.json": "old"}
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+@pytest.mark.parametrize("has_links", [True, False])
+def test_page_markdown_and_data_are_written_together_or_not_at_all(judged, folder, monkeypatch, ending, has_links):
+    made, places = md.report(judged), [folder / f"r.{each}" for each in ("html", "md", "json")]
+    replace, calls = os.replace, []
+
+    def refused(source, target):
+        calls.append(target)
+        if Path(target).suffix == f".{ending}" and len(calls) <= 3:
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(source), None, str(target))
+        replace(source, target)
+
+    def linkless(source, target):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refused)
+        if not has_links:
+            patch.setattr(os, "link", linkless)
+        with pytest.raises(md.errors.DataError, match=rf"r\.{ending}' cannot be written: Operation not permitted"):
+            made.save(*places)
+    assert left_alone(folder)
+    made.save(*places)
+    assert [path.read_text(encoding="utf-8") for path in places] == [
+        made.to_html(),
+        made.to_markdown(),
+        made.to_json(),
+    ]
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_a_place_that_leads_nowhere_is_named_and_nothing_is_written(judged, folder):
+    (folder / "r.md").symlink_to(folder / "nowhere" / "r.md")
+    with pytest.raises(md.errors.DataError, match=r"r\.md' cannot be written: No such file or directory"):
+        md.report(judged).save(folder / "r.html", folder / "r.md", folder / "r.json")
+    (folder / "r.md").unlink()
+    assert left_alone(folder)
+
+
+def test_what_cannot_be_rendered_leaves_nothing(judged, folder, monkeypatch):
+    def broken(document):
+        raise RuntimeError("no Markdown")
+
+    monkeypatch.setattr("modicum.reporting._report.to_markdown", broken)
+    with pytest.raises(RuntimeError, match="no Markdown"):
+        md.report(judged).save(folder / "r.html", folder / "r.md", folder / "r.json")
+    assert left_alone(folder)
 
 
 def test_a_label_that_nothing_predicts_and_nothing_collected():

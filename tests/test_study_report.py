@@ -13,7 +13,7 @@ from test_reporting import HOSTILE, Reader, _numbers
 import modicum as md
 from modicum.evaluation.candidates import Later
 from modicum.evaluation.study_result import Study
-from modicum.reporting import study_charts
+from modicum.reporting import Report, study_charts
 from modicum.reporting.study_content import Content
 from modicum.reporting.study_words import comparison
 
@@ -29,13 +29,13 @@ def found() -> Study:
 
 
 @pytest.fixture(scope="module")
-def made(found) -> md.reporting.Report:
-    return md.report(found, "Help <people>")
+def whole(found) -> Report:
+    return md.report(found, "Help <people>", people="those who were asked", date="2026-11-16", command="modicum study")
 
 
 @pytest.fixture(scope="module")
-def page(made) -> str:
-    return made.to_html()
+def page(whole) -> str:
+    return whole.to_html()
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def test_it_is_safe_to_open(page, hostile):
     assert any(HOSTILE in text for text in Reader(odd).text)
 
 
-def test_every_number_of_the_tables_is_in_the_data(made, page):
-    content = made.to_dict()
+def test_every_number_of_the_tables_is_in_the_data(whole, page):
+    content = whole.to_dict()
     numbers = list(_numbers(content))
     shown = set()
     for table in re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL):
@@ -102,7 +102,7 @@ def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found, host
             assert missing(content, text) == []
             assert noticed(content, text) > 0.6  # numbers that are a little different are not there
     tampered = json.loads(json.dumps(content))
-    tampered["points"][0]["by_counts"][1], tampered["records"] = 0.98765, 98_765
+    tampered["points"][0]["by_counts"][1], tampered["records"] = 0.87654, 98_765
     told = missing(tampered, markdown_text(made.to_markdown()))
     assert [path.split(":")[0] for path in told] == ["records", "points.0.by_counts.1"]
 
@@ -297,3 +297,26 @@ def test_a_strange_choice_is_refused(found, hostile):
         md.report(found, choice=hostile.choose(knee=True))
     with pytest.raises(md.errors.ParameterError, match="A report is made of what"):
         md.report("a study")
+
+
+def test_a_study_without_its_records_says_that_there_is_no_evidence_and_keeps_its_head(found):
+    made = md.report(replace(found, data=None), people="those who were asked", date="2026-11-16", command="modicum x")
+    content = made.to_dict()
+    assert content["evidence"] is None
+    assert "does not hold its records" in content["without_evidence"]
+    assert content["people"] == "those who were asked"
+    assert (content["provenance"]["date"], content["provenance"]["command"]) == ("2026-11-16", "modicum x")
+    assert content["provenance"]["settings"]["seeds"] == [0, 1]
+    for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
+        for told in (content["without_evidence"], "Records: those who were asked.", "16 November 2026", "modicum x"):
+            assert told in text
+        assert "Sign-off" in text
+
+
+def test_with_evidence_the_head_of_a_study_is_that_of_its_evidence(whole):
+    content = whole.to_dict()
+    assert content["without_evidence"] is None
+    assert content["provenance"] == content["evidence"]["provenance"]
+    assert content["people"] == content["evidence"]["people"] == "those who were asked"
+    titles = [section.title for section in whole.document.sections]
+    assert titles.count("Sign-off") == titles.count("How to make this report again") == 1

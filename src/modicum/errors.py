@@ -131,6 +131,24 @@ class StoppedWarning(UserWarning):
     """
 
 
+def check_words(**given: object) -> None:
+    """Refuse what is no text, or holds bytes that are none, which no file could hold.
+
+    Examples
+    --------
+    >>> from modicum.errors import check_words
+    >>> check_words(purpose="Who may need advice?", people=None)
+    >>> check_words(purpose="caf\\udce9")
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ParameterError: The 'purpose' parameter must be text in UTF-8. Got 'caf\\udce9' instead.
+    """
+    for name, words in given.items():
+        is_text = isinstance(words, str) and not any("\ud800" <= character <= "\udfff" for character in words)
+        if words is not None and not is_text:
+            raise ParameterError(f"The {name!r} parameter must be text in UTF-8. Got {words!r} instead.")
+
+
 def require(package: str, extra: str) -> ModuleType:
     """Import an optional package, or say which extra brings it.
 

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge
 from modicum.attacks.linkability import Linkability, LinkResult, people_in
 from modicum.attacks.multi_breach import MultiBreach, joint_views
 from modicum.attacks.overlap import OverlapWarning, warn_of_overlap
+from modicum.attacks.provenance import provenance
 from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
 from modicum.attacks.result import AttackResult
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
@@ -43,6 +44,7 @@ class SuiteResult:
     skipped : adversary → why it does not apply
     overlap : how many breached rows are also among the known ones; none, if the attack is to mean something
     random_state, seconds : the seed, and how long all took
+    provenance : hashes, versions and settings
 
     Examples
     --------
@@ -65,6 +67,7 @@ class SuiteResult:
     overlap: int
     random_state: int
     seconds: float
+    provenance: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
@@ -80,6 +83,7 @@ class SuiteResult:
                     "overlap": self.overlap,
                     "random_state": self.random_state,
                     "seconds": self.seconds,
+                    "provenance": self.provenance,
                 }
             )
         )
@@ -178,6 +182,19 @@ def suite(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OverlapWarning)  # it was told already
             found["A6"] = several.run([g, *others], breach.known, breach.breached)
+    settings = {
+        "personal": breach.attributes,
+        "weights": weights,
+        "link": None if linkability is None else [linkability.a, linkability.b],
+        "k": k,
+        "population": population,
+        "percent": percent,
+        "confidence": confidence,
+        "orders": orders,
+        "bins": bins,
+        "members": members,
+        "random_state": random_state,
+    }
     return SuiteResult(
         reconstruction=found,
         confident=found["A1"].confident(percent),
@@ -188,6 +205,7 @@ def suite(
         overlap=overlap,
         random_state=random_state,
         seconds=time.perf_counter() - start,
+        provenance=provenance(breach, others, settings),
     )
 
 

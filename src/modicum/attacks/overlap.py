@@ -41,10 +41,11 @@ def warn_of_overlap(breach: Breach) -> int:
     return count
 
 
-def overlap_text(count: int, breached: int) -> str:
-    """What the overlap means."""
+def overlap_text(count: int | str, breached: int) -> str:
+    """What the overlap means; the count is a number, or words where it may not be told."""
+    told = count if isinstance(count, str) else f"{count:,}"
     return (
-        f"{count:,} of the {breached:,} breached rows are also among the known ones, so that the adversary has seen "
+        f"{told} of the {breached:,} breached rows are also among the known ones, so that the adversary has seen "
         "them: the errors say less than they seem to."
     )
 

@@ -12,13 +12,16 @@ import typer
 
 from modicum.cli.anonymous_file import anatomize_there, read_records
 from modicum.cli.options import (
+    ByOption,
     CategoryOption,
     EngineOption,
     FileArgument,
     IdentifierOption,
     JsonOption,
     MissingOption,
+    PeopleOption,
     PersonOption,
+    PopulationOption,
     PurposeOption,
     ReportOption,
     SchemaOption,
@@ -87,6 +90,9 @@ def anatomize(
     engine: EngineOption = None,
     report: ReportOption = None,
     purpose: PurposeOption = None,
+    people: PeopleOption = None,
+    by: ByOption = None,
+    population: PopulationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Split FILE into an identifying table and a sensitive one, tied by groups of l or more people.
@@ -99,10 +105,10 @@ def anatomize(
     from modicum.anatomy import Anatomy
 
     _check_folder(output)
-    given_to(report, purpose=purpose)
+    given_to(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
         raise ParameterError("With --engine there is no report: it is measured in memory.")
-    check_places([file], report=report)
+    check_places([file, schema], report=report)
     roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
     if engine is not None:
         if attack or grouping not in (None, "dealt"):
@@ -120,6 +126,11 @@ def anatomize(
         table = labelled(table, found.label)
     protected = _sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
+    asked: dict[str, Any] = {}
+    if report is not None:
+        from modicum.cli.judging import release_options
+
+        asked = release_options(table, found, by, population)
     told = _identifiers(found, protected)
     _say(told)
     grouping = grouping or "bucketize"
@@ -129,13 +140,13 @@ def anatomize(
         anatomy.fit(table)
     release = anatomy.release_
     attacked = _attacked(anatomy, table, seed) if attack else {}
-    page = None if report is None else _report(anatomy, table, purpose, unknown)
+    page = None if report is None else _report(anatomy, table, asked | {"without_value": unknown}, purpose, people)
     release.save(output, format=format or "csv")
     if report is not None and page is not None:
-        from modicum.cli.judging import write_report
+        from modicum.cli.judging import told_places, write_report
 
         write_report(page, report)
-        notes.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
+        notes.print(told_places(report))
     noticed = [str(each.message) for each in said]
     more: dict[str, Any] = {"without_sensitive_value": unknown}
     if attack:
@@ -144,16 +155,14 @@ def anatomize(
     _tell(release, l, output, as_json, noticed, more, told, lines)
 
 
-def _report(anatomy: Any, table: pd.DataFrame, purpose: str | None, unknown: int) -> Any:
+def _report(anatomy: Any, table: pd.DataFrame, asked: dict[str, Any], purpose: str | None, people: str | None) -> Any:
     """The report, made before anything is written; the seed of the groups must stay secret."""
     from modicum.evaluation import anatomy_evidence
     from modicum.reporting import report
-    from modicum.reporting.disclosure import check_size
 
-    check_size(len(table), "records")
     with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
-        found = anatomy_evidence(anatomy, table, without_value=unknown)
-        return report(found, purpose, command=command_line(without="--seed"))
+        found = anatomy_evidence(anatomy, table, **asked)
+        return report(found, purpose, people=people, command=command_line(without="--seed"))
 
 
 def _tell(
@@ -169,7 +178,7 @@ def _tell(
     """Say what was released, for programs or for people."""
     if as_json:
         content = release.to_dict() | {"asked_l": asked, "folder": str(output), "warnings": [*told, *noticed]}
-        out.print_json(json.dumps(content | more))
+        out.print_json(json.dumps(content | more), ensure_ascii=True)
     else:
         facts([*_lines(release, asked, output), *lines], out)
         notes.print(printable(f"Written to {output}."))

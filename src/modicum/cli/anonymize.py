@@ -9,13 +9,16 @@ import typer
 
 from modicum.cli.anonymous_file import described, read_records, write_batches, write_records, write_there
 from modicum.cli.options import (
+    ByOption,
     CategoryOption,
     EngineOption,
     FileArgument,
     IdentifierOption,
     JsonOption,
     MissingOption,
+    PeopleOption,
     PersonOption,
+    PopulationOption,
     PurposeOption,
     ReportOption,
     SchemaOption,
@@ -99,6 +102,9 @@ def anonymize(
     ] = None,
     report: ReportOption = None,
     purpose: PurposeOption = None,
+    people: PeopleOption = None,
+    by: ByOption = None,
+    population: PopulationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
@@ -109,14 +115,14 @@ def anonymize(
     FILE may be a folder of Parquet files. With --report, what was promised, counted, lost and could still leak is
     written for people (.html, .md) and for programs (.json).
     """
-    given_to(report, purpose=purpose)
+    given_to(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and (engine is not None or batch_rows is not None):
         raise ParameterError("With --engine or --batch-rows there is no report: it is measured in memory.")
     if engine is None:
         file_format(output)
-        check_places([file], output, report)
-    elif output.resolve() == file.resolve():
-        raise ParameterError(f"The file {str(output)!r} would be written over the input; give another name.")
+        check_places([file, schema], output, report)
+    elif output.resolve() in (file.resolve(), schema and schema.resolve()):
+        raise ParameterError(f"The file {str(output)!r} would be written over an input; give another name.")
     chosen = _method(method, label, batch_rows)
     if sensitive is not None and l is None and t is None:
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
@@ -157,6 +163,11 @@ def anonymize(
     if rows_at_once is not None:
         raise ParameterError("The option --rows-at-once belongs to --engine.")
     table, found = read_records(file, schema, missing, **roles)
+    asked: dict[str, Any] = {}
+    if report is not None:
+        from modicum.cli.judging import release_options
+
+        asked = release_options(table, found, by, population)
     settings["quasi_identifiers"] = described(quasi_identifiers, list(table.columns), found)
     anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
     y = None if label is None else table[label]
@@ -166,27 +177,26 @@ def anonymize(
         else:
             anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if suppress else None
-    made = None if report is None else _report(anonymizer, table, y, purpose)
+    made = None if report is None else _report(anonymizer, table, y, asked, purpose, people)
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
     if report is not None and made is not None:
-        from modicum.cli.judging import write_report
+        from modicum.cli.judging import told_places, write_report
 
         write_report(made, report)
-        notes.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
+        notes.print(told_places(report))
     _show(anonymizer.release_, output, as_json, found, majority)
     show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
 
 
-def _report(anonymizer: Any, table: Any, y: Any, purpose: str | None) -> Any:
+def _report(anonymizer: Any, table: Any, y: Any, asked: dict[str, Any], purpose: str | None, people: str | None) -> Any:
     """The report, made before anything is written, so that a refusal leaves nothing behind."""
     from modicum.evaluation import release_evidence
     from modicum.reporting import report
-    from modicum.reporting.disclosure import check_size
 
-    check_size(len(table), "records")
     with notes.status("Measuring what is lost and what could leak …"):
-        return report(release_evidence(anonymizer, table, y), purpose, command=command_line())
+        found = release_evidence(anonymizer, table, y, **asked)
+        return report(found, purpose, people=people, command=command_line())
 
 
 def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:
@@ -215,7 +225,7 @@ def _show(
     from modicum.reporting.disclosure import few
 
     if as_json:
-        out.print_json(json.dumps(release.to_dict()))
+        out.print_json(json.dumps(release.to_dict()), ensure_ascii=True)
         return
     asked, persons = release.asked, schema is not None and schema.person is not None
     left_out = f" ({few(release.suppressed)} left out)" if release.suppressed else ""

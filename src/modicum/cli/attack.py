@@ -12,16 +12,20 @@ from modicum.cli.options import (
     FileArgument,
     JsonOption,
     MissingOption,
+    PeopleOption,
+    PurposeOption,
     ReportOption,
     SeedOption,
     WeightOption,
     check_places,
+    given_to,
     loaded,
     names,
     numbers,
     out,
     pairs,
 )
+from modicum.cli.told_command import command_line
 
 Names = list[str] | None
 
@@ -51,6 +55,8 @@ def attack(
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
     neural: Annotated[bool, typer.Option("--neural", help="Add the larger networks (needs PyTorch).")] = False,
     report: ReportOption = None,
+    purpose: PurposeOption = None,
+    people: PeopleOption = None,
     seed: SeedOption = 0,
     missing: MissingOption = None,
     as_json: JsonOption = False,
@@ -63,12 +69,13 @@ def attack(
     from modicum.attacks import OverlapWarning, suite
     from modicum.attacks.confidence import PERCENT
     from modicum.cli.attacking import known_and_breached, show_attacks
-    from modicum.cli.judging import write_report
+    from modicum.cli.judging import told_places, write_report
     from modicum.errors import ParameterError
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 
-    check_places([artifact, file, *([known] if known else []), *(also or [])], report=report)
+    check_places([artifact, file, known, *(also or [])], report=report)
+    given_to(report, purpose=purpose, people=people)
     g = loaded(artifact)
     others = [loaded(path) for path in also or []]
     learned, breached = known_and_breached(g, file, known, missing, seed)
@@ -93,7 +100,7 @@ def attack(
             members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
             random_state=seed,
         )
-    made = made_report(found)
+    made = made_report(found, purpose, people=people, command=command_line())
     if report is not None:
         write_report(made, report)
     if as_json:
@@ -101,4 +108,5 @@ def attack(
         return
     show_attacks(made.to_dict(), out)
     if report is not None:
-        out.print(f"\nWritten to {report} and {report.with_suffix('.json')}.", markup=False)
+        out.print()
+        out.print(told_places(report))

@@ -8,13 +8,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from modicum.attacks.linkability import people_in
-from modicum.cli.judging import split_for
+from modicum.cli.judging import check_people, split_for
 from modicum.cli.options import labelled
 from modicum.cli.tables import printable
 from modicum.errors import DataError
 from modicum.generalization import Generalization
-from modicum.reporting.disclosure import at_least, check_size
+from modicum.reporting.disclosure import at_least
 from modicum.table.files import read_table
 
 
@@ -24,21 +23,15 @@ def known_and_breached(
     """The records to learn from and those to attack: two files, or two parts of one."""
     table = _read(g, file, missing)
     if known is not None:
-        _check_people(g, table, "breached records")
+        check_people(g.schema, table, "breached records")
         return _read(g, known, missing), table
     label = g.schema.label
     if label is not None and label in table.columns:
         table = labelled(table, label)  # as for `minimize` and `judge`, so that the parts are the same
     y = table[label] if label is not None and label in table.columns else np.zeros(len(table))
     parts = split_for(table, y, g.schema.person, seed)
-    _check_people(g, table.iloc[parts.test], "breached records (30% of the rows)")
+    check_people(g.schema, table.iloc[parts.test], "breached records (30% of the rows)")
     return table.iloc[parts.train], table.iloc[parts.test]
-
-
-def _check_people(g: Generalization, breached: Any, what: str) -> None:
-    """Refuse too few people before any work is done."""
-    people = people_in(g, breached)
-    check_size(people, what if people == len(breached) else f"people in the {what}")
 
 
 def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:

@@ -20,6 +20,7 @@ from modicum.cli.options import (
     SeedOption,
     WeightOption,
     check_places,
+    given_to,
     out,
     pairs,
 )
@@ -104,14 +105,16 @@ def report(
     decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
     """
     from modicum import reporting
-    from modicum.cli.judging import Asked, evidence_of_file, write_report
+    from modicum.cli.judging import Asked, evidence_of_file, told_places, write_report
     from modicum.reporting.provenance import check_date
 
-    check_places([artifact, file], report=output)
+    check_places([artifact, file, model], report=output)
+    given_to(output, purpose=purpose, people=people)
     check_date(date)
     asked = Asked(label, missing, by, pairs(weight), label_bins, confidence, seed)
     found = evidence_of_file(artifact, file, asked, population=population, model=model)
     made = reporting.report(found, purpose, people=people, date=date, command=command_line())
     write_report(made, output)
     out.print(printable(made.to_dict()["decision"]))
-    out.print(f"\nReport: {output}, and the same as .md and .json beside it.", markup=False)
+    out.print()
+    out.print(told_places(output))

@@ -13,13 +13,17 @@ from modicum.cli.options import beside, label_of, loaded, names, notes, read_jud
 from modicum.cli.tables import printable
 from modicum.engines import table_at
 from modicum.engines.files import opened
+from modicum.engines.grouped import people_at
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Evidence, Judgement, alternatives, evidence, judge
 from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
+from modicum.measures.uniqueness import check_population
 from modicum.reporting import Report
 from modicum.reporting.disclosure import at_least, check_size
+from modicum.table.roles import person_codes
+from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 
 
@@ -28,6 +32,24 @@ def split_for(X: Any, y: Any, person: str | None, seed: int) -> Split:
     if person is not None and person not in X.columns:
         raise DataError(f"The column {person!r}, which says whose a row is, is not in the file.")
     return split_rows(y, persons=X[person] if person else None, random_state=seed)
+
+
+def check_people(schema: Schema, X: Any, what: str = "test records (30% of the rows)") -> int:
+    """Refuse a report on too few people before any work is done; a person's rows count once, as in the report."""
+    persons = person_codes(schema, X)
+    people = len(X) if persons is None or not len(persons) else int(persons.max()) + 1
+    check_size(people, what if people == len(X) else f"people in the {what}")
+    return people
+
+
+def release_options(table: Any, schema: Schema, by: list[str] | None, population: int | None) -> dict[str, Any]:
+    """What the report of a release is asked for, as its evidence takes it; checked before any work is done."""
+    people = check_people(schema, table, "records")
+    if population is not None:
+        check_population(population, people)
+    if by and schema.label is None:
+        raise ParameterError("The option --by shows a model's error by group: name what it predicts with --label.")
+    return {"by": names(by, schema.features, "what a model may learn from"), "population": population}
 
 
 def groups_by(by: list[str] | None, X: Any, y: Any) -> list[str] | None:
@@ -90,7 +112,8 @@ def judged_in_engine(artifact: Path, file: str, known: str | None, engine: str, 
     with opened(known, engine, g.schema, missing) as train, opened(file, engine, g.schema, missing) as test:
         train, test = (_with_label(table, name) for table in (train, test))
         groups = names(asked.by, [column for column in test.columns if column != name])
-        check_size(test.rows())
+        people = people_at(test, g.schema)
+        check_size(people, "test records" if people == test.rows() else "people in the test records")
         with notes.status("Judging what is lost and what could leak …"):
             return judge(g, train, name, test, name, by=groups, random_state=asked.seed, **asked.options)
 
@@ -105,7 +128,7 @@ def _with_label(table: EngineTable, label: str) -> EngineTable:
 
 def judged_on(g: Generalization, X: Any, y: Any, parts: Split, *, seed: int = 0, **options: Any) -> Judgement:
     """The judgement on the test part, after learning from the training part; options as for `judge`."""
-    check_size(len(parts.test))
+    check_people(g.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     with notes.status("Judging what is lost and what could leak …"):
         return judge(g, *train, *test, random_state=seed, **options)
@@ -126,7 +149,7 @@ def evidence_on(
 
     `path` are the generalizations that were considered, and `why` the rule by which `g` was taken.
     """
-    check_size(len(parts.test))
+    check_people(g.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     shared = {name: options.get(name) for name in ("weights", "label_bins")}
     with notes.status("Judging what is lost and what could leak …") as status:
@@ -137,9 +160,13 @@ def evidence_on(
 
 
 def write_report(content: Report, path: Path) -> None:
-    """The report as HTML, and the same as Markdown and JSON beside it."""
-    for place in (path, *beside(path)):
-        content.save(place)
+    """The report as HTML, and the same as Markdown and JSON beside it: all three, or none."""
+    content.save(path, *beside(path))
+
+
+def told_places(path: Path) -> Text:
+    """Where the report was written."""
+    return printable(f"Report: {path}, and the same as .md and .json beside it.")
 
 
 def show_report(made: Report, console: Console) -> None:

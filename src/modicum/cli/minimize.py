@@ -117,11 +117,19 @@ def minimize(
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.engine_task import Roles, check_options, checked, drawn_in, fitted_in
-    from modicum.cli.judging import evidence_on, groups_by, show_report, split_for, write_report
+    from modicum.cli.judging import (
+        check_people,
+        evidence_on,
+        groups_by,
+        show_report,
+        split_for,
+        told_places,
+        write_report,
+    )
     from modicum.reporting import report as make_report
-    from modicum.reporting.disclosure import check_size, described
+    from modicum.reporting.disclosure import described
 
-    check_places([file, *([schema] if schema else [])], output, report)
+    check_places([file, schema], output, report)
     given_to(report, by=by, purpose=purpose, people=people)
     if leave_out and (engine is not None or sample is not None):
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
@@ -155,7 +163,7 @@ def minimize(
     groups = groups_by(by, X, y)
     parts = split_for(X, y, found.person, seed)
     if report is not None:
-        check_size(len(parts.test))
+        check_people(found, X.iloc[parts.test])
     larger, path = None, None
     if _method(method, risk, settings) is Method.merge:
         g, chosen, path = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
@@ -177,8 +185,9 @@ def minimize(
         why = None if chosen is None else _told(chosen)
         evidence = evidence_on(g, X, y, parts, path=path, why=why, by=groups, label_bins=label_bins, seed=seed)
         made = make_report(evidence, purpose, people=people, command=command_line())
-        write_report(made, report)
     g.save(output)
+    if report is not None and made is not None:
+        write_report(made, report)
     open_questions = tuple(
         s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label
     )
@@ -206,10 +215,11 @@ def minimize(
         from modicum.minimizers.sample_check import told
 
         out.print(f"\n{told(enough)}", markup=False)
-    if made is not None:
+    if report is not None and made is not None:
         out.print()
         show_report(made, out)
-        out.print(f"\nReport: {report}, and the same as .md and .json beside it.", markup=False)
+        out.print()
+        out.print(told_places(report))
     _show_next(output)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from modicum.errors import ArtifactError, DataError, ParameterError, quoted
+from modicum.errors import ArtifactError, DataError, ParameterError, check_words, quoted
 from modicum.generalization import Generalization, load
 from modicum.table.files import read_table
 from modicum.table.schema import Schema
@@ -77,7 +77,7 @@ def loaded(artifact: Path) -> Generalization:
     return found
 
 
-def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: Path | None = None) -> None:
+def check_places(inputs: Sequence[Path | None], artifact: Path | None = None, report: Path | None = None) -> None:
     """Refuse places that cannot be written, or that would overwrite each other or an input, before any work is done."""
     if report is not None and report.suffix.lower() != ".html":
         raise ParameterError(f"The report {str(report)!r} must end in .html; a .md and a .json go beside it.")
@@ -87,7 +87,7 @@ def check_places(inputs: Sequence[Path], artifact: Path | None = None, report: P
         if path.is_dir() or not path.parent.is_dir():
             reason = "it is a folder" if path.is_dir() else "its folder does not exist"
             raise DataError(f"The file {str(path)!r} cannot be written: {reason}.")
-    taken = [os.path.realpath(path) for path in [*inputs, *outputs]]
+    taken = [os.path.realpath(path) for path in [*inputs, *outputs] if path is not None]
     for path in outputs:
         if taken.count(os.path.realpath(path)) > 1:
             why = " (a .md and a .json go beside the report)" if report is not None else ""
@@ -102,7 +102,8 @@ def beside(report: Path) -> list[Path]:
 
 
 def given_to(report: Path | None, **options: Any) -> None:
-    """Refuse what belongs to a report where none is asked for."""
+    """Refuse what belongs to a report where none is asked for, and words that no file could hold."""
+    check_words(**{name: value for name, value in options.items() if isinstance(value, str)})
     unused = [name for name, value in options.items() if value is not None and report is None]
     if unused:
         raise ParameterError(

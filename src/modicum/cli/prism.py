@@ -14,6 +14,7 @@ from modicum.cli.options import (
     JsonOption,
     LabelOption,
     MissingOption,
+    PeopleOption,
     PersonOption,
     PurposeOption,
     ReportOption,
@@ -84,6 +85,7 @@ def prism(
     ] = True,
     report: ReportOption = None,
     purpose: PurposeOption = None,
+    people: PeopleOption = None,
     identifier: IdentifierOption = None,
     person: PersonOption = None,
     category: CategoryOption = None,
@@ -98,12 +100,13 @@ def prism(
     attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
     every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
+    from modicum.cli.judging import told_places
     from modicum.cli.prism_tables import show_cost
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 
-    check_places([file, *([schema] if schema else [])], report=report)
-    given_to(report, purpose=purpose)
+    check_places([file, schema], report=report)
+    given_to(report, purpose=purpose, people=people)
     X, y, found = read_task(
         file, label, schema, missing, person, identifiers=identifier, categories=category, sensitive=None
     )
@@ -132,33 +135,32 @@ def prism(
     with notes.status("Searching what reveals it, and training …"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
         if report is not None:
-            cost = _reported(model, X, y, report, purpose, command_line(), adversary, seed)
+            told: dict[str, Any] = {"purpose": purpose, "people": people, "command": command_line()}
+            cost = _reported(model, X, y, report, told, adversary, seed)
         else:
             cost = prism_cost(X, y, model, adversary=adversary, random_state=seed, progress=False)
     if as_json:
-        out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}))
+        out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}), ensure_ascii=True)
     else:
         show_cost(cost, label, out)
         if report is not None:
-            out.print(f"\nReport: {report}, and the same as .md and .json beside it.", markup=False)
+            out.print()
+            out.print(told_places(report))
 
 
-def _reported(
-    model: Any, X: Any, y: Any, path: Path, purpose: str | None, command: str | None, adversary: bool, seed: int
-) -> Any:
+def _reported(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any], adversary: bool, seed: int) -> Any:
     """The evidence on the split that is shown, written as a report; what it costs is shown as without one."""
     from modicum import reporting
-    from modicum.cli.judging import write_report
+    from modicum.cli.judging import check_people, write_report
     from modicum.evaluation import prism_evidence
     from modicum.evaluation.prism_comparison import split_of
-    from modicum.reporting.disclosure import check_size
     from modicum.table.frames import as_frame
 
     parts = split_of(model, as_frame(X), y, random_state=seed)[0]
-    check_size(len(parts.test))
+    check_people(model.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     found = prism_evidence(model, *train, *test, adversary=adversary, random_state=seed, progress=False)
-    write_report(reporting.report(found, purpose, command=command), path)
+    write_report(reporting.report(found, **told), path)
     return found.cost
 
 

@@ -86,7 +86,7 @@ def study(
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
     from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
-    from modicum.cli.judging import split_for, write_report
+    from modicum.cli.judging import split_for, told_places, write_report
     from modicum.errors import ParameterError, StoppedWarning
     from modicum.evaluation import coarsened_choice
     from modicum.evaluation import study as run
@@ -97,7 +97,7 @@ def study(
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)
     own = [folder / name for name in FILES]
-    check_places([file, *([schema] if schema else []), *own], output, report)
+    check_places([file, schema, *own], output, report)
     if any(
         path is not None and path.resolve().is_relative_to((folder / "pieces").resolve()) for path in (output, report)
     ):
@@ -134,10 +134,10 @@ def study(
             larger = compared(before, choice.generalization, X, parts, pairs(weight), confidence)
     told: dict[str, Any] = {"evidence": report is not None, "people": people, "command": command_line()}
     content = made.report(purpose, choice, **told)
-    if report is not None:
-        write_report(content, report)
     if output is not None:
         choice.generalization.save(output)
+    if report is not None:
+        write_report(content, report)
     if as_json:
         more = {} if larger is None else {"coarsened": summary(larger)}
         typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
@@ -151,7 +151,7 @@ def study(
     if output is not None:
         out.print(f"Written to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
     if report is not None:
-        out.print(f"Report: {report}, and the same as .md and .json beside it.", markup=False)
+        out.print(told_places(report))
 
 
 def show_study(made: Any, choice: Any, console: Console) -> None:

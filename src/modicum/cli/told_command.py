@@ -31,7 +31,7 @@ def command_line(*, without: str | None = None, words: Sequence[str] | None = No
             del given[:1]
         elif without is None or not word.startswith(f"{without}="):
             kept.append(_shortened(word))
-    return shlex.join(["modicum", *kept])
+    return shlex.join(["modicum", *kept]).encode(errors="replace").decode()  # names of files may be no text
 
 
 def _shortened(word: str) -> str:

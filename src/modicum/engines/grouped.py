@@ -81,6 +81,12 @@ def with_person(table: EngineTable, schema: Schema) -> EngineTable:
     return type(table)(table.lazy.with_columns(alike_value(table, schema.person).alias(PERSON)).to_native())
 
 
+def people_at(table: EngineTable, schema: Schema) -> int:
+    """How many people the records are of; one that does not say whose it is stands for itself."""
+    own = with_person(table, schema)
+    return own.rows() if PERSON not in own.types else int(records_of(own.lazy, PERSON)[1].sum())
+
+
 def sizes_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> tuple[Ints, Ints]:
     """The sizes of the groups of equal keys, from small to large, and how many groups have each.
 

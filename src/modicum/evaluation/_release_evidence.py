@@ -10,12 +10,12 @@ from modicum.errors import DataError
 from modicum.evaluation._utility import Utility
 from modicum.evaluation.crowds import Crowd
 from modicum.evaluation.group_guesses import GroupInference
-from modicum.evaluation.hashes import frame_hash, text_hash, versions
 from modicum.evaluation.release_learning import members_told
 from modicum.evaluation.release_measures import Measured, PublishedAttribute, measured, published
 from modicum.evaluation.release_trial import Learning, learning
 from modicum.evaluation.release_work import ReleaseWork
 from modicum.evaluation.told_settings import told_by, told_settings
+from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.generalization.release import Release
 from modicum.learners.portfolio import TREES
 from modicum.measures.uniqueness import check_population

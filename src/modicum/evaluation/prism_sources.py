@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError
-from modicum.evaluation.hashes import frame_hash, text_hash, versions
 from modicum.evaluation.prism_comparison import Part, frame_of, units_of
 from modicum.evaluation.told_settings import told_settings
+from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.prism import PrismClassifier
 from modicum.table.estimator_input import schema_of
 from modicum.table.labels import label_values

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation.hashes import frame_hash, text_hash, versions
 from modicum.evaluation.told_settings import told
 from modicum.generalization import Generalization
+from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.generalization.identity import identity
 from modicum.table.frames import as_frame
 from modicum.table.labels import label_values

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from modicum.attacks import SuiteResult
-from modicum.errors import ParameterError
+from modicum.errors import ParameterError, check_words
 from modicum.evaluation import (
     AnatomyEvidence,
     Choice,
@@ -24,10 +24,11 @@ from modicum.reporting.html import to_html
 from modicum.reporting.kinds import KINDS
 from modicum.reporting.markdown import to_markdown
 from modicum.reporting.prism_summary import prism_summary
+from modicum.reporting.provenance import check_date, provenance
 from modicum.reporting.release_summary import release_summary
 from modicum.reporting.study_summary import study_summary
 from modicum.reporting.summary import summary
-from modicum.table.replacing import replacing
+from modicum.table.replacing_together import replacing_together
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,11 @@ class Report:
         return self.content
 
     def to_json(self) -> str:
-        """The same as text; `modicum.reporting.json_schema` describes its fields."""
-        return json.dumps(self.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        """The same as text, all of it ASCII: no name in it can steer a terminal.
+
+        `modicum.reporting.json_schema` describes its fields.
+        """
+        return json.dumps(self.content, indent=1, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing loaded from elsewhere."""
@@ -72,15 +76,16 @@ class Report:
         """What page and Markdown are made of."""
         return KINDS[self.content["modicum"]].document(self.content)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as HTML, Markdown or JSON, by the file's ending; a file there is replaced only by a complete one."""
+    def save(self, *paths: str | os.PathLike[str]) -> None:
+        """Write it as HTML, Markdown or JSON, by the file's ending.
+
+        A file there is replaced only by a complete one. Several are written together: all of them, or none.
+        """
         written = {".html": self.to_html, ".md": self.to_markdown, ".json": self.to_json}
-        text = written.get(Path(path).suffix.lower())
-        if text is None:
-            raise ParameterError(f"A report is written as .html, .md or .json. Got {os.fspath(path)!r}.")
-        content = text()
-        with replacing(path) as temporary:
-            Path(temporary).write_text(content, encoding="utf-8")
+        for path in paths:
+            if Path(path).suffix.lower() not in written:
+                raise ParameterError(f"A report is written as .html, .md or .json. Got {os.fspath(path)!r}.")
+        replacing_together({path: written[Path(path).suffix.lower()]().encode() for path in paths})
 
 
 def report(
@@ -108,7 +113,7 @@ def report(
     evidence : bool
         Of a study only: whether all evidence about the choice is gathered, which takes about a minute.
     people : str, optional
-        Whom the records are of, such as "customers of the shop in 2026"; the certificate's sentence names them.
+        Whom the records are of, such as "customers of the shop in 2026"; a certificate's sentence names them.
     date : str, optional
         The day of the report, as YYYY-MM-DD; today where none is given.
     command : str, optional
@@ -124,20 +129,26 @@ def report(
     >>> "<script" in page, page.startswith("<!DOCTYPE html>")
     (False, True)
     """
+    check_words(purpose=purpose, people=people, command=command)
+    check_date(date)
     head: dict[str, Any] = {"people": people, "date": date, "command": command}
     if isinstance(judged, Study):
         _check_choice(judged, choice)
-        return Report(study_summary(judged, purpose, choice, _of_study(judged, choice, purpose, head, evidence)))
+        return Report(_of_study(judged, choice, purpose, head, evidence))
     if choice is not None:
         raise ParameterError(f"A choice belongs to the report of a study, not of a {type(judged).__name__}.")
+    if not evidence:
+        raise ParameterError(
+            f"The 'evidence' parameter belongs to the report of a study, not of a {type(judged).__name__}."
+        )
     if isinstance(judged, ReleaseEvidence):
-        return Report(release_summary(judged, purpose, date, command))
+        return Report(release_summary(judged, purpose, **head))
     if isinstance(judged, AnatomyEvidence):
-        return Report(anatomy_summary(judged, purpose, date, command))
+        return Report(anatomy_summary(judged, purpose, **head))
     if isinstance(judged, PrismEvidence):
-        return Report(prism_summary(judged, purpose, date, command))
+        return Report(prism_summary(judged, purpose, **head))
     if isinstance(judged, SuiteResult):
-        return Report(attack_summary(judged, purpose))
+        return Report(attack_summary(judged, purpose, people, provenance(judged.provenance, date, command)))
     if not isinstance(judged, Judgement | Evidence):
         raise ParameterError(
             "A report is made of what `evidence`, `judge`, `attacks.suite`, `study`, `release_evidence`, "
@@ -149,11 +160,22 @@ def report(
 
 def _of_study(
     study: Study, choice: Choice | None, purpose: str | None, head: dict[str, Any], evidence: bool
-) -> dict[str, Any] | None:
-    """The report on the chosen candidate, where it is wanted and the records are at hand."""
-    if not evidence or study.data is None or not study.pareto():
-        return None
-    return summary(study.evidence(choice), purpose, **head)
+) -> dict[str, Any]:
+    """The report of a study, with the one on the chosen candidate where it is wanted and the records are at hand."""
+    why = _without_evidence(study, evidence)
+    found = summary(study.evidence(choice), purpose, **head) if why is None else None
+    return study_summary(study, purpose, choice, found, without_evidence=why, **head)
+
+
+def _without_evidence(study: Study, wanted: bool) -> str | None:
+    """Why a study's report holds the comparison alone; None where it need not."""
+    if not wanted:
+        return "No evidence about the chosen candidate was asked for."
+    if not study.pareto():
+        return "No candidate was judged, so there is no evidence about one."
+    if study.data is None:
+        return "The study does not hold its records, so no evidence about the chosen candidate could be gathered."
+    return None
 
 
 def _check_choice(study: Study, choice: Any) -> None:

@@ -16,11 +16,15 @@ _ALIKE = "deFinetti, "  # the same adversary by each of its learners
 
 
 def anatomy_summary(
-    found: AnatomyEvidence, purpose: str | None = None, date: str | None = None, command: str | None = None
+    found: AnatomyEvidence,
+    purpose: str | None = None,
+    date: str | None = None,
+    command: str | None = None,
+    people: str | None = None,
 ) -> dict[str, Any]:
     """Everything the report of an anatomized release shows, ready for JSON."""
     check_size(found.people, "people in the records" if found.repeated else "records")
-    content = head("anatomy", purpose, date, found.provenance, command)
+    content = head("anatomy", purpose, date, found.provenance, command, people)
     content |= {
         "grouping": found.release.grouping,
         "label": found.label,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modicum.reporting.content import Ends, Few, Part, Share
+from modicum.reporting.content import Ends, Few, Part, Provenance, Share
 
 Adversary = Literal["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8"]
 
@@ -161,6 +161,10 @@ class Content(Part):
     version: int = Field(description="The version of this format.")
     modicum_version: str = Field(description="The version of modicum that made the report.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
+    records_of: str | None = Field(description="Whom the records are of, in the user's words.")
+    provenance: Provenance | None = Field(
+        description="What it was made of, so that it can be made again; null inside another report, which has its own."
+    )
     records: int = Field(description="How many records were breached.")
     people: int = Field(description="Of how many people they are.")
     unit: str = Field(description="What shares are of: people, or records where one person has several.")

@@ -10,6 +10,7 @@ from modicum.reporting.attack_content import Content as Content
 from modicum.reporting.attack_exposure import linkability, singling_out
 from modicum.reporting.attack_inference import inference
 from modicum.reporting.document import Block, Bullets, Document, Section, Text
+from modicum.reporting.provenance import provenance_section, sign_off
 
 OPINION = (
     "The data protection authorities of the EU name three ways in which data can tell of a person: inference, "
@@ -36,7 +37,8 @@ def document(content: dict[str, Any]) -> Document:
     """
     first, *others = content["sentences"]
     lead: list[Block] = [
-        *([Text(content["purpose"])] if content["purpose"] else []),
+        *([Text(f"Purpose: {content['purpose']}")] if content["purpose"] else []),
+        *([Text(f"Records: {content['records_of']}.", "soft")] if content["records_of"] else []),
         Text(first, "decision"),
         *(Text(sentence) for sentence in others),
         *(Text(warning, "warning") for warning in content["warnings"]),
@@ -47,7 +49,9 @@ def document(content: dict[str, Any]) -> Document:
         f"Made by modicum {content['modicum_version']}. Every number here is in the JSON of the same run (format "
         f"{content['version']}); the seed is {content['random_state']}. {ROUNDED}"
     )
-    return Document("What could leak", lead, [*threats(content), limits], footer)
+    made = content["provenance"]
+    closing = [] if made is None else [provenance_section(made), sign_off()]
+    return Document("What could leak", lead, [*threats(content), limits, *closing], footer)
 
 
 def threats(content: dict[str, Any], level: Literal[2, 3] = 2) -> list[Section]:

@@ -33,8 +33,13 @@ NAMES = {  # title, a short name, and what it sees
 ORDER = ("A1", "A3", "A5", "A4", "A6")  # of those who guess values: by what they know
 
 
-def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, Any]:
-    """Everything that a report on the adversaries shows, ready for JSON."""
+def attack_summary(
+    found: SuiteResult,
+    purpose: str | None = None,
+    people: str | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Everything that a report on the adversaries shows, ready for JSON; inside another it has no head of its own."""
     first = found.reconstruction["A1"]
     n = found.singling_out.people  # shares are told in tens of people, whatever records they have
     check_size(n, "breached records" if n == first.records else "breached people")
@@ -44,6 +49,8 @@ def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, 
         "version": 1,
         "modicum_version": __version__,
         "purpose": purpose,
+        "records_of": people,
+        "provenance": provenance,
         "records": first.records,
         "people": n,
         "unit": found.certificates["A1"].unit,
@@ -63,8 +70,14 @@ def attack_summary(found: SuiteResult, purpose: str | None = None) -> dict[str, 
         },
     }
     content["a2_most_exposed"] = most_exposed(content)
-    content["warnings"] = [overlap_text(found.overlap, first.records)] if found.overlap else []
+    content["warnings"] = [overlap_text(_overlap(found.overlap, first.records), first.records)] if found.overlap else []
     return dict(plain(content | {"sentences": sentences(content), "limits": limits(content)}))
+
+
+def _overlap(count: int, records: int) -> str:
+    """How many rows are known as well as breached, as it may be told."""
+    told = few(count)
+    return f"Fewer than {FEW}" if isinstance(told, str) else f"About {min(told, records):,}"
 
 
 def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Head(Part):
     modicum: str = Field(description="The kind of report.")
     version: int = Field(description="The version of this format.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
+    people: str | None = Field(description="Whom the records are of, in the user's words.")
     provenance: Provenance = Field(description="What it was made of, so that it can be made again.")
     decision: str = Field(description="The decision in one paragraph.")
     warnings: list[str] = Field(description="What a reader must know before believing the numbers.")

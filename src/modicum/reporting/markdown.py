@@ -7,7 +7,7 @@ from modicum.reporting.svg import readable
 
 _MEANING = re.compile(r"([\\`*_{}\[\]<>#|~$&^])")
 _AT_START = re.compile(r"^(\d+)([.)])(\s)|^([-+=:])")
-_LINK = re.compile(r"(?i)\b(https?|ftp|mailto|www)(?=[:.])|@")
+_LINK = re.compile(r"(?i)(https?|ftp|mailto|www)(?=[:.])|@")
 
 
 def to_markdown(document: Document) -> str:

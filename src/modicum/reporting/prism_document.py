@@ -64,11 +64,12 @@ def document(content: dict[str, Any]) -> Document:
 
 def _lead(content: dict[str, Any]) -> list[Block]:
     purpose = content["purpose"] or "not stated"
+    whom = f"Records: {content['people']}. " if content["people"] else ""
     return [
         Text(f"Purpose: {purpose}"),
         Text(
-            f"Date: {content['provenance']['date']}. Learned from {number(content['trained_on'])} records; every error "
-            f"is that of {number(content['tested_on'])} others.",
+            f"{whom}Date: {content['provenance']['date']}. Learned from {number(content['trained_on'])} records; every "
+            f"error is that of {number(content['tested_on'])} others.",
             "soft",
         ),
         Text(content["decision"], "decision"),

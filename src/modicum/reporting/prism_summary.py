@@ -31,7 +31,11 @@ _ORDER = (PRISM, PARSIMONY, SVM)
 
 
 def prism_summary(
-    found: PrismEvidence, purpose: str | None = None, date: str | None = None, command: str | None = None
+    found: PrismEvidence,
+    purpose: str | None = None,
+    date: str | None = None,
+    command: str | None = None,
+    people: str | None = None,
 ) -> dict[str, Any]:
     """Everything that a report on a PriSM classifier shows, ready for JSON.
 
@@ -41,6 +45,7 @@ def prism_summary(
     purpose : what the prediction is for, in the user's words
     date : YYYY-MM-DD; today where none is given
     command : what makes it again
+    people : whom the records are of, in the user's words
     """
     check_size(found.people["test"], "test records" if found.unit == "people" else "people in the test records")
     made, model = provenance(found.provenance, date, command), found.cost.prism
@@ -48,6 +53,7 @@ def prism_summary(
         "modicum": "prism",
         "version": 1,
         "purpose": purpose,
+        "people": people,
         "provenance": made,
         "label": found.label,
         "unit": found.unit,

@@ -14,10 +14,16 @@ FOOTER = "Counts of fewer than ten people are written “< 10”; shares are in 
 
 
 def head(
-    kind: str, purpose: str | None, date: str | None, found: Mapping[str, Any], command: str | None
+    kind: str,
+    purpose: str | None,
+    date: str | None,
+    found: Mapping[str, Any],
+    command: str | None,
+    people: str | None = None,
 ) -> dict[str, Any]:
     """What every report begins with."""
-    return {"modicum": kind, "version": 1, "purpose": purpose, "provenance": provenance(found, date, command)}
+    made = provenance(found, date, command)
+    return {"modicum": kind, "version": 1, "purpose": purpose, "people": people, "provenance": made}
 
 
 def too_few(people: int) -> str | None:
@@ -37,9 +43,10 @@ def too_few(people: int) -> str | None:
 def opening(content: dict[str, Any]) -> list[Block]:
     """Purpose, date, decision and what must be known first."""
     made = content["provenance"]
+    whom = f"Records: {content['people']}. " if content["people"] else ""
     return [
         Text(f"Purpose: {content['purpose'] or 'not stated'}"),
-        Text(f"Made on {made['date']} with modicum {made['modicum_version']}.", "soft"),
+        Text(f"{whom}Made on {made['date']} with modicum {made['modicum_version']}.", "soft"),
         Text(content["decision"], "decision"),
         *(Text(warning, "warning") for warning in content["warnings"]),
     ]

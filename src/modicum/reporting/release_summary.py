@@ -15,12 +15,16 @@ SEEN = {"quasi-identifiers": "quasi_identifiers", "every published column": "all
 
 
 def release_summary(
-    found: ReleaseEvidence, purpose: str | None = None, date: str | None = None, command: str | None = None
+    found: ReleaseEvidence,
+    purpose: str | None = None,
+    date: str | None = None,
+    command: str | None = None,
+    people: str | None = None,
 ) -> dict[str, Any]:
     """Everything the report of a k-anonymous release shows, ready for JSON."""
     check_size(found.people, "records" if found.persons is None else "people in the records")
     release = found.release
-    content = head("release", purpose, date, found.provenance, command)
+    content = head("release", purpose, date, found.provenance, command, people)
     content |= {
         "method": release.method,
         "form": release.output,

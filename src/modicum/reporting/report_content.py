@@ -207,7 +207,6 @@ class Content(Head):
     """A report on one generalization."""
 
     modicum: Literal["report"] = Field(description="The kind of report.")
-    people: str | None = Field(description="Whom the records are of, in the user's words.")
     label: str = Field(description="What is predicted.")
     classes: list[str] = Field(description="Its classes.")
     unit: str = Field(description="What shares are of: people or records.")

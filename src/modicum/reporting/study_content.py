@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modicum.reporting.content import Ends, Few, Part, Share
+from modicum.reporting.content import Ends, Few, Part, Provenance, Share
 from modicum.reporting.report_content import Content as ReportContent
 
 Point = Annotated[list[Share], Field(min_length=2, max_length=2)]
@@ -177,6 +177,8 @@ class Content(Part):
     version: int = Field(description="The version of this format.")
     modicum_version: str = Field(description="The version of modicum that made the report.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
+    people: str | None = Field(description="Whom the records are of, in the user's words.")
+    provenance: Provenance = Field(description="What it was made of, so that it can be made again.")
     label: str = Field(description="What is predicted.")
     records: int = Field(description="How many records there are.")
     test_people: int = Field(description="Of how many people the test records of the first split are.")
@@ -203,6 +205,7 @@ class Content(Part):
     is_whole: bool = Field(description="Whether the study ran to its end.")
     is_weak: bool = Field(description="Whether even raw data barely predicts the label.")
     evidence: ReportContent | None = Field(description="The report on the chosen candidate; null where not gathered.")
+    without_evidence: str | None = Field(description="Why there is no such report; null where there is one.")
     decision: str = Field(description="What was compared and what was chosen, in one paragraph.")
     comparison: str | None = Field(description="Which minimizer reaches most, where chance does not explain it.")
     warnings: list[str] = Field(description="What a reader must know before believing the numbers.")

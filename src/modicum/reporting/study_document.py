@@ -8,6 +8,7 @@ from modicum.reporting import report_document
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import Block, Bullets, Card, Cards, Document, Section, Text
 from modicum.reporting.formats import count_of, number, percent
+from modicum.reporting.provenance import provenance_section, sign_off
 from modicum.reporting.study_annex import annex
 from modicum.reporting.study_chosen import asked
 from modicum.reporting.study_content import Content as Content
@@ -34,6 +35,7 @@ def document(content: dict[str, Any]) -> Document:
     chosen = content["chosen"]
     lead: list[Block] = [
         *([Text(content["purpose"])] if content["purpose"] else []),
+        *_alone(content),
         Text(content["decision"], "decision"),
         *(Text(warning, "warning") for warning in content["warnings"]),
         *([] if chosen is None else [_cards(content, chosen)]),
@@ -49,10 +51,19 @@ def document(content: dict[str, Any]) -> Document:
         *([] if content["later"] is None else [later(content)]),
         *([Section("What was skipped", [Bullets(skipped)])] if skipped else []),
         Section("What this does and does not say", [Bullets(content["limits"])]),
+        *([provenance_section(content["provenance"]), sign_off()] if content["evidence"] is None else []),
         *annex(content),
     ]
     compared = Document(f"What to collect to predict “{content['label']}”", lead, sections, _footer(content))
     return compared if content["evidence"] is None else _with_evidence(content, compared)
+
+
+def _alone(content: dict[str, Any]) -> list[Block]:
+    """Whom the records are of, and why there is no evidence; where there is some, its own report begins with this."""
+    if content["evidence"] is not None:
+        return []
+    whom = [Text(f"Records: {content['people']}.", "soft")] if content["people"] else []
+    return [*whom, *([Text(content["without_evidence"], "soft")] if content["without_evidence"] else [])]
 
 
 def _with_evidence(content: dict[str, Any], compared: Document) -> Document:

@@ -13,8 +13,10 @@ from modicum.evaluation.candidates import Candidate, Choice
 from modicum.evaluation.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
 from modicum.generalization.describe import AttributeLine, buckets_asked, buckets_text
+from modicum.generalization.hashes import versions
 from modicum.measures.certificate import Certificate, confidence_text
 from modicum.reporting.disclosure import at_least, check_size, combinations, few, outward, tens, tens_up, weighted
+from modicum.reporting.provenance import provenance
 from modicum.reporting.study_words import comparison, decision, limits, warnings
 from modicum.table.values import plain
 
@@ -25,7 +27,15 @@ Line = list[list[float]]  # points from left to right
 
 
 def study_summary(
-    study: Study, purpose: str | None = None, choice: Choice | None = None, evidence: dict[str, Any] | None = None
+    study: Study,
+    purpose: str | None = None,
+    choice: Choice | None = None,
+    evidence: dict[str, Any] | None = None,
+    *,
+    people: str | None = None,
+    date: str | None = None,
+    command: str | None = None,
+    without_evidence: str | None = None,
 ) -> dict[str, Any]:
     """Everything that the report of a study shows, ready for JSON.
 
@@ -38,6 +48,8 @@ def study_summary(
         What `study.choose` returned; the knee of the front where none is given.
     evidence : dict, optional
         The report on the chosen candidate, as `summary` makes it.
+    people, date, command : as for `report`
+    without_evidence : why there is no such report
     """
     front, n = study.pareto(), _people(study)
     check_size(n, "people in the test records")
@@ -49,6 +61,8 @@ def study_summary(
         "version": 1,
         "modicum_version": __version__,
         "purpose": purpose,
+        "people": people,
+        "provenance": _provenance(study, date, command) if evidence is None else evidence["provenance"],
         "label": study.settings["label"],
         "records": study.settings["records"],
         "test_people": n,
@@ -75,9 +89,18 @@ def study_summary(
         "is_whole": study.is_whole,
         "is_weak": study.is_weak,
         "evidence": evidence,
+        "without_evidence": without_evidence,
     }
     content |= {"decision": decision(content), "comparison": comparison(content)}
     return dict(plain(content | {"warnings": warnings(content), "limits": limits(content)}))
+
+
+def _provenance(study: Study, date: str | None, command: str | None) -> dict[str, Any]:
+    """What the comparison rests on, where no evidence about the chosen candidate says it."""
+    hashes = {} if study.data is None else {"study": study.data.fingerprint()}
+    names = ("personal", "weights", "minimizers", "seeds", "train_sizes", "confidence", "fronts_of", "label_bins")
+    settings = {name: study.settings[name] for name in names if name in study.settings}
+    return provenance({"hashes": hashes, "versions": versions(), "settings": settings}, date, command)
 
 
 # How many people

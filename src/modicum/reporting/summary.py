@@ -83,6 +83,7 @@ def summary(
     certificate["sentences"] = certificate_sentences(content)
     certificate["exposed"] = exposed_sentence(content)
     content |= {"decision": decision(content), "warnings": warnings(content), "limits": limits(content)}
+    content["warnings"] += [] if content["attacks"] is None else content["attacks"]["warnings"]
     return dict(plain(content))
 
 

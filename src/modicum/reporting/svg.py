@@ -7,7 +7,8 @@ from markupsafe import Markup, escape
 
 WIDTH, NAMES, RIGHT = 880, 190, 60
 ROW = 26
-_TURNING = {chr(c) for c in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # bidi controls
+_TURNING = {chr(c) for c in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # bidi controls
+_NO_TEXT = ("Cc", "Cs")  # what steers a terminal, and halves of characters, which no file can hold
 
 RED, AMBER, GREEN, GREY, DARK, SOFT, BLUE = "#b3261e", "#d98e04", "#2e7d32", "#cfd5dd", "#1f2933", "#5f6b7a", "#1d5fa8"
 
@@ -39,7 +40,7 @@ def axis(top: float, n: int) -> Markup:
 
 def readable(text: str) -> str:
     """Text without the characters that a page cannot show, or that would turn its direction."""
-    hidden = {c for c in text if (unicodedata.category(c) == "Cc" and c not in "\n\t") or c in _TURNING}
+    hidden = {c for c in text if (unicodedata.category(c) in _NO_TEXT and c not in "\n\t") or c in _TURNING}
     return "".join("\ufffd" if c in hidden else c for c in text) if hidden else text
 
 

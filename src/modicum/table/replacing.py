@@ -27,13 +27,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     target = Path(os.path.realpath(path))  # a link stays a link
     ending = "".join(target.suffixes[-2:]) if target.suffix == ".gz" else target.suffix
     temporary = target.parent / f".modicum-{secrets.token_hex(8)}{ending}"
-    try:
+    with naming(path):
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise DataError(f"The file {os.fspath(path)!r} cannot be written: {error.strerror}.") from None
     try:
         yield str(temporary)
-        os.replace(temporary, target)
+        with naming(path):
+            os.replace(temporary, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """A failure names the file that was to be written, not the temporary one beside it."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"The file {os.fspath(path)!r} cannot be written: {error.strerror}.") from None

@@ -22,7 +22,7 @@ def frame_hash(X: Any, names: Sequence[str] | None = None) -> str:
     Examples
     --------
     >>> import pandas as pd, polars as pl
-    >>> from modicum.evaluation.hashes import frame_hash
+    >>> from modicum.generalization.hashes import frame_hash
     >>> one, other = pd.DataFrame({"age": [31, 40]}), pd.DataFrame({"age": [40, 31]})
     >>> frame_hash(one) == frame_hash(pl.DataFrame({"age": [31, 40]})), frame_hash(one) == frame_hash(other)
     (True, False)
@@ -45,7 +45,7 @@ def text_hash(content: Any) -> str:
 
     Examples
     --------
-    >>> from modicum.evaluation.hashes import text_hash
+    >>> from modicum.generalization.hashes import text_hash
     >>> text_hash({"a": 1}) == text_hash({"a": 1}), text_hash({"a": 1}) == text_hash({"a": 2})
     (True, False)
     """
@@ -57,7 +57,7 @@ def versions() -> dict[str, str]:
 
     Examples
     --------
-    >>> from modicum.evaluation.hashes import versions
+    >>> from modicum.generalization.hashes import versions
     >>> list(versions())[:2]
     ['Python', 'modicum']
     """
