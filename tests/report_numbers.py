@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
-NUMBER = re.compile(r"(?<![\w.,])[+−-]?\d[\d,]*(?:\.\d+)?%?")
+NUMBER = re.compile(r"(?<![\w.,])[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?%?")
 COMPLEMENT = "linkability|bounds|accuracy"  # told as what is left to one
 BOUND = "certif|bound|mean_error|observed"  # rounded so that it still holds
 
@@ -69,7 +69,7 @@ def ways(value: float, path: str, complement: str = COMPLEMENT) -> set[str]:
     """
     if isinstance(value, int):
         return {f"{value:,}", str(value), f"{value}%"} | _percents(value, path)
-    written = {f"{value:,.{digits}f}" for digits in (2, 3, 4)} | {f"{value:g}", f"{value:g}%"}
+    written = {f"{value:,.{digits}f}" for digits in (2, 3, 4)} | {f"{value:g}", f"{value:.2g}", f"{value:g}%"}
     written |= {f"{value:,.1f}"} if abs(value) >= 1 else set()
     written |= {f"{100 * value:+.{digits}f}" for digits in (1, 2)} | ({"0.0"} if abs(value) < 0.0005 else set())
     return written | _percents(value, path) | (_percents(1 - value, path) if re.search(complement, path) else set())
@@ -96,6 +96,13 @@ def noticed(content: dict[str, Any], text: str, by: float = 0.0137) -> float:
     told = shown_numbers(text)
     shares = [(path, value) for path, value in leaves(content) if isinstance(value, float) and 0 < value < 1]
     return sum(not ways(abs(value - by), path) & told for path, value in shares) / len(shares)
+
+
+def noticed_counts(content: dict[str, Any], text: str, least: int = 20, by: int = 3) -> float:
+    """Of all counts from `least` on: how many would be found missing, were each of them a little different."""
+    told = shown_numbers(text)
+    counts = [(path, value) for path, value in leaves(content) if isinstance(value, int) and value >= least]
+    return sum(not ways(value + by, path) & told for path, value in counts) / len(counts)
 
 
 def undocumented(schema: dict[str, Any]) -> list[str]:

@@ -14,7 +14,9 @@ import modicum as md
 from modicum.evaluation import alternatives
 from modicum.reporting import json_schema
 from modicum.reporting.certificate_words import certificate_sentences, exposed_sentence
+from modicum.reporting.disclosure import compared, tens
 from modicum.reporting.report_glossary import WORDS
+from modicum.reporting.report_words import decision
 from modicum.reporting.summary import _worst_groups
 
 HOSTILE = "</td><script>alert(1)</script> | [a](http://x) `b` *c*\n# d"
@@ -142,19 +144,52 @@ def test_a_group_too_small_for_its_rounded_share_is_not_named_the_worst():
     def group(persons, error, raw):
         return {"persons": persons, "error": error, "raw_error": raw}
 
+    def worst(told):
+        return _worst_groups(told, compared({name: each["persons"] for name, each in told.items()}))
+
     told = {"a": group(10, 1.0, 0.0), "b": group(500, 0.3, 0.29), "c": group(900, 0.2, 0.1)}
-    assert _worst_groups(told) == {"worst_group": "b", "loses_most": "c"}
-    assert _worst_groups({"a": told["a"]})["worst_group"] == "a"
-    assert _worst_groups({"b": group(500, 0.3, 0.3)})["loses_most"] is None
-    assert _worst_groups({}) == {"worst_group": None, "loses_most": None}
+    assert worst(told) == {"worst_group": "b", "loses_most": "c"}
+    assert worst({"a": told["a"]})["worst_group"] == "a"
+    assert worst({"b": group(500, 0.3, 0.3)})["loses_most"] is None
+    assert worst({}) == {"worst_group": None, "loses_most": None}
 
 
 def test_scores_have_no_more_digits_than_are_told(made):
     utility = made.to_dict()["utility"]
-    scores = utility["scores"]["log_loss"], utility["scores"]["auc"]
-    told = [each[key] for each in scores for key in ("minimized", "raw", "majority")]
-    told += [end for each in scores for end in each["interval"]] + [utility["skill_kept"], utility["raw_skill"]]
-    assert all(value == round(value, 4) for value in told)
+    auc = utility["scores"]["auc"]
+    assert all(auc[key] == round(auc[key], 3) for key in ("minimized", "raw", "majority"))  # of 1,500 records
+    assert all(end == round(end, 3) for end in auc["interval"])
+    assert all(utility[key] == round(utility[key], 4) for key in ("skill_kept", "raw_skill"))
+
+
+def test_nothing_is_said_to_matter_most_where_nothing_is_shown_to_be_needed(made):
+    content = made.to_dict()
+    needs = {
+        name: need | {"verdict": "not shown to be needed" if need["without"] else need["verdict"]}
+        for name, need in content["necessity"]["attributes"].items()
+    }
+    told = decision(content | {"necessity": content["necessity"] | {"attributes": needs}})
+    assert "What matters most" in content["decision"]
+    assert "What matters most" not in told
+    assert "not shown to be needed: “" in told
+
+
+def test_what_is_changed_without_the_most_needed_one_is_in_points(made):
+    assert re.search(r"and the share of skill kept by −\d+\.\d points\.", made.to_dict()["decision"])
+
+
+def test_one_quantity_has_one_value(found, made):
+    """A mean over attributes is the mean of what is told of each, among the alternatives, too."""
+    content = made.to_dict()
+    others = content["alternatives"]
+    assert others["nothing_collected"]["adversary_error"] == pytest.approx(content["attack"]["naive"])
+    for told, point in zip(others["points"], found.alternatives.points, strict=True):
+        assert told["adversary_error"] == pytest.approx(np.mean([tens(error, 1_500) for error in point.risk.values()]))
+    weights = {HOSTILE: 0.6, "age": 0.3, "town": 0.1}
+    weighed = replace(found.alternatives, weights=weights)
+    told = md.report(replace(found, alternatives=weighed)).to_dict()["alternatives"]["nothing_collected"]
+    naive = {name: tens(error, 1_500) for name, error in found.alternatives.naive.items()}
+    assert told["adversary_error"] == pytest.approx(sum(weights[name] * error for name, error in naive.items()))
 
 
 def test_alternatives_are_judged_as_necessity_judges_on_the_same_records(found):

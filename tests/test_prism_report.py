@@ -1,15 +1,15 @@
 """The report on a PriSM classifier: true reasons, the same numbers everywhere, and no few people told."""
 
 import json
-import re
+from copy import copy
+from dataclasses import replace
 from functools import partial
-from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
-from report_numbers import markdown_text
+from report_numbers import markdown_text, missing, noticed, noticed_counts, page_text
 from test_prism import made
 from typer.testing import CliRunner
 
@@ -17,7 +17,11 @@ import modicum as md
 from modicum.cli.main import app
 from modicum.errors import DataError, ModicumError, ParameterError
 from modicum.evaluation.prism_reasons import check_promise
+from modicum.reporting.document import Text
 from modicum.reporting.prism_content import Content
+from modicum.reporting.prism_document import KINDS
+from modicum.reporting.prism_threats import threat_sections
+from modicum.reporting.prism_words import certificate_sentence, decision, warnings_of
 
 HOSTILE = "</td><script>alert(1)</script>|`*_ & 'x' \"y\" [a](http://b)"
 DATE = "2026-01-02"
@@ -143,37 +147,71 @@ def test_the_adversary_stands_beside_the_naive_guess_and_all_attributes(report):
     assert rows["PriSM"]["interval"][0] <= rows["PriSM"]["accuracy"] <= rows["PriSM"]["interval"][1]
 
 
-def numbers(content: object) -> list[float]:
-    if isinstance(content, dict):
-        return [each for name, value in content.items() if name != "provenance" for each in numbers(value)]
-    if isinstance(content, list):
-        return [each for value in content for each in numbers(value)]
-    return [content] if isinstance(content, int | float) and not isinstance(content, bool) else []
-
-
-def shown(value: float) -> set[str]:
-    """The ways in which a number may be written."""
-    ways = {f"{value:.1%}", f"{value:.0%}", f"{value:.3f}", f"{value:g}", f"{value:.2g}", f"{value:.6g}"}
-    ways |= {f"{value:,}" if isinstance(value, int) else "", f"{abs(100 * value):.1f}", f"{abs(100 * value):.2f}%"}
-    return (ways | ({"< 1e-300"} if value == 0 else set())) - {""}
-
-
 def test_every_number_of_the_data_stands_in_page_and_markdown(report):
     content = json.loads(json.dumps(report.to_dict()))
     Content.model_validate(content)
-    page = unescape(re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", report.to_html(), flags=re.DOTALL))
-    markdown = report.to_markdown().replace("\\", "")
-    found = numbers(content)
-    assert len(found) > 100
-    for value in found:
-        for text in (page, markdown):
-            assert any(way in text for way in shown(value)), value
-    for text in (page, markdown):
+    texts = page_text(report.to_html()), markdown_text(report.to_markdown())
+    for text in texts:
+        assert missing(content, text) == []
+        assert noticed(content, text) > 0.5
+        assert noticed_counts(content, text) > 0.8
         assert "To try it" in text
         assert DATE in text
         assert all(each in text for each in content["provenance"]["hashes"].values())
         for attribute in content["attributes"]:
             assert attribute["why"] in " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def balanced():
+    return evidence(*table(), model(class_weight="balanced", max_predictors=2), adversary=False)
+
+
+def test_errors_that_rest_on_a_rare_label_are_not_told(balanced):
+    assert all(each["error"] is not None for each in md.report(balanced).to_dict()["utility"]["models"])
+    report = md.report(replace(balanced, rarest=3), date=DATE)
+    content = report.to_dict()
+    assert all(each["error"] is each["interval"] is None for each in content["utility"]["models"])
+    assert all(each["other"]["error"] is None for each in content["attributes"] if each["other"])
+    assert "wrong for" not in content["decision"]
+    assert any("The errors are not told" in text for text in content["warnings"])
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
+        assert missing(content, text) == []
+
+
+def with_error(content, error, majority):
+    models = [each | {"error": error} for each in content["utility"]["models"]]
+    return content | {"utility": content["utility"] | {"models": models, "majority": majority}}
+
+
+def test_a_classifier_no_better_than_the_majority_is_warned_of(report):
+    content = report.to_dict()
+    told = warnings_of(with_error(content, 0.489, 0.467))
+    assert any("no less often (48.9%) than always guessing the majority (46.7%)" in text for text in told)
+    assert not any("no less often" in text for text in warnings_of(with_error(content, 0.4, 0.467)))
+
+
+def test_where_nothing_is_asked_for_the_decision_reads_well_and_no_label_is_counted(report, found):
+    content = with_error(report.to_dict(), 0.2, 0.2)
+    attributes = [each | {"status": "left out"} for each in content["attributes"]]
+    told = decision(content | {"attributes": attributes})
+    assert "the most frequent label. It is then wrong for 20.0% of people (20.0% with all attributes" in told
+    nothing = copy(found.cost.prism)
+    nothing.predictors_ = []
+    hidden = md.report(replace(found, cost=replace(found.cost, prism=nothing)), date=DATE)
+    proof = hidden.to_dict()["proof"]
+    assert proof["objective"] is proof["bound"] is None
+    assert "how many records have each label" in hidden.to_markdown()
+
+
+def test_certified_bounds_are_rounded_up_and_no_confidence_is_a_hundred_percent(found, report):
+    certificate = replace(found.exposure.certificate, confidence=0.999)
+    assert "more than 71.3% of people" in certificate_sentence("ill", certificate, 0.7121, DATE, 400)
+    content = report.to_dict()
+    sensitive = [each | {"certified": 0.7121, "certified_naive": 0.5} for each in content["sensitive"]]
+    sections = threat_sections(content | {"sensitive": sensitive, "confidence": 0.999}, KINDS)
+    words = " ".join(block.text for section in sections for block in section.blocks if isinstance(block, Text))
+    assert "The certified 71.3% holds for every method, with a confidence of 99.9%;" in words
 
 
 def test_the_same_seed_gives_the_same_bytes():

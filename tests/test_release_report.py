@@ -2,19 +2,23 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import shared_file
+from report_numbers import markdown_text, missing, noticed, noticed_counts, page_text
 from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
 from modicum.cli.told_command import command_line
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation import anatomy_evidence, release_evidence
+from modicum.evaluation import GroupScore, anatomy_evidence, release_evidence
+from modicum.evaluation.anatomy_learning import GroupErrors, LearnedError
 from modicum.reporting.anatomy_content import Content as AnatomyContent
+from modicum.reporting.anatomy_words import warnings
 from modicum.reporting.disclosure import few
 from modicum.reporting.release_content import Content as ReleaseContent
 
@@ -50,24 +54,6 @@ def found(adult):
 def parted(adult):
     X, y = adult
     return anatomy_evidence(md.Anatomy(l=3, sensitive="education", random_state=4711).fit(X, y), X, y, by="sex")
-
-
-def leaves(value):
-    """Every number of nested data."""
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from leaves(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from leaves(each)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield value
-
-
-def ways(value):
-    """How a number may read."""
-    found = {f"{value:,}", f"{value:.3f}", f"{value:.3g}", f"{value:g}", f"{value:.1%}", str(value)}
-    return found | {f"{value + 0.0:.1%}"}
 
 
 def made(evidence, purpose="What it is for"):
@@ -123,12 +109,10 @@ def test_every_number_of_the_json_stands_in_page_and_markdown(kind, content, req
     report = made(request.getfixturevalue(kind))
     data = report.to_dict()
     content.model_validate(data)
-    page = re.sub(r"<svg.*?</svg>", "", report.to_html(), flags=re.DOTALL)
-    told = report.to_markdown()
-    numbers = {value for key, own in data.items() if key != "version" for value in leaves(own)}
-    absent = [v for v in numbers if not (any(w in page for w in ways(v)) and any(w in told for w in ways(v)))]
-    assert len(numbers) > 40
-    assert absent == []
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
+        assert missing(data, text) == []
+        assert noticed(data, text) > 0.5
+        assert noticed_counts(data, text) > 0.8
 
 
 @pytest.mark.parametrize("kind", ["found", "parted"])
@@ -145,6 +129,29 @@ def test_counts_under_ten_are_not_told(kind, request):
         assert small[0] not in made(evidence).to_markdown()
     else:
         assert all(each["smallest"] == "< 10" for each in data["crowds"].values())
+
+
+def test_the_worst_group_is_the_worst_of_what_is_told(found, parted):
+    """Of 16 people an error of 45% is told as 50%, and of 24 one of 30% as 50%: too coarse to compare with many."""
+    few_people, many = GroupScore(16, 16, 0.45, (0.2, 0.7), 0.4, 0.5), GroupScore(500, 500, 0.4, (0.3, 0.5), 0.4, 0.5)
+    groups = {"few": few_people, "many": many, "others": replace(many, error=0.3)}
+    told = made(replace(found, utility=replace(found.utility, by_group=groups)))
+    assert told.to_dict()["utility"]["worst_group"] == "many"
+    assert "highest for “many”" in told.to_markdown()
+    errors = [{name: LearnedError(error, (0.0, 1.0)) for name in parted.utility.errors} for error in (0.45, 0.4, 0.3)]
+    sizes = {"few": 16, "many": 500, "others": 500}
+    own = {name: GroupErrors(n, n, each) for (name, n), each in zip(sizes.items(), errors, strict=True)}
+    told = made(replace(parted, utility=replace(parted.utility, by_group=own)))
+    assert told.to_dict()["utility"]["worst_group"] == "many"
+
+
+def test_tables_that_predict_no_better_than_the_majority_are_warned_of(parted):
+    content = made(parted).to_dict()
+    errors = content["utility"]["errors"] | {"pruned": {"error": 0.222}, "majority": {"error": 0.222}}
+    told = warnings(content | {"utility": content["utility"] | {"errors": errors}})
+    assert any("no less often (22.2%) than always guessing the majority (22.2%)" in text for text in told)
+    errors["pruned"] = {"error": 0.2}
+    assert not any("no less often" in text for text in warnings(content | {"utility": {"errors": errors}}))
 
 
 @pytest.mark.parametrize("kind", ["found", "parted"])

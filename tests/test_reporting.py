@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from report_numbers import leaves
 
 import modicum as md
 from modicum.evaluation import Judgement
 from modicum.reporting import Report
+from modicum.reporting.disclosure import at_most, compared, highest, ranking_of, weighted
+from modicum.reporting.prediction_sections import certified_section
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
 
@@ -150,6 +153,59 @@ def test_no_share_can_be_turned_back_into_a_few_people(judged):
     for group in utility["by_group"].values():
         for share in (group["error"], *group["interval"]):
             assert share * group["records"] / 10 == pytest.approx(round(share * group["records"] / 10)) or share == 1
+
+
+def test_a_rare_class_cannot_be_counted_from_the_scores():
+    """The majority guess's log-loss follows from the classes' counts alone, and with it the counts."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.choice(["x", "y", "z"], 1_000), "b": random.integers(0, 9, 1_000)})
+    y = pd.Series(np.where(np.isin(np.arange(1_000), [1, 2, 3, 4, 5, 700, 701, 702]), "yes", "no"), name="label")
+    g = md.Uniform(buckets=2).fit(X[:600]).generalization_
+    judged = md.judge(g, X[:600], y[:600], X[600:], y[600:])
+    content = md.report(judged).to_dict()["utility"]
+    assert set(content["scores"]) == {"error", "auc"}
+    loss = judged.utility.scores["log_loss"]
+    hidden = [loss.minimized, loss.raw, loss.majority]
+    assert not [path for path, told in leaves(content) if any(abs(told - value) < 1e-4 for value in hidden)]
+    for auc in (content["scores"]["auc"][key] for key in ("minimized", "raw")):
+        for many in range(1, 10):  # every count of the class fits what is told
+            pairs = 2 * many * (400 - many)
+            assert any(round(k / pairs, 2) == auc for k in range(pairs + 1))
+
+
+def test_every_ranking_score_that_is_told_may_be_that_of_a_class_of_one():
+    for n in (100, 999, 1_000, 12_345):
+        told = {ranking_of(value, n) for value in np.linspace(0, 1, 100_001)}
+        assert told == {ranking_of(k / (2 * (n - 1)), n) for k in range(2 * n - 1)}
+
+
+def test_a_weighted_mean_of_shares_is_one_at_most():
+    names = [str(i) for i in range(9)]
+    assert sum([1 / 9] * 9) > 1
+    assert weighted(dict.fromkeys(names, 1.0), dict.fromkeys(names, 1 / 9)) == 1.0
+
+
+def test_bounds_are_told_rounded_up(judged):
+    content = md.report(judged).to_dict()["certificate"]
+    names = list(content["bounds"])
+    told = content | {"bounds": dict.fromkeys(names, 0.7121), "observed": dict.fromkeys(names, 0.6021), "mean": 0.7121}
+    table = certified_section(told | {"confidence": 0.999}).blocks[-1]
+    assert [row[2:4] for row in table.rows] == [["71.3%", "60.3%"]] * len(names) + [["71.3%", ""]]
+    assert at_most(0.712) == "71.2%"
+
+
+def test_the_worst_group_is_the_worst_of_what_is_told():
+    assert compared({"a": 99, "b": 100}) == ["b"]
+    assert highest({"a": 1.0, "b": 0.3, "c": 0.2}, compared({"a": 30, "b": 500, "c": 900})) == "b"
+    assert highest({"a": 0.1}, compared({"a": 30})) == "a"
+    assert highest({}, []) is None
+
+
+def test_names_stand_in_the_same_quotes_everywhere(judged):
+    label = judged.label
+    decision = md.report(judged).to_dict()["decision"]
+    assert f"To predict “{label}”" in decision
+    assert repr(label) not in decision
 
 
 def test_rounding_keeps_what_is_claimed(judged):

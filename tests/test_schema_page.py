@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from report_numbers import undocumented
 
 from modicum.reporting import json_schema
 from modicum.reporting.kinds import KINDS
@@ -16,6 +17,11 @@ def test_the_page_is_made_of_the_models():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     assert (DOCS / "report-schema.md").read_text(encoding="utf-8") == script.page()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_every_kind_is_described(kind):
+    assert undocumented(json_schema(kind)) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,7 @@ import modicum as md
 from modicum.evaluation.candidates import Later
 from modicum.evaluation.study_result import Study
 from modicum.reporting import Report, study_charts
+from modicum.reporting.document import Cards
 from modicum.reporting.study_content import Content
 from modicum.reporting.study_words import comparison
 
@@ -84,6 +85,7 @@ def test_every_number_of_the_tables_is_in_the_data(whole, page):
     gains = [a["naive_error"] - a["adversary_error"] for a in content["evidence"]["attributes"] if a["personal"]]
     known |= {f"{abs(100 * gain):.1f}" for gain in gains}
     known |= {f"{np.floor(1000 * value + 1e-9) / 1000:.1%}" for value in numbers}  # certified: rounded down
+    known |= {f"{np.ceil(1000 * value - 1e-9) / 1000:.1%}" for value in numbers}  # or up, what is right at most
     known |= {f"{100 * size:g}%" for size in content["train_sizes"]}
     known |= {f"{value:.{digits}f}" for value in numbers for digits in (1, 3)} | {f"{value:,}" for value in numbers}
     assert len(shown) > 40
@@ -156,6 +158,26 @@ def test_the_decision_says_what_was_compared_and_chosen_against_both_baselines(f
     assert low <= chosen["adversary_error"] <= high
     assert chosen["certificate"]["mean_error"] <= found.choose(knee=True).candidate.adversary_error
     assert any("no adversary" in sentence for sentence in chosen["certificate"]["sentences"])
+
+
+def test_what_the_evidence_says_is_not_said_again(found, whole):
+    titles = [section.title for section in whole.document.sections]
+    assert [titles.count(title) for title in ("What is certified", "What this does and does not say")] == [1, 1]
+    assert "What the chosen one asks" not in titles
+    assert "Attribute by attribute" in titles
+    blocks = [*whole.document.lead, *(block for section in whole.document.sections for block in section.blocks)]
+    assert sum(isinstance(block, Cards) for block in blocks) == 1
+    content = whole.to_dict()
+    assert not set(content["limits"]) & set(content["evidence"]["limits"])
+    assert set(content["limits"]) < set(md.report(found, evidence=False).to_dict()["limits"])
+
+
+def test_one_quantity_has_one_value_in_study_and_evidence(whole):
+    content = whole.to_dict()
+    others = content["evidence"]["alternatives"]
+    assert others["nothing_collected"] == pytest.approx(content["nothing_collected"])
+    front = {row["name"]: row["adversary_error"] for row in content["front"]}
+    assert front == pytest.approx({point["name"]: point["adversary_error"] for point in others["points"]})
 
 
 def test_another_choice_is_reported(found):

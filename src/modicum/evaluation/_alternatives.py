@@ -7,7 +7,7 @@ other test records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from modicum.errors import ParameterError
 from modicum.evaluation._necessity import need_data
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.candidates import Choice
-from modicum.evaluation.need_work import Tried
+from modicum.evaluation.need_work import NeedData, Tried
 from modicum.evaluation.samples import in_memory
 from modicum.evaluation.study_result import Study
 from modicum.generalization import Generalization
@@ -38,14 +38,14 @@ MOST = 8  # points of a path that are shown
 class Alternative:
     """One way to collect, with its classifier error and the weighted mean of the adversary's.
 
-    `is_chosen` marks the one that was taken.
+    `is_chosen` marks the one that was taken; `risk` has the adversary's error about each personal attribute.
 
     Examples
     --------
     >>> import pandas as pd, modicum as md
     >>> from modicum.evaluation import Alternative
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
-    >>> Alternative("1 of 1 attributes in 2 buckets", g, 2, 0.1, 0.4, 0.9, is_chosen=True).error
+    >>> Alternative("1 of 1 attributes in 2 buckets", g, 2, 0.1, 0.4, 0.9, True, {"age": 0.4}).error
     0.1
     """
 
@@ -56,6 +56,7 @@ class Alternative:
     adversary_error: float
     skill_kept: float
     is_chosen: bool
+    risk: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,14 @@ class Alternatives:
     source : "merge path" or "study"
     judge : how the points were scored, in words
     records, people : how many test records they were scored on, and of how many people these are
+    naive : personal attribute → the naive guess's error, of which `naive_adversary` is the weighted mean
+    weights : personal attribute → its share in each mean
 
     Examples
     --------
     >>> from modicum.evaluation import Alternatives
-    >>> found = Alternatives([], 0.1, 0.3, 0.5, 0, "nothing was asked", "merge path", "by counts", 1_000, 1_000)
+    >>> ends, why = (0.1, 0.3, 0.5), ("nothing was asked", "merge path", "by counts")
+    >>> found = Alternatives([], *ends, 0, *why, 1_000, 1_000, naive={"sex": 0.5}, weights={"sex": 1.0})
     >>> found.to_dict()["naive_adversary"]
     0.5
     """
@@ -90,11 +94,13 @@ class Alternatives:
     judge: str
     records: int
     people: int
+    naive: dict[str, float]
+    weights: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without the artifacts."""
         content = {key: value for key, value in vars(self).items() if key != "points"}
-        kept = ("name", "buckets", "error", "adversary_error", "skill_kept", "is_chosen")
+        kept = ("name", "buckets", "error", "adversary_error", "skill_kept", "is_chosen", "risk")
         points = [{key: getattr(point, key) for key in kept} for point in self.points]
         return dict(plain(content | {"points": points}))
 
@@ -166,6 +172,8 @@ def alternatives(
         judge="by boosted trees, and by an adversary who counts",
         records=len(data.test),
         people=len(data.test) if data.persons is None else len(np.unique(data.persons)),
+        naive=_naive(data),
+        weights=shares,
     )
 
 
@@ -195,6 +203,7 @@ def alternatives_of(study: Study, choice: Choice) -> Alternatives:
             adversary_error=c.adversary_error,
             skill_kept=study.skill(c),
             is_chosen=c == choice.candidate,
+            risk=dict(c.scores("test", c.judged is not None).risk),
         )
         for c in shown
     ]
@@ -207,6 +216,8 @@ def alternatives_of(study: Study, choice: Choice) -> Alternatives:
         judge="by boosted trees and the adversary A1 as the study judges its front, without tuning its network",
         records=(choice.candidate.judged.certificate if choice.candidate.judged else choice.certificate)["records"],
         people=limits.people["test"],
+        naive=dict(limits.naive),
+        weights=dict(study.weights),
     )
 
 
@@ -214,6 +225,12 @@ def _path(X: Any, y: Any, options: dict[str, Any], seed: int) -> list[Generaliza
     from modicum.minimizers import MergePath  # deferred: a path that was made already needs no maker
 
     return [point.generalization for point in MergePath(random_state=seed, **options).fit_path(X, y)]
+
+
+def _naive(data: NeedData) -> dict[str, float]:
+    """The error about each personal attribute of who always guesses the training records' most frequent value."""
+    alone = {name: replace(data, weights={name: 1.0}) for name in data.weights}
+    return {name: one.naive_adversary for name, one in alone.items()}
 
 
 def _thinned(path: Sequence[Generalization]) -> list[Generalization]:
@@ -235,4 +252,5 @@ def _scored(g: Generalization, found: Tried, losses: tuple[float, float], is_cho
         adversary_error=float(found.adversary.mean()),
         skill_kept=skill_kept(float(found.loss.mean()), *losses),
         is_chosen=is_chosen,
+        risk={name: float(missed.mean()) for name, missed in found.missed.items()},
     )

@@ -7,7 +7,7 @@ from modicum.attacks import MatchingResult
 from modicum.evaluation import AnatomyEvidence
 from modicum.reporting.anatomy_words import decision, limits, warnings
 from modicum.reporting.crowd_content import crowd_content
-from modicum.reporting.disclosure import check_size, few, outward, tens
+from modicum.reporting.disclosure import check_size, compared, few, highest, outward, tens
 from modicum.reporting.release_parts import head, too_few
 from modicum.table.codes import FEW
 from modicum.table.values import plain
@@ -77,7 +77,7 @@ def _utility(found: AnatomyEvidence) -> dict[str, Any] | None:
     if own is None or too_few(own.people):
         return None
     large = {name: each for name, each in own.by_group.items() if each.people >= FEW}
-    groups = {
+    groups: dict[str, Any] = {
         name: {
             "records": few(each.records),
             "errors": {kind: tens(one.error, each.people) for kind, one in each.errors.items()},
@@ -85,6 +85,7 @@ def _utility(found: AnatomyEvidence) -> dict[str, Any] | None:
         }
         for name, each in large.items()
     }
+    errors = {name: each["errors"]["pruned"] for name, each in groups.items()}
     return {
         "held_out": found.held_out,
         "estimator": own.estimator,
@@ -96,5 +97,5 @@ def _utility(found: AnatomyEvidence) -> dict[str, Any] | None:
         },
         "by_group": groups,
         "small_groups": len(own.by_group) - len(large),
-        "worst_group": max(large, key=lambda name: large[name].errors["pruned"].error, default=None),
+        "worst_group": highest(errors, compared({name: each.people for name, each in large.items()})),
     }

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from modicum.reporting.formats import count_of, number, percent
+from modicum.reporting.formats import count_of, named, no_better, number, percent
 
 
 def decision(content: dict[str, Any]) -> str:
     """The decision in one paragraph."""
-    names = " and ".join(repr(each["name"]) for each in content["measured"])
+    names = " and ".join(named(each["name"]) for each in content["measured"])
     highest = max(each["highest"] for each in content["measured"])
     told = (
         f"This release publishes {count_of(content['records'], 'record')} as tables tied by groups: every value is "
@@ -21,13 +21,13 @@ def decision(content: dict[str, Any]) -> str:
     for each in content["matching"]:
         told += (
             f" Who learns from the release alone gives {percent(each['learned'])} of people their right "
-            f"{each['sensitive']!r} ({percent(each['promised'])} is the promise against who learns nothing, "
+            f"{named(each['sensitive'])} ({percent(each['promised'])} is the promise against who learns nothing, "
             f"{percent(each['naive'])} has the most frequent value)."
         )
     if content["utility"] is not None:
         errors = content["utility"]["errors"]
         told += (
-            f" A model for {content['label']!r} that learns from such tables is wrong for "
+            f" A model for {named(content['label'])} that learns from such tables is wrong for "
             f"{percent(errors['pruned']['error'])} of new records ({percent(errors['raw']['error'])} from raw records, "
             f"{percent(errors['majority']['error'])} when always guessing the majority)."
         )
@@ -57,12 +57,17 @@ def warnings(content: dict[str, Any]) -> list[str]:
         told.append(
             (
                 low > each["promised"],
-                f"The promise of {percent(each['promised'])} for {each['sensitive']!r} is about an adversary who takes "
-                "every matching of people to values for equally likely. One who learns from the release how attributes "
-                f"go with values is right for {percent(each['learned'])} of people: that is more than promised.",
+                f"The promise of {percent(each['promised'])} for {named(each['sensitive'])} is about an adversary who "
+                "takes every matching of people to values for equally likely. One who learns from the release how "
+                f"attributes go with values is right for {percent(each['learned'])} of people: more than promised.",
             )
         )
         told.append((each["note"] is not None, f"{each['sensitive']}: {each['note']}"))
+    if content["utility"] is not None:
+        errors = content["utility"]["errors"]
+        told.append(
+            no_better(errors["pruned"]["error"], errors["majority"]["error"], "A model that learns from the tables")
+        )
     return [text for applies, text in told if applies]
 
 

@@ -87,9 +87,9 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
         "name": NAMES[name][0],
         "short": f"{name} {NAMES[name][1]}",
         "knows": NAMES[name][2],
-        "error": _mean({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
+        "error": weighted({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
         "interval": outward(result.interval, n),
-        "naive": _mean({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
+        "naive": weighted({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
         "raw": result.raw,
         "over_attributes": {
             how: {"attribute": result.aggregates[how]["attribute"], "error": tens(result.aggregates[how]["error"], n)}
@@ -104,11 +104,6 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
     if isinstance(result, MultiBreachResult):
         shown["alone"] = [tens(error, n) for error in result.alone]
     return shown
-
-
-def _mean(values: dict[str, float], weights: dict[str, float]) -> float:
-    """The weighted mean of shares, which rounding does not lift above one."""
-    return min(1.0, weighted(values, weights))
 
 
 def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
@@ -147,9 +142,9 @@ def _confident(level: ConfidentResult, weights: dict[str, float]) -> dict[str, A
     return {
         "percent": level.percent,
         "records": few(level.records),
-        "error": _mean(errors, weights),
+        "error": weighted(errors, weights),
         "interval": outward(level.interval, n),
-        "naive": _mean(naive, weights),
+        "naive": weighted(naive, weights),
         "raw": level.raw,
         "by_attribute": errors,
         "naive_by_attribute": naive,
@@ -202,7 +197,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
     bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
     return {
         "bounds": bounds,
-        "mean_error": 1 - _mean(bounds, certificate.weights),
+        "mean_error": 1 - weighted(bounds, certificate.weights),
         "confidence": certificate.confidence,
         "records": certificate.records,
         "vacuous": certificate.vacuous,

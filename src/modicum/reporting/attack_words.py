@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from modicum.measures.certificate import confidence_text
+from modicum.reporting.formats import named
 
 
 def sentences(content: dict[str, Any]) -> list[str]:
@@ -20,7 +21,7 @@ def sentences(content: dict[str, Any]) -> list[str]:
     if strongest is not None:
         told.append(
             f"Who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
-            + (f"; the most is gained about {strongest['worst']!r}." if strongest["worst"] else ".")
+            + (f"; the most is gained about {named(strongest['worst'])}." if strongest["worst"] else ".")
         )
     link, single = content["linkability"], content["singling_out"]
     if link is not None:

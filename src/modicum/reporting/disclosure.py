@@ -6,7 +6,7 @@ count from another. Intervals are rounded outward, so that they still hold.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from modicum.errors import DataError
@@ -16,6 +16,7 @@ from modicum.table.codes import FEW
 FEW_TEXT = f"< {FEW}"
 LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
 COARSE = 1000
+COMPARED = f"Groups of fewer than {LEAST_RECORDS} people are told, but not compared, where there are larger ones."
 
 
 def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
@@ -97,6 +98,21 @@ def decimals_of(value: Any, digits: int = 4) -> Any:
     return [decimals_of(each, digits) for each in value] if isinstance(value, list | tuple) else round(value, digits)
 
 
+def ranking_of(value: Any, n: int) -> Any:
+    """A score of how n records are ranked (AUC), or the ends of its interval, with fewer digits the fewer there are.
+
+    It is a share of pairs, one of a class and one of another: with more digits only some counts of a rare class would
+    fit. A step of the last digit is at least one pair of a class of one.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import ranking_of
+    >>> ranking_of(0.81234, 400), ranking_of(0.81234, 4_000), ranking_of([0.81234, None], 40_000)
+    (0.81, 0.812, [0.8123, None])
+    """
+    return decimals_of(value, min(4, len(str(n)) - 1))
+
+
 def _of(tens_of_people: int, n: int) -> float:
     return min(1.0, tens_of_people / max(1, round(n / FEW)))
 
@@ -151,5 +167,31 @@ def described(description: Description) -> dict[str, Any]:
 
 
 def weighted(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The mean over attributes, each with its weight."""
-    return sum(weights[name] * value for name, value in values.items())
+    """The mean share over attributes, each with its weight; rounding does not lift it above one.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import weighted
+    >>> weighted({"age": 0.5, "sex": 0.25}, {"age": 0.5, "sex": 0.5})
+    0.375
+    """
+    return min(1.0, sum(weights[name] * value for name, value in values.items()))
+
+
+def compared(people: Mapping[str, int]) -> list[str]:
+    """The groups whose errors are compared: those of a hundred people, or all where there is none so large.
+
+    Shares are told in tens of people, which is too coarse to compare smaller ones.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import compared
+    >>> compared({"a": 12, "b": 300, "c": 100}), compared({"a": 12, "d": 40})
+    (['b', 'c'], ['a', 'd'])
+    """
+    return [name for name, many in people.items() if many >= LEAST_RECORDS] or list(people)
+
+
+def highest(errors: Mapping[str, float], names: Iterable[str]) -> str | None:
+    """The group with the highest error of those named, as the errors are told."""
+    return max(names, key=errors.__getitem__, default=None)

@@ -8,6 +8,18 @@ from modicum.generalization.describe import percent as bucket_share
 NONE = "–"
 
 
+def named(name: Any) -> str:
+    """A name as it stands in a sentence.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import named
+    >>> named("age")
+    '“age”'
+    """
+    return f"“{name}”"
+
+
 def percent(value: Any, digits: int = 1) -> str:
     """A share for people; "< 10" as it is, and a number that does not exist as a dash.
 
@@ -20,6 +32,19 @@ def percent(value: Any, digits: int = 1) -> str:
     if value is None:
         return NONE
     return value if isinstance(value, str) else f"{value + 0.0:.{digits}%}"
+
+
+def no_better(error: float | None, majority: float, who: str) -> tuple[bool, str]:
+    """Whether a model's error is none the lower for what it sees, and the warning that says so.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import no_better
+    >>> no_better(0.2, 0.2, "The model")
+    (True, 'The model is wrong no less often (20.0%) than always guessing the majority (20.0%).')
+    """
+    told = f"{who} is wrong no less often ({percent(error)}) than always guessing the majority ({percent(majority)})."
+    return error is not None and error >= majority, told
 
 
 def points(value: Any, digits: int = 1) -> str:

@@ -4,11 +4,12 @@ from typing import Any
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting import charts
+from modicum.reporting.disclosure import COMPARED, at_most
 from modicum.reporting.document import Block, Cell, Column, Picture, Section, Sign, Table, Text
 from modicum.reporting.formats import decimals, interval, number, percent
 from modicum.reporting.svg import DARK, GREY, RED
 
-_SCORES = {"error": "wrong predictions", "log_loss": "log-loss", "auc": "AUC"}
+_SCORES = {"error": "wrong predictions", "auc": "AUC"}
 
 
 def prediction_sections(utility: dict[str, Any]) -> list[Section]:
@@ -32,11 +33,12 @@ def prediction_sections(utility: dict[str, Any]) -> list[Section]:
         [
             Text(
                 f"A model trained on {number(utility['trained_on'])} minimized records, beside one trained on the raw "
-                "ones and beside always guessing by the shares of the classes. Log-loss punishes confident wrong "
-                "predictions; AUC is the chance that a record of a class is ranked above one of another. Raw data "
-                f"takes away {percent(max(0.0, utility['raw_skill']))} of the majority guess’s log-loss: that is the "
-                f"model’s skill, of which {percent(utility['skill_kept'])} is kept"
-                f"{_between(utility['skill_interval'])}.",
+                "ones and beside always guessing by the shares of the classes. AUC is the chance that a record of a "
+                "class is ranked above one of another. Log-loss punishes confident wrong predictions. Raw data takes "
+                f"away {percent(max(0.0, utility['raw_skill']))} of the majority guess’s log-loss: that is the model’s "
+                f"skill, of which {percent(utility['skill_kept'])} is kept{_between(utility['skill_interval'])}. A "
+                "log-loss itself is not told: that of the majority guess follows from how many people have each class, "
+                "so that a rare class could be counted from it.",
                 "soft",
             ),
             Picture(charts.error_chart(utility["scores"]["error"])),
@@ -77,7 +79,7 @@ def _worst(utility: dict[str, Any]) -> str:
     group = utility["by_group"][worst]
     told = (
         f"The error is highest for “{worst}”: {percent(group['error'])} ({percent(group['raw_error'])} on raw data). "
-        "Groups of fewer than a hundred people are told, but not compared, where there are larger ones."
+        f"{COMPARED}"
     )
     if loses is None:
         return f"{told} Minimizing raises the error of none of these groups."
@@ -130,13 +132,13 @@ def certified_section(certificate: dict[str, Any]) -> Section:
         [
             name,
             percent(certificate["weights"][name]),
-            percent(bound),
-            percent(certificate["observed"][name]),
+            at_most(bound),
+            at_most(certificate["observed"][name]),
             percent(certificate["naive"][name]),
         ]
         for name, bound in certificate["bounds"].items()
     ]
-    rows.append(["mean", "", percent(certificate["mean"]), "", ""])
+    rows.append(["mean", "", at_most(certificate["mean"]), "", ""])
     told = (
         f"Counted on {number(certificate['records'])} records of {number(certificate['persons'])} people. The "
         "certified accuracy is that of the best guesser with hindsight plus a margin for chance of "

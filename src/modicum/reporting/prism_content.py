@@ -44,7 +44,9 @@ class Other(Part):
 
     instead_of: str | None = Field(description="The attribute whose place it takes; null where it takes none.")
     objective: float = Field(description="Relative change of what training minimizes; below 0 is better.")
-    error: Change = Field(description="Change of the error on test records; below 0 is better.")
+    error: Change | None = Field(
+        description="Change of the error on test records; below 0 is better; null as the errors are."
+    )
     interval: Ends = Field(description="Its 95% interval.")
 
 
@@ -67,8 +69,10 @@ class Proof(Part):
     """How good the choice is."""
 
     is_proven: bool = Field(description="Whether no allowed choice is better, up to the gap asked for.")
-    objective: float = Field(description="What training reached.")
-    bound: float = Field(description="What no allowed choice falls below.")
+    objective: float | None = Field(
+        description="What training reached; null where nothing is asked for, since labels could be counted from it."
+    )
+    bound: float | None = Field(description="What no allowed choice falls below; null where the objective is.")
     gap: float = Field(description="(objective − bound) / objective.")
     max_predictors: int = Field(description="The most attributes that could be asked for.")
     max_feasible: int = Field(description="The most that hold no revealing set.")
@@ -82,7 +86,9 @@ class Model(Part):
     model: Literal["PriSM", "Parsimony", "SVM"] = Field(description="Which one.")
     asks: int = Field(description="How many attributes it needs.")
     predictors: list[str] = Field(description="Which.")
-    error: Share = Field(description="Share of test records that it predicts wrong.")
+    error: Share | None = Field(
+        description="Share of test records predicted wrong; null where every label counts the same and one is rare."
+    )
     interval: Ends = Field(description="Its 95% interval.")
 
 
@@ -151,11 +157,11 @@ class Content(Head):
     trained_on: int = Field(description="Records that trained.")
     tested_on: int = Field(description="Records that are reported on.")
     confidence: float = Field(description="Of the certificate.")
-    sensitive: list[Sensitive]
-    rule: Rule
+    sensitive: list[Sensitive] = Field(description="The sensitive attributes.")
+    rule: Rule = Field(description="What it means that attributes reveal the sensitive one.")
     sets: list[Revealing] = Field(description="The smallest revealing sets, smaller and stronger ones first.")
-    attributes: list[Attribute]
-    proof: Proof
-    utility: Utility
-    singling_out: SinglingOut
+    attributes: list[Attribute] = Field(description="Attribute by attribute, and why.")
+    proof: Proof = Field(description="How good the choice is.")
+    utility: Utility = Field(description="What the restriction costs.")
+    singling_out: SinglingOut = Field(description="Who is alone with the answers.")
     linkability: Linkability | None = Field(description="Null where fewer than two columns are asked for.")

@@ -17,7 +17,7 @@ from modicum.reporting.document import (
     Table,
     Text,
 )
-from modicum.reporting.formats import count_of, interval, number, percent
+from modicum.reporting.formats import count_of, interval, named, number, percent
 from modicum.reporting.prism_attributes import attribute_section, p_value
 from modicum.reporting.prism_charts import ACCEPTED, CHANCE, REVEALS, THRESHOLD, strengths_chart
 from modicum.reporting.prism_content import Content
@@ -53,7 +53,7 @@ def document(content: dict[str, Any]) -> Document:
     hidden = listed([each["name"] for each in content["sensitive"]])
     version = content["provenance"]["modicum_version"]
     return Document(
-        title=f"Predicting {content['label']!r} without revealing {hidden}",
+        title=f"Predicting {named(content['label'])} without revealing {hidden}",
         lead=_lead(content),
         sections=sections,
         footer=f"Made by modicum {version} on {content['provenance']['date']}. Counts of people under 10 are not "
@@ -94,7 +94,7 @@ def _cards(content: dict[str, Any]) -> list[Card]:
         rows = {guess["model"]: guess for guess in each["guesses"]}
         if rows:
             note = f"{percent(each['naive'])} without the answers, {percent(rows['SVM']['accuracy'])} from all"
-            cards.append(Card(f"{each['name']!r} guessed right", percent(rows["PriSM"]["accuracy"]), note))
+            cards.append(Card(f"{named(each['name'])} guessed right", percent(rows["PriSM"]["accuracy"]), note))
     alone = content["singling_out"]
     cards.append(Card("Alone with their answers", percent(alone["alone"]), f"{percent(alone['raw'])} with everything"))
     return cards
@@ -131,7 +131,7 @@ def _rule_words(rule: dict[str, Any]) -> str:
 def _sensitive_words(each: dict[str, Any]) -> str:
     values = "" if each["values"] is None else f" It has {count_of(each['values'], 'value')}."
     critical = "All of them are protected" if each["critical"] is None else f"Protected: {listed(each['critical'])}"
-    return f"Sensitive: {each['name']!r}.{values} {critical}."
+    return f"Sensitive: {named(each['name'])}.{values} {critical}."
 
 
 def _picture(content: dict[str, Any]) -> Picture:

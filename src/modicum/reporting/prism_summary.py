@@ -12,6 +12,7 @@ from modicum.evaluation.prism_needs import is_balanced
 from modicum.prism import Correlation
 from modicum.reporting.disclosure import (
     FEW_TEXT,
+    LEAST_RECORDS,
     change,
     change_outward,
     check_size,
@@ -112,7 +113,7 @@ def _about(each: Correlation, found: PrismEvidence) -> str:
     return f"{each.sensitive} = a value of {FEW_TEXT} records" if many < FEW else each.about
 
 
-def _attribute(each: AttributeReason, n: int) -> dict[str, Any]:
+def _attribute(each: AttributeReason, n: int | None) -> dict[str, Any]:
     return {
         **{name: getattr(each, name) for name in ("name", "status", "reason", "why", "sets")},
         "columns": list(each.columns),
@@ -123,15 +124,15 @@ def _attribute(each: AttributeReason, n: int) -> dict[str, Any]:
     }
 
 
-def _other(found: PrismAlternative | None, n: int) -> dict[str, Any] | None:
+def _other(found: PrismAlternative | None, n: int | None) -> dict[str, Any] | None:
     """Another choice; the change of the error in tens of people."""
     if found is None:
         return None
     return {
         "instead_of": found.instead_of,
         "objective": round(found.objective, 4) + 0.0,
-        "error": max(-1.0, min(1.0, change(found.error, n))),
-        "interval": _within(change_outward(found.interval, n)),
+        "error": None if n is None else max(-1.0, min(1.0, change(found.error, n))),
+        "interval": None if n is None else _within(change_outward(found.interval, n)),
     }
 
 
@@ -141,10 +142,11 @@ def _within(ends: list[float] | None) -> list[float] | None:
 
 def _proof(found: PrismEvidence) -> dict[str, Any]:
     model = found.cost.prism
+    told = bool(model.predictors_)  # else the objective is as many times the rarer labels' count
     return {
         "is_proven": model.optimality_gap_ <= model.gap,
-        "objective": float(f"{model.objective_:.6g}"),
-        "bound": float(f"{model.bound_:.6g}"),
+        "objective": float(f"{model.objective_:.6g}") if told else None,
+        "bound": float(f"{model.bound_:.6g}") if told else None,
         "gap": float(f"{model.optimality_gap_:.2g}"),
         "max_predictors": model.max_predictors,
         "max_feasible": found.cost.max_feasible,
@@ -157,10 +159,14 @@ def _is_balanced(found: PrismEvidence) -> bool:
     return is_balanced(found.cost.prism)
 
 
-def _errors_of(found: PrismEvidence) -> int:
-    """Of how many people errors are told in tens: where every label counts the same, the rarest label's count most."""
+def _errors_of(found: PrismEvidence) -> int | None:
+    """Of how many people errors are told in tens: where every label counts the same, the rarest label's count most.
+
+    None where these are too few for a share to say anything.
+    """
     people = found.people["test"]
-    return min(people, found.labels * found.rarest) if _is_balanced(found) else people
+    many = min(people, found.labels * found.rarest) if _is_balanced(found) else people
+    return many if many >= LEAST_RECORDS else None
 
 
 def _utility(found: PrismEvidence) -> dict[str, Any]:
@@ -170,14 +176,14 @@ def _utility(found: PrismEvidence) -> dict[str, Any]:
     naive = 1 - float(scores[PRISM].naive or 0.0)  # with balanced labels it follows from their number alone
     return {
         "is_balanced": balanced,
-        "majority": naive if balanced else tens(naive, n),
+        "majority": naive if balanced or n is None else tens(naive, n),
         "models": [
             {
                 "model": name,
                 "asks": len(models[name].predictors),
                 "predictors": models[name].predictors,
-                "error": tens(1 - float(scores[name].value or 0.0), n),
-                "interval": outward(_turned(scores[name].interval), n),
+                "error": None if n is None else tens(1 - float(scores[name].value or 0.0), n),
+                "interval": None if n is None else outward(_turned(scores[name].interval), n),
             }
             for name in _ORDER
         ],

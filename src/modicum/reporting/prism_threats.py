@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from modicum.measures.certificate import confidence_text
+from modicum.reporting.disclosure import at_most
 from modicum.reporting.document import Block, Cell, Column, Section, Table, Text
-from modicum.reporting.formats import count_of, decimals, interval, number, percent
+from modicum.reporting.formats import count_of, decimals, interval, named, number, percent
 from modicum.reporting.prism_words import listed
 
 
@@ -47,7 +49,7 @@ def _inference(content: dict[str, Any], kinds: Mapping[str, str]) -> list[Block]
         if each["guesses"]:
             blocks.append(_guesses(each, kinds))
         else:
-            blocks.append(Text(f"No adversary has tried to guess {each['name']!r}."))
+            blocks.append(Text(f"No adversary has tried to guess {named(each['name'])}."))
         blocks.append(Text(each["sentence"], "quote" if _is_bound(each) else "soft"))
         if _is_bound(each):
             blocks.append(Text(_bound_words(each, content), "soft"))
@@ -61,9 +63,9 @@ def _is_bound(each: dict[str, Any]) -> bool:
 def _bound_words(each: dict[str, Any], content: dict[str, Any]) -> str:
     return (
         f"Always saying the most frequent value is right for {percent(each['certified_naive'])} of the test records. "
-        f"The certified {percent(each['certified'])} holds for every method, with a confidence of "
-        f"{percent(content['confidence'], 0)}; it is high where many answers are rare, since of few people little can "
-        "be excluded. It speaks of the average, not of the most exposed person."
+        f"The certified {at_most(each['certified'])} holds for every method, with a confidence of "
+        f"{confidence_text(content['confidence'])}; it is high where many answers are rare, since of few people little "
+        "can be excluded. It speaks of the average, not of the most exposed person."
     )
 
 

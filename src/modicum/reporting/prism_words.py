@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from modicum.measures.certificate import Certificate, confidence_text
-from modicum.reporting.formats import count_of, number, percent
+from modicum.reporting.disclosure import LEAST_RECORDS, at_most
+from modicum.reporting.formats import count_of, named, no_better, number, percent
 
 _SHOWN = 8
 _MEASURES = {
@@ -27,13 +28,13 @@ def decision(content: dict[str, Any]) -> str:
     hidden = listed([each["name"] for each in content["sensitive"]])
     if not asked:
         return (
-            f"To predict {content['label']!r} without revealing {hidden}, no attribute is asked for: the classifier "
-            f"can only say the most frequent label ({_cost(content)})."
+            f"To predict {named(content['label'])} without revealing {hidden}, no attribute is asked for: the "
+            f"classifier can only say the most frequent label. {_cost(content)}"
         )
     many = count_of(len(usable), "attribute")
     return (
-        f"To predict {content['label']!r} without revealing {hidden}, ask for {len(asked)} of {many}: "
-        f"{listed(asked, _SHOWN)}. The classifier is then wrong for {_cost(content)}. {_promise(content)}"
+        f"To predict {named(content['label'])} without revealing {hidden}, ask for {len(asked)} of {many}: "
+        f"{listed(asked, _SHOWN)}. {_cost(content)} {_promise(content)}"
         f"{_adversaries(content)}"
     )
 
@@ -41,11 +42,17 @@ def decision(content: dict[str, Any]) -> str:
 def _cost(content: dict[str, Any]) -> str:
     utility = content["utility"]
     errors = {each["model"]: each for each in utility["models"]}
+    if not _is_told(content):
+        return "How often it is then wrong is not told: too few people have the rarest label."
     unit = f"{content['unit']}, every label counting the same" if utility["is_balanced"] else content["unit"]
     return (
-        f"{percent(errors['PriSM']['error'])} of {unit} ({percent(errors['SVM']['error'])} with all attributes but "
-        f"the sensitive, {percent(utility['majority'])} when always guessing the same)"
+        f"It is then wrong for {percent(errors['PriSM']['error'])} of {unit} ({percent(errors['SVM']['error'])} with "
+        f"all attributes but the sensitive, {percent(utility['majority'])} when always guessing the same)."
     )
+
+
+def _is_told(content: dict[str, Any]) -> bool:
+    return all(each["error"] is not None for each in content["utility"]["models"])
 
 
 def _promise(content: dict[str, Any]) -> str:
@@ -65,7 +72,7 @@ def _adversaries(content: dict[str, Any]) -> str:
         rows = {guess["model"]: guess for guess in each["guesses"]}
         if rows:
             told.append(
-                f" An adversary who sees the answers is right about {each['name']!r} for "
+                f" An adversary who sees the answers is right about {named(each['name'])} for "
                 f"{percent(rows['PriSM']['accuracy'])} of {content['unit']} ({percent(each['naive'])} without seeing "
                 f"them, {percent(rows['SVM']['accuracy'])} from all other attributes)."
             )
@@ -77,17 +84,17 @@ def certificate_sentence(name: str, found: Certificate | None, bound: float | No
     if found is None or bound is None:
         return "No bound is certified: the sensitive attribute is spread over several columns."
     if bound >= 1:
-        return f"No bound can be certified for {name!r}: the answers differ so much that nothing is excluded."
+        return f"No bound can be certified for {named(name)}: the answers differ so much that nothing is excluded."
     return (
-        f"With {confidence_text(found.confidence)} confidence, no adversary who sees only the answers guesses {name!r} "
-        f"correctly for more than {percent(bound)} of {found.unit} like those of the {number(records)} test records, "
-        f"on average ({date})."
+        f"With {confidence_text(found.confidence)} confidence, no adversary who sees only the answers guesses "
+        f"{named(name)} correctly for more than {at_most(bound)} of {found.unit} like those of the "
+        f"{number(records)} test records, on average ({date})."
     )
 
 
 def warnings_of(content: dict[str, Any]) -> list[str]:
     """What a reader must know first."""
-    proof, found = content["proof"], []
+    proof, found = content["proof"], _errors_words(content)
     if not proof["is_proven"]:
         found.append(
             f"Training ended before the best choice was proven: a better one may lower the objective by "
@@ -102,14 +109,27 @@ def warnings_of(content: dict[str, Any]) -> list[str]:
     for each in content["sensitive"]:
         guess = next((one for one in each["guesses"] if one["model"] == "PriSM"), None)
         if guess is None:
-            found.append(f"No adversary has tried to guess {each['name']!r}; its risk was not measured.")
+            found.append(f"No adversary has tried to guess {named(each['name'])}; its risk was not measured.")
         elif guess["mcc_interval"] and guess["mcc_interval"][0] > 0:
             found.append(
-                f"The answers still tell something about {each['name']!r}: the correlation of an adversary's guess "
-                f"with the truth is {number(guess['mcc'])}, and lies above 0 beyond chance. The threshold "
+                f"The answers still tell something about {named(each['name'])}: the correlation of an adversary's "
+                f"guess with the truth is {number(guess['mcc'])}, and lies above 0 beyond chance. The threshold "
                 "says how much is accepted."
             )
     return found
+
+
+def _errors_words(content: dict[str, Any]) -> list[str]:
+    """What must be known of the errors: that they are not told, or are none the lower for what is asked."""
+    if not _is_told(content):
+        return [
+            "The errors are not told: every label counts the same in them, and the rarest label of the test records "
+            f"has so few people that they would rest on fewer than {LEAST_RECORDS}. More test records, or a classifier "
+            "without class weights, can be judged."
+        ]
+    own = next(each for each in content["utility"]["models"] if each["model"] == "PriSM")
+    applies, told = no_better(own["error"], content["utility"]["majority"], "The classifier")
+    return [told] if applies else []
 
 
 def _reveals(found: dict[str, Any], rule: dict[str, Any]) -> bool:
@@ -149,9 +169,9 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
     --------
     >>> from modicum.reporting.prism_words import listed
     >>> listed(["age"]), listed(["age", "job", "pay"]), listed(["age", "job", "pay"], 1)
-    ("'age'", "'age', 'job' and 'pay'", "'age' and 2 more")
+    ('“age”', '“age”, “job” and “pay”', '“age” and 2 more')
     """
-    shown = [repr(name) for name in (names if most is None else names[:most])]
+    shown = [named(name) for name in (names if most is None else names[:most])]
     more = len(names) - len(shown)
     last = [f"{more:,} more"] if more else []
     parts = [*shown, *last]
@@ -172,10 +192,15 @@ def proof_words(content: dict[str, Any]) -> list[str]:
         else f"{count_of(proof['remeasured'], 'set')} of up to {rule['max_size']} of the chosen attributes "
         f"{'was' if proof['remeasured'] == 1 else 'were'} then measured one by one: none reveals."
     )
+    reached = (
+        "What is reached is not told: with nothing asked for it follows from how many records have each label. Nothing "
+        f"allowed falls below it by more than a gap of {proof['gap']:.2g} of it."
+        if proof["objective"] is None
+        else f"The choice reaches {proof['objective']:.6g}; nothing allowed falls below {proof['bound']:.6g}, a gap of "
+        f"{proof['gap']:.2g} of it."
+    )
     return [
-        f"Training minimizes an objective: the size of the weights plus what errors cost. The choice reaches "
-        f"{proof['objective']:.6g}; nothing allowed falls below {proof['bound']:.6g}, a gap of {proof['gap']:.2g} of "
-        f"it. {best}",
+        f"Training minimizes an objective: the size of the weights plus what errors cost. {reached} {best}",
         f"Allowed were choices of at most {proof['max_predictors']} attributes that hold no revealing set whole; "
         f"{proof['max_feasible']} is the most that hold none. That no set above is asked for whole was checked once "
         f"more, by its names alone. {again}",

@@ -40,9 +40,11 @@ class MeasuredContent(Part):
 class AttributeContent(Part):
     """One column and how it was published."""
 
-    name: str
+    name: str = Field(description="The column.")
     role: str = Field(description="quasi-identifier, sensitive, label, identifier, person or other.")
-    published: Literal["unchanged", "generalized", "the same for all", "left out"]
+    published: Literal["unchanged", "generalized", "the same for all", "left out"] = Field(
+        description="What became of its values."
+    )
     ncp: Share = Field(description="Information loss (NCP): 0 is full detail, 1 is nothing.")
     values_before: int = Field(description="Different values before, of those who were released.")
     values_after: int = Field(description="Different values after.")
@@ -51,8 +53,8 @@ class AttributeContent(Part):
 class CrowdPair(Part):
     """The same counted on the release and on the full records."""
 
-    release: CrowdContent
-    raw: CrowdContent
+    release: CrowdContent = Field(description="Counted on the release.")
+    raw: CrowdContent = Field(description="Counted on the full records.")
 
 
 class Crowds(Part):
@@ -73,19 +75,19 @@ class GuessContent(Part):
 class InferenceContent(Part):
     """An attribute that is guessed from a person's group."""
 
-    attribute: str
+    attribute: str = Field(description="The attribute.")
     values: int = Field(description="Among how many values.")
     in_ranges: bool = Field(description="Whether a number is guessed by its range.")
     naive: Share = Field(description="Share of records with the most frequent value of all.")
-    release: GuessContent
-    raw: GuessContent
+    release: GuessContent = Field(description="From the person's group in the release.")
+    raw: GuessContent = Field(description="From the raw quasi-identifiers.")
 
 
 class UtilityContent(Part):
     """A model that learned from the release beside one that learned from raw records."""
 
     held_out: bool = Field(description="Whether a second release of 70% of the records was learned from.")
-    estimator: str
+    estimator: str = Field(description="What predicts the label.")
     records: Few = Field(description="Records tested on.")
     trained_on: Few = Field(description="Records learned from.")
     errors: dict[str, ErrorContent] = Field(description="release, raw, majority → error.")
@@ -96,7 +98,7 @@ class UtilityContent(Part):
     is_weak: bool = Field(description="Whether even raw records barely predict the label.")
     by_group: dict[str, GroupError] = Field(description="Group of at least ten people → its errors.")
     small_groups: int = Field(description="How many groups of fewer people are not shown.")
-    worst_group: str | None = Field(description="The group with the highest error.")
+    worst_group: str | None = Field(description="The group with the highest error, of those of a hundred people.")
 
 
 class MemberContent(Part):
@@ -127,12 +129,14 @@ class Content(Head):
     form: Literal["values", "ranges"] = Field(description="Values of the original domain, or intervals and lists.")
     unit: Literal["records", "people"] = Field(description="What k counts.")
     label: str | None = Field(description="What is predicted.")
-    promise: Promise
-    measured: MeasuredContent
+    promise: Promise = Field(description="What was asked for.")
+    measured: MeasuredContent = Field(description="What was counted anew on the release.")
     information_loss: Share = Field(description="NCP over all quasi-identifiers.")
-    attributes: list[AttributeContent]
-    crowds: Crowds
-    inference: list[InferenceContent]
-    utility: UtilityContent | None
-    membership: MembershipContent | None
+    attributes: list[AttributeContent] = Field(description="Column by column.")
+    crowds: Crowds = Field(description="Who stands alone and who is linked.")
+    inference: list[InferenceContent] = Field(description="What a person's group tells of each sensitive attribute.")
+    utility: UtilityContent | None = Field(description="What a model loses; null where not measured.")
+    membership: MembershipContent | None = Field(
+        description="What models tell of who they were trained on; null where not measured."
+    )
     skipped: dict[str, str] = Field(description="What was not measured → why.")

@@ -6,8 +6,9 @@ from typing import Any
 from pydantic import Field
 
 from modicum.reporting.content import Ends, Few, Part, Share
+from modicum.reporting.disclosure import COMPARED
 from modicum.reporting.document import Block, Cell, Picture, Table, Text
-from modicum.reporting.formats import count_of, number, percent
+from modicum.reporting.formats import count_of, named, number, percent
 from modicum.reporting.release_charts import bars_chart
 from modicum.reporting.release_parts import BELOW, figure, words
 
@@ -22,7 +23,7 @@ class ErrorContent(Part):
 class GroupError(Part):
     """The errors within one group of test records."""
 
-    records: Few
+    records: Few = Field(description="Test records of the group.")
     errors: dict[str, Share] = Field(description="What was learned from → share of wrong predictions.")
     interval: Ends = Field(description="95% interval of the model on the release.")
 
@@ -38,7 +39,7 @@ def trial_text(content: dict[str, Any]) -> str:
     )
     return (
         f"How often the same kind of model ({found['estimator']}) is wrong about "
-        f"{content['label']!r} on {number(found['records'])} full records, after learning from "
+        f"{named(content['label'])} on {number(found['records'])} full records, after learning from "
         f"{number(found['trained_on'])}. {where} {BELOW}"
     )
 
@@ -63,7 +64,8 @@ def group_blocks(found: dict[str, Any], names: Mapping[str, str]) -> list[Block]
             ]
             for name, each in found["by_group"].items()
         ]
-        blocks.append(Text(f"Of those who learned from the release, the error is highest for {found['worst_group']}."))
+        told = f"Of those who learned from the release, the error is highest for {named(found['worst_group'])}. "
+        blocks.append(Text(told + COMPARED))
         blocks.append(Table(words("group", "records", *names.values()), rows))
     if found["small_groups"]:
         are = "is" if found["small_groups"] == 1 else "are"

@@ -5,7 +5,7 @@ from typing import Any
 from modicum.evaluation import ReleaseEvidence
 from modicum.evaluation.group_guesses import Guess
 from modicum.reporting.crowd_content import crowd_content
-from modicum.reporting.disclosure import check_size, few, outward, tens, tens_up
+from modicum.reporting.disclosure import check_size, compared, few, highest, outward, ranking_of, tens, tens_up
 from modicum.reporting.release_parts import head, too_few
 from modicum.reporting.release_words import decision, limits, warnings
 from modicum.table.codes import FEW
@@ -100,7 +100,10 @@ def _utility(found: ReleaseEvidence) -> dict[str, Any] | None:
         return None
     own, n = found.utility.to_dict(), found.tested
     error = own["scores"]["error"]
+    auc = own["scores"]["auc"]
     large = {name: each for name, each in own["by_group"].items() if each["persons"] >= FEW}
+    groups = {name: _group(each) for name, each in large.items()}
+    errors = {name: each["errors"]["release"] for name, each in groups.items()}
     return {
         "held_out": found.held_out,
         "estimator": own["estimator"],
@@ -111,14 +114,14 @@ def _utility(found: ReleaseEvidence) -> dict[str, Any] | None:
             "raw": {"error": tens(own["raw_error"], n), "interval": outward(error["raw_interval"], n)},
             "majority": {"error": tens(own["majority_error"], n), "interval": None},
         },
-        "auc": {name: _rounded(own["scores"]["auc"][key]) for name, key in (("release", "minimized"), ("raw", "raw"))},
-        "auc_interval": _ends(own["scores"]["auc"]["interval"]),
+        "auc": {name: ranking_of(auc[key], n) for name, key in (("release", "minimized"), ("raw", "raw"))},
+        "auc_interval": ranking_of(_ends(auc["interval"]), n),
         "skill_kept": _rounded(own["skill_kept"]),
         "skill_interval": [_rounded(end) for end in own["skill_interval"]],
         "is_weak": own["is_weak"],
-        "by_group": {name: _group(each) for name, each in large.items()},
+        "by_group": groups,
         "small_groups": len(own["by_group"]) - len(large),
-        "worst_group": found.utility.worst_group,
+        "worst_group": highest(errors, compared({name: each["persons"] for name, each in large.items()})),
     }
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modicum.reporting.formats import count_of, number, percent
+from modicum.reporting.formats import count_of, named, number, percent
 
 
 def decision(content: dict[str, Any]) -> str:
@@ -23,7 +23,7 @@ def decision(content: dict[str, Any]) -> str:
     if utility is not None:
         errors = utility["errors"]
         told += (
-            f" A model for {content['label']!r} that learns from such a release is wrong for "
+            f" A model for {named(content['label'])} that learns from such a release is wrong for "
             f"{percent(errors['release']['error'])} of new records ({percent(errors['raw']['error'])} from raw "
             f"records, {percent(errors['majority']['error'])} when always guessing the majority)."
         )
@@ -46,14 +46,14 @@ def warnings(content: dict[str, Any]) -> list[str]:
         (
             bool(sure),
             "Some groups have one value only of "
-            + ", ".join(f"{e['attribute']!r} ({percent(e['release']['certain'])} of the records)" for e in sure)
+            + ", ".join(f"{named(e['attribute'])} ({percent(e['release']['certain'])} of the records)" for e in sure)
             + ": of whoever is in such a group it is known for certain, whatever k is.",
         ),
         (
             bool(likely),
             "A person's group tells more than the most frequent value of all does: "
             + ", ".join(
-                f"{e['attribute']!r} is guessed right for {percent(e['release']['right'])} of the records "
+                f"{named(e['attribute'])} is guessed right for {percent(e['release']['right'])} of the records "
                 f"({percent(e['naive'])} without the group)"
                 for e in likely
             )

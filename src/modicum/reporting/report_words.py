@@ -4,7 +4,7 @@ from typing import Any
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import COARSE
-from modicum.reporting.formats import points, points_interval
+from modicum.reporting.formats import named, points, points_interval
 
 VERDICTS = ("not shown to be needed", "not collected, would help")
 
@@ -12,7 +12,7 @@ VERDICTS = ("not shown to be needed", "not collected, would help")
 def decision(content: dict[str, Any]) -> str:
     """The decision in one paragraph: what is asked, what that costs and leaves at risk, and what it rests on."""
     collected, utility, attack = content["collected"], content["utility"], content["attack"]
-    label = repr(content["label"])
+    label = named(content["label"])
     if not collected["needed"]:
         return " ".join(
             [f"To predict {label}, nothing is collected; the model can only guess the majority.", *_needs(content)]
@@ -34,23 +34,25 @@ def _needs(content: dict[str, Any]) -> list[str]:
     if content["necessity"] is None:
         return []
     needs = content["necessity"]["attributes"]
-    named = {verdict: [f"“{n}”" for n, need in needs.items() if need["verdict"] == verdict] for verdict in VERDICTS}
-    told = [_matters_most(needs)] if any(need["without"] for need in needs.values()) else []
-    if unshown := named["not shown to be needed"]:
+    found = {verdict: [named(n) for n, need in needs.items() if need["verdict"] == verdict] for verdict in VERDICTS}
+    needed = {n: need["without"] for n, need in needs.items() if need["verdict"].startswith("needed")}
+    told = [_matters_most(needed)] if needed else []
+    if unshown := found["not shown to be needed"]:
         told.append(f"Collected, but not shown to be needed: {', '.join(unshown)}.")
-    if helpful := named["not collected, would help"]:
+    if helpful := found["not collected, would help"]:
         told.append(f"Not collected, though asked in full it would help the prediction: {', '.join(helpful)}.")
     return told
 
 
-def _matters_most(needs: dict[str, Any]) -> str:
-    steps = {name: need["without"] for name, need in needs.items() if need["without"]}
+def _matters_most(steps: dict[str, Any]) -> str:
+    """Of what is shown to be needed, what the prediction loses most without."""
     name = min(steps, key=lambda each: (steps[each]["skill_change"] or 0.0, -steps[each]["error_change"]))
     step = steps[name]
     ends = points_interval(step["error_interval"])
-    skill = "" if step["skill_change"] is None else f", and the skill that is kept by {points(step['skill_change'])}"
+    change = step["skill_change"]
+    skill = "" if change is None else f", and the share of skill kept by {points(change)} points"
     return (
-        f"What matters most is “{name}”: leaving it out changes the share of wrong predictions by "
+        f"What matters most is {named(name)}: leaving it out changes the share of wrong predictions by "
         f"{points(step['error_change'])} percentage points (95% interval {ends}){skill}."
     )
 

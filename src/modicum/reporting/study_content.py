@@ -209,4 +209,4 @@ class Content(Part):
     decision: str = Field(description="What was compared and what was chosen, in one paragraph.")
     comparison: str | None = Field(description="Which minimizer reaches most, where chance does not explain it.")
     warnings: list[str] = Field(description="What a reader must know before believing the numbers.")
-    limits: list[str] = Field(description="What the method does and does not say.")
+    limits: list[str] = Field(description="What the method does and does not say, besides what the evidence says.")

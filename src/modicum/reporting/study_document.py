@@ -7,7 +7,7 @@ from modicum.measures.certificate import confidence_text
 from modicum.reporting import report_document
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import Block, Bullets, Card, Cards, Document, Section, Text
-from modicum.reporting.formats import count_of, number, percent
+from modicum.reporting.formats import count_of, named, number, percent
 from modicum.reporting.provenance import provenance_section, sign_off
 from modicum.reporting.study_annex import annex
 from modicum.reporting.study_chosen import asked
@@ -32,52 +32,70 @@ def document(content: dict[str, Any]) -> Document:
     >>> md.report(study).document.title
     'What to collect to predict “income”'
     """
+    if content["evidence"] is not None:
+        return _with_evidence(content)
     chosen = content["chosen"]
     lead: list[Block] = [
         *([Text(content["purpose"])] if content["purpose"] else []),
         *_alone(content),
         Text(content["decision"], "decision"),
-        *(Text(warning, "warning") for warning in content["warnings"]),
+        *_warnings(content),
         *([] if chosen is None else [_cards(content, chosen)]),
     ]
-    skipped = content["skipped"]
     sections = [
         *([] if chosen is None else [_certified(chosen["certificate"])]),
-        utility_against_privacy(content),
-        minimizers(content),
-        *front(content),
+        *_comparison(content),
         *([] if chosen is None else [asked(chosen)]),
-        *([] if content["sizes"] is None else [sizes(content)]),
-        *([] if content["later"] is None else [later(content)]),
-        *([Section("What was skipped", [Bullets(skipped)])] if skipped else []),
+        *_more(content),
         Section("What this does and does not say", [Bullets(content["limits"])]),
-        *([provenance_section(content["provenance"]), sign_off()] if content["evidence"] is None else []),
+        provenance_section(content["provenance"]),
+        sign_off(),
         *annex(content),
     ]
-    compared = Document(f"What to collect to predict “{content['label']}”", lead, sections, _footer(content))
-    return compared if content["evidence"] is None else _with_evidence(content, compared)
+    return Document(_title(content), lead, sections, _footer(content))
 
 
 def _alone(content: dict[str, Any]) -> list[Block]:
-    """Whom the records are of, and why there is no evidence; where there is some, its own report begins with this."""
-    if content["evidence"] is not None:
-        return []
+    """Whom the records are of, and why there is no evidence."""
     whom = [Text(f"Records: {content['people']}.", "soft")] if content["people"] else []
     return [*whom, *([Text(content["without_evidence"], "soft")] if content["without_evidence"] else [])]
 
 
-def _with_evidence(content: dict[str, Any], compared: Document) -> Document:
-    """The report on the chosen candidate, and after its alternatives how they were compared."""
+def _with_evidence(content: dict[str, Any]) -> Document:
+    """The report on the chosen candidate, and after its alternatives how they were compared.
+
+    What the report says of the chosen one (cards, certificate, attributes) is not said again.
+    """
     report = report_document.document(content["evidence"])
-    told = [block for block in compared.lead if not isinstance(block, Text) or block.tone != "decision"]
-    told = told[1:] if content["purpose"] else told
-    study = Section("How the minimizers were compared", [Text(content["decision"]), *told])
-    annexes = [section for section in compared.sections if section.title.startswith("Annex")]
-    deeper = [replace(section, level=3) for section in compared.sections if section not in annexes]
+    limits = Section("What the comparison does and does not say", [Bullets(content["limits"])])
+    study = Section("How the minimizers were compared", [Text(content["decision"]), *_warnings(content)])
+    deeper = [replace(each, level=3) for each in (*_comparison(content), *_more(content), limits)]
     titles = [section.title for section in report.sections]
     place = titles.index("Alternatives considered") + 1 if "Alternatives considered" in titles else len(titles)
-    sections = [*report.sections[:place], study, *deeper, *report.sections[place:], *annexes]
-    return replace(report, title=compared.title, sections=sections, footer=f"{compared.footer} {report.footer}")
+    sections = [*report.sections[:place], study, *deeper, *report.sections[place:], *annex(content)]
+    return replace(report, title=_title(content), sections=sections, footer=f"{_footer(content)} {report.footer}")
+
+
+def _title(content: dict[str, Any]) -> str:
+    return f"What to collect to predict {named(content['label'])}"
+
+
+def _warnings(content: dict[str, Any]) -> list[Block]:
+    return [Text(warning, "warning") for warning in content["warnings"]]
+
+
+def _comparison(content: dict[str, Any]) -> list[Section]:
+    return [utility_against_privacy(content), minimizers(content), *front(content)]
+
+
+def _more(content: dict[str, Any]) -> list[Section]:
+    """Other training sizes, later records, and what was skipped, where there are any."""
+    skipped = content["skipped"]
+    return [
+        *([] if content["sizes"] is None else [sizes(content)]),
+        *([] if content["later"] is None else [later(content)]),
+        *([Section("What was skipped", [Bullets(skipped)])] if skipped else []),
+    ]
 
 
 def _cards(content: dict[str, Any], chosen: dict[str, Any]) -> Cards:

@@ -5,6 +5,7 @@ from typing import Any
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import COARSE
+from modicum.reporting.formats import named
 from modicum.table.targets import BINS
 
 LITTLE = 0.5  # of the raw model's skill
@@ -14,7 +15,7 @@ def decision(content: dict[str, Any]) -> str:
     """What was compared and what was chosen, in one paragraph."""
     names, seeds, many = content["minimizers"], len(content["seeds"]), content["candidates"]
     compared = (
-        f"To predict {content['label']!r} from {content['records']:,} records, {len(names)} "
+        f"To predict {named(content['label'])} from {content['records']:,} records, {len(names)} "
         f"{'minimizer' if len(names) == 1 else 'minimizers'} ({', '.join(m['name'] for m in names) or 'none'}) made "
         f"{many:,} {'candidate' if many == 1 else 'candidates'} in all, on {seeds} random "
         f"{'split' if seeds == 1 else 'splits'} of the records."
@@ -101,26 +102,31 @@ def warnings(content: dict[str, Any]) -> list[str]:
 
 
 def limits(content: dict[str, Any]) -> list[str]:
-    """What the method can and cannot say."""
+    """What the method can and cannot say; where the chosen one has a report of its own, of the comparison alone."""
     confidence = confidence_text(content["confidence"])
     seeds = len(content["seeds"])
     judged = "their minimizer's front" if content["fronts_of"] == "each" else "the front of all minimizers together"
-    return [
+    own = [
         "Minimizers learned on 60% of the records. Candidates were chosen on another 10% (validation records) of the "
         "first split and are reported on the remaining 30% (test records), which had no part in making or choosing "
         "them. That ends where someone looks at these results and then chooses another candidate.",
         f"All candidates were screened by counts with a quick model. Only those of the first split that were on "
         f"{judged} on validation records were judged by boosted trees and the full adversary; faint dots, the other "
         "splits and other training sizes are by counts: a stronger adversary may be wrong less often there.",
-        "The adversary (A1) is the strongest of several that were tried, not the strongest there can be. It sees the "
-        "collected record and nothing else: someone who knows more about a person can guess more. `judge` and "
-        "`attacks.suite` look at the chosen one more closely.",
         f"The certificate of the chosen one is from the test records. The certified errors in the table of the front "
         f"are from the validation records, which chose: there the {confidence} confidence is split over all "
         f"{content['candidates']:,} candidates, so that they hold together.",
         "The hypervolume is the share of the area between raw data and nothing collected that a front reaches: 1 would "
         "be the raw model's error with an adversary who learns nothing. Its interval is that of the mean over seeds "
         f"(Student's t){', wide where they are few' if seeds > 1 else ', which takes at least two; here is one'}.",
+    ]
+    if content["evidence"] is not None:  # which says the rest
+        return own
+    return [
+        *own,
+        "The adversary (A1) is the strongest of several that were tried, not the strongest there can be. It sees the "
+        "collected record and nothing else: someone who knows more about a person can guess more. `judge` and "
+        "`attacks.suite` look at the chosen one more closely.",
         "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
         "people whose data will be collected.",
         f"A number or date counts as guessed when it is placed in the right one of {BINS} ranges of about equal "

@@ -11,13 +11,15 @@ from modicum.reporting.alternatives_summary import alternatives_summary
 from modicum.reporting.attack_summary import attack_summary
 from modicum.reporting.certificate_words import certificate_sentences, exposed_sentence
 from modicum.reporting.disclosure import (
-    LEAST_RECORDS,
     check_size,
     combinations,
+    compared,
     decimals_of,
     described,
     few,
+    highest,
     outward,
+    ranking_of,
     tens,
     tens_up,
     weighted,
@@ -127,26 +129,24 @@ def _utility(judged: Judgement, people: int) -> dict[str, Any]:
     error = content["scores"]["error"]
     error |= {key: tens(error[key], people) for key in ("minimized", "raw", "majority")}
     error |= {key: outward(error[key], people) for key in ("interval", "raw_interval")}
+    del content["scores"]["log_loss"]  # the majority guess's follows from the classes' counts, and a rare one's from it
     for name, score in content["scores"].items():
         if name != "error":
-            score |= {key: decimals_of(value) for key, value in score.items() if key != "more_is_better"}
+            score |= {key: ranking_of(value, people) for key, value in score.items() if key != "more_is_better"}
     content |= {key: decimals_of(content[key]) for key in ("skill_kept", "skill_interval", "raw_skill")}
-    told = {name: _group(group) for name, group in content["by_group"].items() if group["persons"] >= FEW}
+    large = {name: group for name, group in content["by_group"].items() if group["persons"] >= FEW}
+    told = {name: _group(group) for name, group in large.items()}
     content["small_groups"] = len(content["by_group"]) - len(told)
-    return content | {"by_group": told} | _worst_groups(told)
+    names = compared({name: group["persons"] for name, group in large.items()})
+    return content | {"by_group": told} | _worst_groups(told, names)
 
 
-def _worst_groups(told: dict[str, Any]) -> dict[str, str | None]:
-    """The group with the highest error, and the one that loses most by minimizing.
-
-    Shares are told in tens of people, so that groups of under a hundred are too coarse to be compared; they are where
-    there are no larger ones.
-    """
-    large = [name for name, group in told.items() if group["persons"] >= LEAST_RECORDS] or list(told)
-    lost = {name: told[name]["error"] - told[name]["raw_error"] for name in large}
-    most = max(lost, key=lost.__getitem__, default=None)
+def _worst_groups(told: dict[str, Any], names: list[str]) -> dict[str, str | None]:
+    """The group with the highest error, and the one that loses most by minimizing."""
+    lost = {name: told[name]["error"] - told[name]["raw_error"] for name in names}
+    most = highest(lost, names)
     return {
-        "worst_group": max(large, key=lambda name: told[name]["error"], default=None),
+        "worst_group": highest({name: told[name]["error"] for name in names}, names),
         "loses_most": most if most is not None and lost[most] > 0 else None,
     }
 
