@@ -164,6 +164,7 @@ def test_a_rare_class_cannot_be_counted_from_the_scores():
     judged = md.judge(g, X[:600], y[:600], X[600:], y[600:])
     content = md.report(judged).to_dict()["utility"]
     assert set(content["scores"]) == {"error", "auc"}
+    assert judged.utility.rarest == 3
     loss = judged.utility.scores["log_loss"]
     hidden = [loss.minimized, loss.raw, loss.majority]
     assert not [path for path, told in leaves(content) if any(abs(told - value) < 1e-4 for value in hidden)]
@@ -171,6 +172,16 @@ def test_a_rare_class_cannot_be_counted_from_the_scores():
         for many in range(1, 10):  # every count of the class fits what is told
             pairs = 2 * many * (400 - many)
             assert any(round(k / pairs, 2) == auc for k in range(pairs + 1))
+
+
+def test_the_log_loss_is_told_where_no_class_is_rare(judged):
+    made = md.report(judged)
+    assert judged.utility.rarest >= 10
+    told, loss = made.to_dict()["utility"]["scores"]["log_loss"], judged.utility.scores["log_loss"]
+    assert [told["minimized"], told["raw"], told["majority"]] == pytest.approx(
+        [loss.minimized, loss.raw, loss.majority], abs=0.006
+    )
+    assert "No log-loss is told" not in made.to_html()
 
 
 def test_every_ranking_score_that_is_told_may_be_that_of_a_class_of_one():

@@ -88,6 +88,7 @@ class Utility:
     skill_kept, skill_interval : the share of the raw model's log-loss gain over the majority guess that is left; NaN
         where the raw model gains nothing
     scores : "error", "log_loss", "auc" and what `scoring` asked for → `Score`
+    rarest : how many records the rarest class has, of the training or of the test records, whichever has fewer
     by_group : group → `GroupScore`
 
     Examples
@@ -111,6 +112,7 @@ class Utility:
     records: int
     trained_on: int
     estimator: str
+    rarest: int
     by_group: dict[str, GroupScore] = field(default_factory=dict)
 
     @property
@@ -247,8 +249,14 @@ def compared_utility(
         records=len(truth),
         trained_on=trained_on,
         estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
+        rarest=_rarest(truth, chances["majority"][0] * trained_on),
         by_group={} if groups is None else _by_group(found, groups, persons),
     )
+
+
+def _rarest(truth: Codes, trained: Floats) -> int:
+    """Of the records of each class among the test and the training records, the fewest."""
+    return int(min(np.bincount(truth[truth >= 0], minlength=len(trained)).min(), round(trained.min())))
 
 
 def check_generalization(g: Any) -> None:

@@ -9,7 +9,11 @@ from modicum.reporting.document import Block, Cell, Column, Picture, Section, Si
 from modicum.reporting.formats import decimals, interval, number, percent
 from modicum.reporting.svg import DARK, GREY, RED
 
-_SCORES = {"error": "wrong predictions", "auc": "AUC"}
+_SCORES = {"error": "wrong predictions", "log_loss": "log-loss", "auc": "AUC"}
+_NO_LOSS = (
+    " No log-loss is told here: a class has fewer than ten people, and the majority guess’s log-loss would give away "
+    "how many."
+)
 
 
 def prediction_sections(utility: dict[str, Any]) -> list[Section]:
@@ -36,9 +40,8 @@ def prediction_sections(utility: dict[str, Any]) -> list[Section]:
                 "ones and beside always guessing by the shares of the classes. AUC is the chance that a record of a "
                 "class is ranked above one of another. Log-loss punishes confident wrong predictions. Raw data takes "
                 f"away {percent(max(0.0, utility['raw_skill']))} of the majority guess’s log-loss: that is the model’s "
-                f"skill, of which {percent(utility['skill_kept'])} is kept{_between(utility['skill_interval'])}. A "
-                "log-loss itself is not told: that of the majority guess follows from how many people have each class, "
-                "so that a rare class could be counted from it.",
+                f"skill, of which {percent(utility['skill_kept'])} is kept{_between(utility['skill_interval'])}."
+                f"{'' if 'log_loss' in utility['scores'] else _NO_LOSS}",
                 "soft",
             ),
             Picture(charts.error_chart(utility["scores"]["error"])),

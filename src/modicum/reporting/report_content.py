@@ -79,7 +79,9 @@ class UtilityContent(Part):
     majority_error: float = Field(description="The same when always guessing the majority.")
     skill_kept: float | None = Field(description="Share of the raw model's log-loss gain over the majority guess.")
     skill_interval: Any = Field(description="Its 95% interval.")
-    scores: dict[str, ScoreContent] = Field(description="error, auc → its values; a log-loss would tell rare classes.")
+    scores: dict[str, ScoreContent] = Field(
+        description="error, auc, log_loss → its values; no log-loss where a class is rare."
+    )
     records: int = Field(description="Test records.")
     trained_on: int = Field(description="Training records.")
     estimator: str = Field(description="What predicts the label.")

@@ -129,7 +129,9 @@ def _utility(judged: Judgement, people: int) -> dict[str, Any]:
     error = content["scores"]["error"]
     error |= {key: tens(error[key], people) for key in ("minimized", "raw", "majority")}
     error |= {key: outward(error[key], people) for key in ("interval", "raw_interval")}
-    del content["scores"]["log_loss"]  # the majority guess's follows from the classes' counts, and a rare one's from it
+    if content.pop("rarest") < FEW:
+        # The majority guess's follows from how many people have each class, so that a rare class could be counted.
+        del content["scores"]["log_loss"]
     for name, score in content["scores"].items():
         if name != "error":
             score |= {key: ranking_of(value, people) for key, value in score.items() if key != "more_is_better"}
