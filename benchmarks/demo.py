@@ -22,6 +22,7 @@ def told(report: dict[str, Any]) -> dict[str, Any]:
     collected, utility, attack, certificate = (report[k] for k in ("collected", "utility", "attack", "certificate"))
     return {
         "attributes": collected["attributes"],
+        "personal": sum(one["personal"] for one in report["attributes"]),
         "asked": collected["needed"],
         "not_asked": collected["attributes"] - collected["needed"],
         "in_full_detail": collected["in_full_detail"],
