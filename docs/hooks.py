@@ -64,8 +64,8 @@ def turned(markdown: str, page: str) -> str:
 
 
 def _plain_fence(block: str) -> str:
-    """A block that the tests do not run is marked so for them alone."""
-    return re.sub(r"^([ ]*```\w+)[ ]+notest", r"\1", block)
+    """A block that the tests do not run, or that is a formula, is marked so for them alone."""
+    return re.sub(r"^([ ]*```\w+)[ ]+(?:notest|formula)[ ]*$", r"\1", block, count=1, flags=re.MULTILINE)
 
 
 def _repository_path(page: str) -> str:
