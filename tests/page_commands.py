@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import typer.main
@@ -66,7 +67,7 @@ def run_command(command: str, folder: Path, where: str, spark: bool = False) -> 
 def _first_words(command: str) -> set[str]:
     """The words that begin a command: the first, and those after `&&`, `||`, `;` or `|`."""
     words = [";", *shlex.shlex(command, posix=True, punctuation_chars=True)]
-    return {word for before, word in zip(words, words[1:], strict=False) if before in {"&&", "||", ";", "|"}}
+    return {word for before, word in pairwise(words) if before in {"&&", "||", ";", "|"}}
 
 
 def _is_python_setting_up(words: list[str]) -> bool:
