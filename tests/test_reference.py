@@ -171,4 +171,8 @@ def test_links_to_files_outside_the_documentation_are_turned_to_their_place_on_t
     )
     code = "```python notest\n[a](../../README.md)\n```"
     assert hooks.turned(code, "how-to/drift.md") == "```python\n[a](../../README.md)\n```"
+    formula = "```text formula\nU = 1\n```"
+    assert hooks.turned(formula, "how-to/drift.md") == "```text\nU = 1\n```"
+    notebook = "[a](../notebooks/researcher.ipynb)"
+    assert hooks.turned(notebook, "guides/researcher.md") == "[a](../notebooks/researcher.md)"
     assert hooks.turned("[a](docs/prism.md) [b](LICENSE)", "files/README.md") == "[a](../prism.md) [b](LICENSE)"
