@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from page_numbers import same
+
 VARIES = {  # what may differ between two runs of the same notebook
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?": "<date>",
     r"\b\d+(?:\.\d+)? (?:ms|s|seconds|minutes)\b": "<time>",
@@ -48,5 +50,5 @@ def stale(kept: Any, fresh: Any) -> list[str]:
     """The cells whose kept output is not what they print now: a line for each, with both."""
     before, now = told(kept), told(fresh)
     names = [*before, *(name for name in now if name not in before)]
-    differ = [name for name in names if steady(before.get(name, "")) != steady(now.get(name, ""))]
+    differ = [name for name in names if not same(steady(before.get(name, "")), steady(now.get(name, "")))]
     return [f"{name}: kept {before.get(name)!r}, printed {now.get(name)!r}" for name in differ]

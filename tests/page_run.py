@@ -1,18 +1,21 @@
 """Runs a page: Python in order in one namespace, shell lines as typed, and holds what it shows against what came out.
 
 A `text` block shows what the blocks before it printed; a `json` block shows lines of a file that they made; a `yaml`
-block shows attributes of a schema, which must load. A line `…` or `...` stands for others.
+block shows attributes of a schema, which must load. A line `…` or `...` stands for others. Measurements may differ a
+little (page_numbers.py).
 """
 
 import ast
 import contextlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 from page_blocks import FORMULA, NOTEST, Block, blocks_of
 from page_commands import check_syntax, commands_in, run_command
+from page_numbers import same
 
 from modicum.table.schema import Schema
 
@@ -89,7 +92,7 @@ def check_excerpt(text: str, folder: Path, where: str) -> None:
 def _is_excerpt(text: str, file: Path) -> bool:
     lines, start = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()], 0
     for piece in pieces_of(text):
-        found = place_of(piece, lines, start)
+        found = place_of(piece, lines, start, alike=str.__eq__)
         if found is None:
             return False
         start = found + len(piece)
@@ -114,7 +117,7 @@ def pieces_of(text: str) -> list[list[str]]:
     return [piece for piece in pieces if piece]
 
 
-def place_of(piece: list[str], whole: list[str], start: int) -> int | None:
+def place_of(piece: list[str], whole: list[str], start: int, alike: Callable[[str, str], bool] = same) -> int | None:
     """Where a piece stands in a whole, from `start` on."""
     last = len(whole) - len(piece)
-    return next((i for i in range(start, last + 1) if whole[i : i + len(piece)] == piece), None)
+    return next((i for i in range(start, last + 1) if all(map(alike, piece, whole[i : i + len(piece)]))), None)

@@ -8,7 +8,7 @@ from page_commands import NOT_RUN, SETTING_UP, commands_in, run_command
 from page_notebooks import stale
 from page_run import run_page
 
-PRINTS = "```python\nprint('one two')\n```\n\n```sh\necho three >&2\n```\n\nIt says:\n\n"
+PRINTS = "```python\nprint('one two')\n```\n\n```sh\necho three '0.375 (15.5%) 36' >&2\n```\n\nIt says:\n\n"
 
 
 def page_of(tmp_path, text):
@@ -141,6 +141,10 @@ def test_what_is_not_run_must_be_in_its_language(tmp_path, language, code):
         ("one two four", False),
         ("make it so", False),
         ("modicum one", False),
+        ("one two\n…\n0.374 (15.6%) 36", True),  # another processor
+        ("one two\n…\n0.394 (15.6%) 36", False),
+        ("one two\n…\n0.375 (17.1%) 36", False),
+        ("one two\n…\n0.375 (15.6%) 37", False),
     ],
 )
 def test_a_page_shows_what_its_blocks_printed(tmp_path, shown, is_right):
@@ -184,7 +188,13 @@ def printed(text):
 
 def test_a_kept_output_that_is_not_printed_any_more_is_stale():
     shown = {"output_type": "execute_result", "data": {"text/plain": "0.5"}}
-    assert stale(kept(printed("error 0.374\n")), kept(printed("error 0.375\n")))
+    assert stale(kept(printed("error 0.374\n")), kept(printed("error 0.394\n")))
+    assert stale(kept(printed("wrong for 15.0%\n")), kept(printed("wrong for 16.5%\n")))
+    assert stale(kept(printed("up to 36\n")), kept(printed("up to 37\n")))
+    assert stale(kept(printed("up to 36.5\n")), kept(printed("up to 37.0\n")))
+    assert stale(kept(printed("by +0.193\n")), kept(printed("by -0.193\n")))
+    assert stale(kept(printed("a 0.374\n")), kept(printed("b 0.374\n")))
+    assert stale(kept(printed("0.374 0.5\n")), kept(printed("0.374\n")))
     assert stale(kept(), kept(printed("one\n")))
     assert stale(kept(printed("one\n")), kept())
     assert stale(kept(shown), kept({**shown, "data": {"text/plain": "0.6"}}))
@@ -196,6 +206,9 @@ def test_a_kept_output_that_is_not_printed_any_more_is_stale():
 @pytest.mark.parametrize(
     ("before", "now"),
     [
+        ("error 0.374", "error 0.375"),
+        ("wrong for 33.1%", "wrong for 33.2%"),
+        ("changes by −29.1 (+1.3 to +3.3)", "changes by −29.3 (+1.2 to +3.3)"),
         ("took 1.5 s", "took 22 s"),
         ("on 2025-01-31 12:30", "on 2026-02-01 09:00"),
         ("modicum 0.1.0", "modicum 0.2.1"),
