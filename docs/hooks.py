@@ -1,10 +1,11 @@
-"""What mkdocs does besides: pages may link to files outside docs, and the command line's help becomes a page.
+"""What mkdocs does besides: links to files outside docs, notebooks as pages, the command line's help as a page.
 
 A link such as `../src/modicum/table/schema.py` works on GitHub as it is. For the site the file it names is added under
 `files/` (Markdown as a page, Python as a page with its code, a folder as a list, anything else as it is) and the link
-is turned to it.
+is turned to it. A notebook becomes a page with its code and what it printed, and links to it lead there.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +18,16 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = "<!-- commands -->"
+NOTEBOOK = ".ipynb"
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _FENCE = re.compile(r"(^[ ]*```.*?^[ ]*```[ ]*$)", flags=re.DOTALL | re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add every file outside docs that a page links to, and what those link to in turn."""
+    """Add a page for each notebook, every file outside docs that a page links to, and what those link to in turn."""
+    for notebook in [file for file in files if file.src_uri.endswith(NOTEBOOK)]:
+        page = site_path(f"docs/{notebook.src_uri}")
+        files.append(File.generated(config, page, content=notebook_page(ROOT / "docs" / notebook.src_uri)))
     waiting = [f"docs/{page.src_uri}" for page in files.documentation_pages()]
     while waiting:
         source = waiting.pop()
@@ -43,7 +48,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def site_path(target: str) -> str:
     """Where a file of the repository lies among the site's sources."""
     if target.startswith("docs/"):
-        return target.removeprefix("docs/")
+        return re.sub(rf"{re.escape(NOTEBOOK)}$", ".md", target.removeprefix("docs/"))
     if (ROOT / target).is_dir():
         return f"files/{target}/index.md"
     return f"files/{target}.md" if target.endswith(".py") else f"files/{target}"
@@ -64,8 +69,8 @@ def turned(markdown: str, page: str) -> str:
 
 
 def _plain_fence(block: str) -> str:
-    """A block that the tests do not run is marked so for them alone."""
-    return re.sub(r"^([ ]*```\w+)[ ]+notest", r"\1", block)
+    """A block that the tests do not run, or that is a formula, is marked so for them alone."""
+    return re.sub(r"^([ ]*```\w+)[ ]+(?:notest|formula)[ ]*$", r"\1", block, count=1, flags=re.MULTILINE)
 
 
 def _repository_path(page: str) -> str:
@@ -85,8 +90,8 @@ def _target(link: str, source: str) -> str | None:
 
 def _outside(source: str) -> Iterator[str]:
     path = ROOT / source
-    if path.suffix != ".md":
-        return
+    if path.suffix != ".md" or not path.is_file():
+        return  # the page of a notebook is no file
     for part in _FENCE.split(path.read_text(encoding="utf-8")):
         for link in _LINK.finditer("" if _FENCE.fullmatch(part) else part):
             target = _target(link[2], source)
@@ -108,6 +113,26 @@ def _added(target: str, config: MkDocsConfig) -> File:
 
 def _listing(target: str, names: list[str]) -> str:
     return f"# {target}\n\n" + "".join(f"- `{name}`\n" for name in names)
+
+
+def notebook_page(path: Path) -> str:
+    """A notebook as Markdown: its text, its code, and the text that each cell printed."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    parts = [part for cell in cells for part in _cell_parts(cell)]
+    itself = f'<a href="{path.name}" download>This page as a notebook</a>, to be run or changed.'
+    return "\n\n".join([*parts, itself]) + "\n"
+
+
+def _cell_parts(cell: dict[str, Any]) -> list[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return [source]
+    told = "".join(map(_told, cell.get("outputs", []))).strip("\n")
+    return [f"````python\n{source}\n````", *([f"````text\n{told}\n````"] if told else [])]
+
+
+def _told(output: dict[str, Any]) -> str:
+    return "".join(output.get("text") or output.get("data", {}).get("text/plain", ""))
 
 
 def command_pages() -> str:

@@ -1,9 +1,11 @@
 """The site builds without a warning, every link and anchor in it leads somewhere, and nothing loads from outside."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +14,7 @@ import pytest
 from test_reference import PUBLIC
 
 ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 pytestmark = pytest.mark.slow
 
 
@@ -48,7 +51,7 @@ def site(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site) -> dict[Path, Page]:
-    return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+    return {path: Page(path) for path in sorted(site.resolve().rglob("*.html"))}  # as links are resolved
 
 
 def is_outside(address: str) -> bool:
@@ -65,10 +68,31 @@ def test_every_link_and_anchor_leads_somewhere(pages):
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
             fragment = unquote(parts.fragment)
-            found = target.exists() and (not fragment or target not in pages or fragment in pages[target].anchors)
-            if not found:
+            if not target.exists() or (fragment and target.suffix == ".html" and fragment not in pages[target].anchors):
                 broken.append(f"{path.name}: {link}")
     assert broken == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
+def test_a_notebook_is_a_page_with_what_it_printed(site, notebook):
+    cells = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    shown = words_of((site / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8"))
+    told = ["".join(output["text"]) for cell in cells for output in cell["outputs"]]
+    texts = ["".join(cell["source"]) for cell in cells] + told
+    assert told
+    assert [text for text in texts if "".join(text.split()) not in shown] == []
+
+
+def words_of(page: str) -> str:
+    """The text of a page, without its tags and without blanks."""
+    return "".join(unescape(re.sub(r"<[^>]*>", "", page)).split())
+
+
+def test_guides_lead_to_the_pages_of_their_notebooks(site, pages):
+    for notebook in NOTEBOOKS:
+        links = pages[site.resolve() / "guides" / f"{notebook.stem}.html"].links
+        assert f"../notebooks/{notebook.stem}.html" in links
+        assert not any(link.endswith(".ipynb") for link in links)
 
 
 def test_nothing_is_loaded_from_outside(site, pages):

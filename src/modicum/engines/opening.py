@@ -13,7 +13,15 @@ SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implem
 
 
 def is_table(X: Any) -> bool:
-    """Whether X lives in an engine: a lazy table, or one that was opened."""
+    """Whether X lives in an engine: a lazy table, or one that was opened.
+
+    Examples
+    --------
+    >>> import duckdb, pandas as pd
+    >>> from modicum.engines import is_table
+    >>> is_table(duckdb.sql("SELECT 1 AS n")), is_table(pd.DataFrame({"n": [1]}))
+    (True, False)
+    """
     return isinstance(X, EngineTable) or is_lazy(X)
 
 

@@ -149,7 +149,7 @@ class Drift:
 
     @property
     def sentence(self) -> str:
-        """The advice."""
+        """The advice, to be read by people."""
         if self.learn_anew:
             return f"Learn the generalization anew: {'; '.join(self.reasons)}."
         if self.retrain:

@@ -82,6 +82,7 @@ class Partition(BaseModel):
 
     @property
     def name(self) -> str:
+        """The name of the attribute."""
         return self.attribute.name
 
     @property
@@ -125,16 +126,27 @@ class Partition(BaseModel):
 
 
 class Dropped(Partition):
-    """Not collected: one bucket for every value."""
+    """Not collected: one bucket for every value.
+
+    Examples
+    --------
+    >>> from modicum import Attribute
+    >>> from modicum.generalization.bins import Dropped
+    >>> gone = Dropped(attribute=Attribute(name="sex", kind="category"), value="f")
+    >>> gone.action, gone.labels
+    ('dropped', ('(not collected)',))
+    """
 
     collected: Literal[False] = False
 
     @property
     def action(self) -> Action:
+        """What becomes of the attribute: it is dropped."""
         return "dropped"
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """A readable name for the only code."""
         return ("(not collected)",)
 
 

@@ -80,12 +80,32 @@ def groups(
 
 
 def drop(coding: Coding, stands: int | None = None) -> Dropped:
-    """The attribute is not collected; the code `stands` represents it, else the usual one."""
+    """The attribute is not collected; the code `stands` represents it, else the usual one.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.build import drop
+    >>> from modicum.table.codes import Coder
+    >>> X = pd.DataFrame({"job": ["nurse", "clerk", "nurse"]})
+    >>> drop(Coder.fit(X, md.Schema.infer(X)).codings[0]).value
+    'nurse'
+    """
     return Dropped(attribute=coding.attribute, value=_usual(coding) if stands is None else value_of(coding, stands))
 
 
 def keep(coding: Coding) -> AnyPartition:
-    """The attribute is collected in full detail."""
+    """The attribute is collected in full detail.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.build import keep
+    >>> from modicum.table.codes import Coder
+    >>> X = pd.DataFrame({"job": ["nurse", "clerk", "nurse"]})
+    >>> keep(Coder.fit(X, md.Schema.infer(X)).codings[0]).labels
+    ('clerk', 'nurse', '(other)', '(missing)')
+    """
     if isinstance(coding, NumberCoding):
         return FullDetail(attribute=coding.attribute, value=_usual(coding))
     return groups(ordered_attribute(coding), [[value] for value in coding.values], usual=_usual(coding))
@@ -97,6 +117,15 @@ def partition(coding: Coding, bucket_of: npt.ArrayLike, stands: Mapping[int, int
     `bucket_of` has one entry per value, and one more for missing where missing occurred at fit. The buckets of an
     attribute with an order must be runs of neighbours. `stands` says which code represents a bucket; by default its
     median, or its most frequent category.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.build import partition
+    >>> from modicum.table.codes import Coder
+    >>> X = pd.DataFrame({"job": ["clerk", "nurse", "smith"]})
+    >>> partition(Coder.fit(X, md.Schema.infer(X)).codings[0], [0, 1, 1]).labels
+    ('clerk', 'nurse | smith', '(other)', '(missing)')
     """
     own = np.asarray(bucket_of)[: coding.n_values]
     missing = int(np.asarray(bucket_of)[coding.n_values]) if coding.missing else None

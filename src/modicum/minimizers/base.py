@@ -39,14 +39,17 @@ class CodedData:
 
     @property
     def schema(self) -> Schema:
+        """What each feature is, and who plays which role."""
         return self.coder.schema
 
     @property
     def n_classes(self) -> int:
+        """How many classes the label has; none without a label."""
         return 0 if self.label is None else int(self.label.max()) + 1
 
     @property
     def records(self) -> int:
+        """How many records the rows stand for."""
         return len(self.codes) if self.weights is None else int(self.weights.sum())
 
     def counts(self, layout: Layout) -> CountSource:
@@ -69,6 +72,21 @@ class Minimizer(TransformerMixin, BaseEstimator):
     """The common parent of all minimizers: `fit` learns `generalization_`, `transform` applies it.
 
     A subclass implements `_partitions(data)`, one partition per feature.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.generalization.build import drop, keep
+    >>> from modicum.minimizers.base import Minimizer
+    >>> class Without(Minimizer):
+    ...     def __init__(self, *, name="sex", personal=None, schema=None):
+    ...         self.name, self.personal, self.schema = name, personal, schema
+    ...
+    ...     def _partitions(self, data):
+    ...         return [drop(c) if c.attribute.name == self.name else keep(c) for c in data.coder.codings]
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "sex": ["f", "m", "f"]})
+    >>> Without().fit(X, [0, 0, 1]).generalization_.needed
+    ['age']
     """
 
     _needs_label = True

@@ -62,10 +62,12 @@ class Target:
 
     @property
     def attribute(self) -> Attribute:
+        """The attribute that is guessed."""
         return self.coding.attribute
 
     @property
     def name(self) -> str:
+        """The name of that attribute."""
         return self.coding.attribute.name
 
     @property

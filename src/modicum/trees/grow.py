@@ -41,6 +41,20 @@ def grow(
         Asked before each split; where it says yes, the tree stays as large as it is.
     admits : callable, optional
         Asked of each split that is found; where it says no, one with larger sides is looked for.
+
+    Examples
+    --------
+    The label is "yes" for the largest of three values: one cut below it says all.
+
+    >>> import numpy as np
+    >>> from modicum.table.counts import Layout, RowCounts
+    >>> from modicum.trees import Criterion, grow
+    >>> codes = np.array([[0, 0], [1, 0], [2, 1], [0, 0], [1, 0], [2, 1]], dtype=np.uint16)  # a value, the label
+    >>> layout = Layout(splits=(0,), split_sizes=(3,), targets=(1,), target_sizes=(2,))
+    >>> plain = Criterion(np.ones(2), has_order=np.array([True]), missing=np.array([-1]), min_leaf=1)
+    >>> tree = grow(RowCounts(codes, layout), plain, value_counts=[np.array([2, 2, 2])])
+    >>> tree.n_leaves, tree.buckets()[0].tolist()
+    (2, [1, 1, 0])
     """
     tree = Tree(source.layout, criterion.has_order, criterion.missing, value_counts)
     heap: _Heap = []

@@ -49,6 +49,16 @@ class Criterion:
         What the sensitive values of a child must meet; its k is not looked at.
     sensitive : (int, int)
         The first of the histogram's columns that count sensitive values, and the one after the last.
+
+    Examples
+    --------
+    One ordered attribute, a label of two classes, and a plain Gini tree:
+
+    >>> import numpy as np
+    >>> from modicum.trees import Criterion
+    >>> plain = Criterion(np.ones(2), has_order=np.array([True]), missing=np.array([-1]), min_leaf=1)
+    >>> plain.requirement.k
+    1
     """
 
     column_weights: npt.NDArray[np.float64]

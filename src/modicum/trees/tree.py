@@ -33,7 +33,20 @@ class Split:
 
 @dataclass
 class Tree:
-    """Splits in the order in which they were made; the first k-1 of them are the tree with k leaves."""
+    """Splits in the order in which they were made; the first k-1 of them are the tree with k leaves.
+
+    Examples
+    --------
+    A tree is grown by `grow`; here one in which nothing has been split yet:
+
+    >>> import numpy as np
+    >>> from modicum.table.counts import Layout
+    >>> from modicum.trees import Tree
+    >>> layout = Layout(splits=(0,), split_sizes=(3,), targets=(1,), target_sizes=(2,))
+    >>> tree = Tree(layout, np.array([True]), np.array([-1]), [np.array([2, 2, 2])])
+    >>> tree.n_leaves, tree.buckets()[0].tolist()
+    (1, [0, 0, 0])
+    """
 
     layout: Layout
     has_order: Flags
@@ -51,6 +64,7 @@ class Tree:
 
     @property
     def n_leaves(self) -> int:
+        """How many leaves it has: one more than splits."""
         return len(self.splits) + 1
 
     def split(self, node: int, found: FoundSplit) -> None:

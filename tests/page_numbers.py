@@ -1,0 +1,30 @@
+"""When two texts say the same: every word is the same, and measurements are close.
+
+Processors round sums differently, and of thousands of guesses one or two then tip over: a share printed with three
+digits is not the same everywhere. Whole numbers, such as counts, edges and rounded percentages, must be the same.
+"""
+
+import re
+
+FRACTION = re.compile(r"[+−-]?\d+\.\d+")
+CHANGE = re.compile(r"[+−-]\d+\.\d")  # a sign and one digit: in percentage points
+CLOSE = 0.01  # of a share; in percent and percentage points 100 times as much
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but measurements that are close."""
+    if one == other:
+        return True
+    if FRACTION.split(one) != FRACTION.split(other):
+        return False
+    pairs = zip(FRACTION.finditer(one), FRACTION.finditer(other), strict=True)
+    return all(abs(_value(a) - _value(b)) <= _close(a) for a, b in pairs)
+
+
+def _value(number: re.Match[str]) -> float:
+    return float(number[0].replace("−", "-"))
+
+
+def _close(number: re.Match[str]) -> float:
+    in_percent = number.string.startswith("%", number.end()) or CHANGE.fullmatch(number[0])
+    return CLOSE * (100 if in_percent else 1) + 1e-9
