@@ -47,7 +47,7 @@ test-services: .venv/dev
 	@command -v java >/dev/null || \
 		{ [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } || \
 		echo "Java is not here and could not be installed."
-	$(PYTEST) -m services
+	$(PYTEST) -n 2 -m services
 
 bench: .venv/dev
 	$(BIN)/python benchmarks/demo.py

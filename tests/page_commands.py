@@ -29,7 +29,7 @@ NOT_RUN = {
     ". .venv/bin/activate",
     "pip install --constraint constraints.txt .",
     "pip install --constraint constraints.txt '.[serve,scale]'",
-    "pip install 'modicum[serve]'",
+    "pip install '.[serve]'",
 }
 SETTING_UP = {"make", "pip", "pip3", "git", "source", ".", "cd", "sudo", "apt", "apt-get", "curl", "wget", "docker"}
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -72,11 +72,15 @@ def test_the_demo_s_figures_are_read_from_its_report():
     demo = importlib.import_module("demo")
     report = {
         "collected": {"attributes": 12, "needed": 5, "in_full_detail": 0, "buckets": 24, "groups": 120, "records": 9},
-        "attributes": [{"name": "age", "n_buckets": 1}, {"name": "job", "n_buckets": 3}],
+        "attributes": [
+            {"name": "age", "n_buckets": 1, "personal": True},
+            {"name": "job", "n_buckets": 3, "personal": False},
+        ],
         "utility": {"error": 0.15, "raw_error": 0.13, "majority_error": 0.24, "skill_kept": 0.8, "skill_interval": []},
         "attack": {"error": 0.4, "interval": [], "naive": 0.5, "raw": 0.0, "worst": "job"},
         "certificate": {"mean_error": 0.3, "confidence": 0.99},
     }
     found = demo.told(report)
     assert (found["not_asked"], found["names_not_asked"], found["certified_error"]) == (7, ["age"], 0.3)
+    assert found["personal"] == 1
     assert found.keys() == json.loads((RESULTS / "demo.json").read_text(encoding="utf-8"))["figures"].keys()
