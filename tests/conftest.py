@@ -154,3 +154,13 @@ def spark():
 def held(request):
     """`held(place, X)`: the records of a pandas frame in another place; see tests/engines.py."""
     return lambda place, X: held_in(place, X, spark=lambda: request.getfixturevalue("spark"))
+
+
+@pytest.fixture(scope="module")
+def no_forests():
+    """Evidence on releases whose membership attack does without its forests, which take long."""
+    with pytest.MonkeyPatch.context() as patch:
+        attack = md.attacks.MembershipInference
+        target = "modicum.evaluation.release_learning.MembershipInference"
+        patch.setattr(target, lambda method, **options: attack("loss", **options))
+        yield

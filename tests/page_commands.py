@@ -1,8 +1,8 @@
 """The commands of a page: run as someone would type them, in a folder.
 
-Three kinds are not run. Those that set up a machine must be word for word in `NOT_RUN`. `modicum serve` never ends: its
-options are read and its bundle is loaded (tests/test_service_process.py starts it and stops it). What asks for Spark is
-run only where `spark` is true; elsewhere its options are read.
+Three kinds are not run. Those that set up a machine, and the demo, which tests/test_cli.py runs, must be word for word
+in `NOT_RUN`. `modicum serve` never ends: its options are read and its bundle is loaded (tests/test_service_process.py
+starts it and stops it). What asks for Spark is run only where `spark` is true; elsewhere its options are read.
 """
 
 import os
@@ -25,6 +25,7 @@ NOT_RUN = {
     "make test",
     "make check",
     "make docs",
+    "modicum demo",
     "python -m venv .venv",
     ". .venv/bin/activate",
     "pip install --constraint constraints.txt .",
@@ -80,6 +81,8 @@ def check_setting_up(command: str) -> None:
     if words[0] == "make":
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
         assert re.search(rf"^{words[1]}:", makefile, flags=re.MULTILINE), f"{command}: no such target"
+    elif words[0] == "modicum":
+        check_options(command, command)
     elif found := re.search(r"\[(.*)\]", command):
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         assert set(found[1].split(",")) <= set(project["optional-dependencies"]), f"{command}: no such extra"

@@ -14,16 +14,7 @@ from modicum.evaluation.prism_scores import balanced, balanced_interval
 from modicum.table.frames import as_frame
 
 QUASI = ["age", "sex"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    """The membership attack without its forests."""
-    with pytest.MonkeyPatch.context() as patch:
-        attack = md.attacks.MembershipInference
-        target = "modicum.evaluation.release_learning.MembershipInference"
-        patch.setattr(target, lambda method, **options: attack("loss", **options))
-        yield
+pytestmark = pytest.mark.usefixtures("no_forests")
 
 
 @pytest.fixture(scope="module")

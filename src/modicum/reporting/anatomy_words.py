@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modicum.reporting.formats import count_of, named, no_better, number, percent
+from modicum.reporting.formats import count_of, in_disguise, named, no_better, number, percent
 
 
 def decision(content: dict[str, Any]) -> str:
@@ -20,9 +20,9 @@ def decision(content: dict[str, Any]) -> str:
     told += f"; left out: {left_out}."
     for each in content["matching"]:
         told += (
-            f" Who learns from the release alone gives {percent(each['learned'])} of people their right "
-            f"{named(each['sensitive'])} ({percent(each['promised'])} is the promise against who learns nothing, "
-            f"{percent(each['naive'])} has the most frequent value)."
+            f" Someone who learns from the release alone is right about {named(each['sensitive'])} for "
+            f"{percent(each['learned'])} of people ({percent(each['promised'])} is the promise against someone who "
+            f"learns nothing; {percent(each['naive'])} have the most frequent value)."
         )
     if content["utility"] is not None:
         errors = content["utility"]["errors"]
@@ -58,7 +58,7 @@ def warnings(content: dict[str, Any]) -> list[str]:
             (
                 low > each["promised"],
                 f"The promise of {percent(each['promised'])} for {named(each['sensitive'])} is about an adversary who "
-                "takes every matching of people to values for equally likely. One who learns from the release how "
+                "takes every matching of people to values to be equally likely. One who learns from the release how "
                 f"attributes go with values is right for {percent(each['learned'])} of people: more than promised.",
             )
         )
@@ -68,6 +68,7 @@ def warnings(content: dict[str, Any]) -> list[str]:
         told.append(
             no_better(errors["pruned"]["error"], errors["majority"]["error"], "A model that learns from the tables")
         )
+        told.append(in_disguise(errors["raw"]["error"], errors["majority"]["error"]))
     return [text for applies, text in told if applies]
 
 
@@ -76,8 +77,8 @@ def limits(content: dict[str, Any]) -> list[str]:
     told = [
         "1/l bounds the chance of a value where every matching of people to values is as likely. It does not bound "
         "what somebody reaches who learns from the release, or who knows some people's values.",
-        "The adversaries are those that were tried, not the strongest there can be. Who has more records of other "
-        "people, or knows the values of some of a group, can do better.",
+        "The adversaries are those that were tried, not the strongest there can be. Someone who has more records of "
+        "other people, or knows the values of some of a group, can do better.",
         "Nothing in the identifying table is hidden: names, numbers of people and the like must be left out of it.",
         "Groups, shares in groups and columns are told exactly: whoever has the published tables can count them. All "
         "other counts are rounded to tens of people.",

@@ -32,8 +32,8 @@ class Guesser(Part):
     knows: str = Field(description="What it sees or knows.")
     error: Share = Field(description="Share of personal values guessed wrong, weighted mean over the attributes.")
     interval: Ends = Field(description="The 95% interval of the error, widened to tens of people.")
-    naive: Share = Field(description="The same error for who sees no record and always guesses the usual value.")
-    raw: Share = Field(description="The same error for who sees the raw records: none.")
+    naive: Share = Field(description="The same for someone who sees no record and always guesses the usual value.")
+    raw: Share = Field(description="The same error for someone who sees the raw records: none.")
     over_attributes: OverAttributes = Field(description="The lowest and the highest error of an attribute.")
     worst: str | None = Field(description="The attribute about which most is gained; null where nothing is.")
     certified_error: Share | None = Field(
@@ -57,7 +57,7 @@ class Attribute(Part):
     name: str = Field(description="The attribute's name.")
     weight: Share = Field(description="Its share in every mean over the attributes.")
     values: int = Field(description="Among how many values or ranges is guessed.")
-    naive: Share = Field(description="Error of who sees no record and always guesses the usual value.")
+    naive: Share = Field(description="Error of someone who sees no record and always guesses the usual value.")
     errors: dict[Adversary, Found] = Field(description="Adversary → what it finds.")
 
 
@@ -69,7 +69,7 @@ class Confident(Part):
     error: Share = Field(description="Share of these that are wrong, weighted mean over the attributes.")
     interval: Ends = Field(description="Its 95% interval, widened to tens of people.")
     naive: Share = Field(description="Error of the naive guess about the same people.")
-    raw: Share = Field(description="The same error for who sees the raw records: none.")
+    raw: Share = Field(description="The same error for someone who sees the raw records: none.")
     by_attribute: dict[str, Share] = Field(description="Attribute → share of these guesses that are wrong.")
     naive_by_attribute: dict[str, Share] = Field(description="Attribute → the naive guess's, about the same people.")
     worst: str = Field(description="The attribute about which these guesses gain most over the naive one.")

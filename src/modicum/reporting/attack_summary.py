@@ -24,7 +24,7 @@ NAMES = {  # title, a short name, and what it sees
         "sees the collected record and speaks only where it is confident",
     ),
     "A3": ("Non-personal knowledge", "+ not personal", "also knows every attribute that is not personal"),
-    "A4": ("Leave-one-out", "+ all but one", "also knows every attribute but the one it guesses"),
+    "A4": ("Leave-one-out", "+ all but one", "also knows every attribute but the one to be guessed"),
     "A5": ("Partial personal knowledge", "+ some personal", "also knows some of the other personal attributes"),
     "A6": ("Multi-breach", "several breaches", "sees several collected records of the same people"),
     "A7": ("Linkability", "halves joined wrong", "joins halves of records with the help of the collected ones"),

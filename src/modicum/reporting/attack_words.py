@@ -20,7 +20,7 @@ def sentences(content: dict[str, Any]) -> list[str]:
     strongest = min((each for each in by_id.values() if each["id"] != "A1"), key=lambda e: e["error"], default=None)
     if strongest is not None:
         told.append(
-            f"Who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
+            f"Someone who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
             + (f"; the most is gained about {named(strongest['worst'])}." if strongest["worst"] else ".")
         )
     link, single = content["linkability"], content["singling_out"]

@@ -47,6 +47,19 @@ def no_better(error: float | None, majority: float, who: str) -> tuple[bool, str
     return error is not None and error >= majority, told
 
 
+def in_disguise(raw: float | None, majority: float | None) -> tuple[bool, str]:
+    """Whether raw data predicts the label so well that a column may be the label itself, and the warning.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import in_disguise
+    >>> in_disguise(0.0, 0.3)[0], in_disguise(0.1, 0.3)[0], in_disguise(None, None)[0]
+    (True, False, False)
+    """
+    told = "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise."
+    return raw is not None and majority is not None and raw < 0.005 and majority > 0.05, told
+
+
 def points(value: Any, digits: int = 1) -> str:
     """A change of a share, with its sign, in percentage points.
 

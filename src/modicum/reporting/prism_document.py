@@ -23,7 +23,7 @@ from modicum.reporting.prism_charts import ACCEPTED, CHANCE, REVEALS, THRESHOLD,
 from modicum.reporting.prism_content import Content
 from modicum.reporting.prism_threats import threat_sections
 from modicum.reporting.prism_words import listed, measure_words, proof_words
-from modicum.reporting.provenance import provenance_section, sign_off
+from modicum.reporting.provenance import day_in_words, provenance_section, sign_off
 
 __all__ = ["Content", "document"]
 
@@ -68,8 +68,8 @@ def _lead(content: dict[str, Any]) -> list[Block]:
     return [
         Text(f"Purpose: {purpose}"),
         Text(
-            f"{whom}Date: {content['provenance']['date']}. Learned from {number(content['trained_on'])} records; every "
-            f"error is that of {number(content['tested_on'])} others.",
+            f"{whom}Made on {day_in_words(content['provenance']['date'])}. Learned from "
+            f"{number(content['trained_on'])} records; every error is that of {number(content['tested_on'])} others.",
             "soft",
         ),
         Text(content["decision"], "decision"),

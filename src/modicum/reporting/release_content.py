@@ -60,8 +60,8 @@ class CrowdPair(Part):
 class Crowds(Part):
     """Who stands alone and who is linked, by what an adversary knows."""
 
-    quasi_identifiers: CrowdPair = Field(description="Who knows the quasi-identifiers.")
-    all_columns: CrowdPair = Field(description="Who knows every published column.")
+    quasi_identifiers: CrowdPair = Field(description="Against someone who knows the quasi-identifiers.")
+    all_columns: CrowdPair = Field(description="Against someone who knows every published column.")
 
 
 class GuessContent(Part):

@@ -6,7 +6,7 @@ from typing import Any
 from modicum.reporting.disclosure import LEAST_RECORDS
 from modicum.reporting.document import Block, Bullets, Cell, Column, Section, Table, Text
 from modicum.reporting.formats import interval, number, percent
-from modicum.reporting.provenance import provenance, provenance_section, sign_off
+from modicum.reporting.provenance import day_in_words, provenance, provenance_section, sign_off
 
 LEVEL = "Below a share stands its 95% interval: where it would lie for other records of the same kind."
 BELOW = "95% intervals stand below."
@@ -46,7 +46,7 @@ def opening(content: dict[str, Any]) -> list[Block]:
     whom = f"Records: {content['people']}. " if content["people"] else ""
     return [
         Text(f"Purpose: {content['purpose'] or 'not stated'}"),
-        Text(f"{whom}Made on {made['date']} with modicum {made['modicum_version']}.", "soft"),
+        Text(f"{whom}Made on {day_in_words(made['date'])} with modicum {made['modicum_version']}.", "soft"),
         Text(content["decision"], "decision"),
         *(Text(warning, "warning") for warning in content["warnings"]),
     ]

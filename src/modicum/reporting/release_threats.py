@@ -34,8 +34,8 @@ def singling_out(content: dict[str, Any]) -> list[Block]:
         ),
         Table(words("alone, by what is known", "in the release", "in raw records"), _crowd_rows(content, "alone")),
         Text(
-            "Who knows nothing but the quasi-identifiers picks the right record of a person with a chance of at most "
-            f"{percent(own['highest_risk'])}, one in {number(own['k'])}."
+            "Someone who knows nothing but the quasi-identifiers picks the right record of a person with a chance of "
+            f"at most {percent(own['highest_risk'])}, one in {number(own['k'])}."
         ),
         _combinations({"the quasi-identifiers": first, "every published column": last}),
         Picture(

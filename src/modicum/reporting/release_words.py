@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modicum.reporting.formats import count_of, named, number, percent
+from modicum.reporting.formats import count_of, in_disguise, named, number, percent
 
 
 def decision(content: dict[str, Any]) -> str:
@@ -40,14 +40,14 @@ def warnings(content: dict[str, Any]) -> list[str]:
         (
             everything["alone"] > 0,
             f"{percent(everything['alone'])} of the released records are unique when every published column is known, "
-            "because columns that are no quasi-identifiers are published as they are. k protects only against who "
-            "knows the quasi-identifiers and nothing else.",
+            "because columns that are no quasi-identifiers are published as they are. k protects only against "
+            "someone who knows the quasi-identifiers and nothing else.",
         ),
         (
             bool(sure),
             "Some groups have one value only of "
             + ", ".join(f"{named(e['attribute'])} ({percent(e['release']['certain'])} of the records)" for e in sure)
-            + ": of whoever is in such a group it is known for certain, whatever k is.",
+            + ": for everyone in such a group it is known for certain, whatever k is.",
         ),
         (
             bool(likely),
@@ -65,6 +65,7 @@ def warnings(content: dict[str, Any]) -> list[str]:
             "membership attack weaker, than they are.",
         ),
         (utility is not None and utility["is_weak"], "Even raw records barely predict the label."),
+        in_disguise(*(None if utility is None else utility["errors"][kind]["error"] for kind in ("raw", "majority"))),
     ]
     return [text for applies, text in told if applies]
 
@@ -77,12 +78,12 @@ def limits(content: dict[str, Any]) -> list[str]:
         "it is.",
         "It says nothing about what a group has in common: where all people of a group share a sensitive value, it is "
         "known of each of them, however large k is. What l and t add holds for the one attribute they were asked for.",
-        "It is no differential privacy: who knows more about a person, or has other releases of the same people, can "
-        "learn more than is shown here.",
+        "It is not differential privacy: someone who knows more about a person, or has other releases of the same "
+        "people, can learn more than is shown here.",
         "Who stands alone or is linked is counted for an adversary who knows that a person is in the table. One who "
         "does not know this does worse.",
-        "The guess from a group is the best for who sees the group alone. Other published columns may tell more, and "
-        "were not tried.",
+        "The guess from a group is the best for someone who sees the group alone. Other published columns may tell "
+        "more, and were not tried.",
         "k, l, t and the number of groups are told exactly, since they are the promise and whoever has the published "
         "table can count groups. What was counted on full records is rounded to tens of people.",
     ]

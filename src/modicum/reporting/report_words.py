@@ -4,7 +4,7 @@ from typing import Any
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import COARSE
-from modicum.reporting.formats import named, points, points_interval
+from modicum.reporting.formats import in_disguise, named, points, points_interval
 
 VERDICTS = ("not shown to be needed", "not collected, would help")
 
@@ -72,10 +72,7 @@ def warnings(content: dict[str, Any]) -> list[str]:
             "The model on minimized data predicts better than the one on raw data, which learned chance patterns: "
             "there are few records for so much detail.",
         ),
-        (
-            utility["raw_error"] < 0.005 and utility["majority_error"] > 0.05,
-            "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise.",
-        ),
+        in_disguise(utility["raw_error"], utility["majority_error"]),
         (
             isinstance(collected["smallest_group"], str),
             "Some combinations of answers are shared by fewer than ten people in the test records: they stand out.",

@@ -97,7 +97,7 @@ class Personal(Part):
 
     name: str = Field(description="The attribute's name.")
     weight: Share = Field(description="Its share in every mean over the attributes.")
-    naive: Share = Field(description="Error of who sees no record and always guesses the usual value.")
+    naive: Share = Field(description="Error of someone who sees no record and always guesses the usual value.")
     lowest: Share = Field(description="The adversary's lowest error about it on the front.")
     highest: Share = Field(description="The adversary's highest error about it on the front.")
     drawn: bool = Field(description="Whether the picture shows it.")
@@ -124,7 +124,7 @@ class Period(Part):
     name: str = Field(description="Which records.")
     raw_error: Share = Field(description="The classifier's error on raw data there.")
     majority_error: Share = Field(description="The error of always guessing the majority there.")
-    naive: Share = Field(description="The mean error of who sees no record there.")
+    naive: Share = Field(description="The mean error of someone who sees no record there.")
     points: list[Point] = Field(description="Classifier's and adversary's error of the front's candidates.")
 
 
@@ -139,7 +139,7 @@ class ChosenAttribute(Part):
     buckets: list[str] = Field(description="The buckets in words; none where the plain number is asked.")
     adversary_error: Share | None = Field(description="The adversary's error about it; null where not personal.")
     adversary_interval: Ends = Field(description="Its 95% interval.")
-    naive_error: Share | None = Field(description="Error of who sees no record and guesses the usual value.")
+    naive_error: Share | None = Field(description="Error of someone who sees no record and guesses the usual value.")
     certified_error: Share | None = Field(description="No adversary who sees only the record has a lower error.")
 
 
