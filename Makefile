@@ -31,7 +31,7 @@ check: .venv/dev
 # Warnings are errors: a broken link, an anchor that is not there, a page that no menu shows.
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "The site is in site/; open site/index.html, or serve it with: $(BIN)/mkdocs serve"
+	@echo "The site is in site/; open site/index.html, or, to search it, serve it with: $(BIN)/mkdocs serve"
 
 test-slow: .venv/dev
 	$(PYTEST) -n 2 -m slow
