@@ -8,7 +8,8 @@ What a cell costs has two parts. The adversary's is in `cells`; the label's, of 
 
     (1 − γ) (n − max_c S_c) + γ Σ_c S_c ln(n / S_c),
 
-the error and the log-loss of someone who knows the cell only: the first is what people often ask for, but it has plateaus.
+the error and the log-loss of someone who knows the cell only: the first is what people often ask for, but it has
+plateaus.
 """
 
 from typing import Any, NamedTuple
