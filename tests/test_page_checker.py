@@ -189,7 +189,7 @@ def printed(text):
 def test_a_kept_output_that_is_not_printed_any_more_is_stale():
     shown = {"output_type": "execute_result", "data": {"text/plain": "0.5"}}
     assert stale(kept(printed("error 0.374\n")), kept(printed("error 0.404\n")))
-    assert stale(kept(printed("wrong for 15.0%\n")), kept(printed("wrong for 16.5%\n")))
+    assert stale(kept(printed("wrong for 15.0%\n")), kept(printed("wrong for 17.5%\n")))
     assert stale(kept(printed("up to 36\n")), kept(printed("up to 37\n")))
     assert stale(kept(printed("up to 36.5\n")), kept(printed("up to 37.0\n")))
     assert stale(kept(printed("by +0.193\n")), kept(printed("by -0.193\n")))
