@@ -156,7 +156,7 @@ def prism_evidence(
     cost = compared(model, train, test, label, [model.max_predictors], adversary, random_state, progress)
     check_same(model, cost.prism)
     prepared = _prepared(cost.prism, train, label)
-    tried = PrismAlternatives(cost.prism, prepared, test.frame, test.values, test.units)
+    tried = PrismAlternatives(cost.prism, prepared, test.frame, test.values, test.units, random_state)
     labels = _label_people(test)
     settings = {"adversary": adversary, "confidence": confidence, "seed of the evidence": random_state}
     return PrismEvidence(

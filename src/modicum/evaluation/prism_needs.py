@@ -68,13 +68,22 @@ class PrismAlternatives:
     test : records that trained nothing, with all columns
     truth : their labels
     units : whose each test record is, where one person has several
+    random_state : of resampling
     """
 
-    def __init__(self, model: PrismClassifier, prepared: Prepared, test: Any, truth: Any, units: Codes | None) -> None:
+    def __init__(
+        self,
+        model: PrismClassifier,
+        prepared: Prepared,
+        test: Any,
+        truth: Any,
+        units: Codes | None,
+        random_state: int = 0,
+    ) -> None:
         self.columns = list(test.columns)
         self._model, self._prepared, self._test = model, prepared, test.to_native()
         self._names = list(prepared.task.design.attributes)
-        self._truth, self._units = truth, units
+        self._truth, self._units, self._random_state = truth, units, random_state
         self._labels = np.unique(truth, return_inverse=True)[1] if is_balanced(model) else None
         self._limits = Limits.of(
             len(self._names), model.max_predictors, forbidden_units(model.correlations_.sets, self._names)
@@ -130,7 +139,7 @@ class PrismAlternatives:
         """The change of the error, from what changes of each record, with its interval."""
         if self._labels is None:
             return float(differences.mean()), difference_interval(differences, self._units)
-        interval = balanced_interval(self._labels, differences, self._units, 0, difference_interval)
+        interval = balanced_interval(self._labels, differences, self._units, self._random_state, difference_interval)
         return balanced(self._labels, differences), interval
 
 
