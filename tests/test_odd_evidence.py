@@ -57,15 +57,17 @@ def test_a_label_of_one_value_leaves_all_else_measured(adult):
         assert found.crowds
 
 
-def test_a_few_records_are_too_few_for_a_test_only(adult):
+@pytest.mark.parametrize(("rows", "tested"), [(2, 0), (4, 1)])
+def test_a_few_records_are_too_few_for_a_test_only(adult, rows, tested):
     X, y = adult
-    few = [*np.flatnonzero(y == ">50K")[:1], *np.flatnonzero(y != ">50K")[:4]]
+    few = [*np.flatnonzero(y == ">50K")[:1], *np.flatnonzero(y != ">50K")[: rows - 1]]
     X, y = X.iloc[few], y.iloc[few]
     found = release_evidence(md.Mondrian(k=2, quasi_identifiers=QUASI).fit(X, y), X, y)
-    assert found.utility is None or found.utility.records
+    assert found.tested == tested
+    assert (found.utility is None) == (not tested)
+    assert ("No records can be held out" in found.skipped.get("utility", "")) == (not tested)
     assert found.measured.k >= 2
-    one = release_evidence(md.Mondrian(k=2, quasi_identifiers=QUASI).fit(X[1:3], y[1:3]), X[1:3], y[1:3])
-    assert one.skipped["utility"]
+    assert found.crowds["quasi-identifiers"]["release"].alone == 0
 
 
 def test_a_label_without_a_name_is_no_column_called_y(adult):
