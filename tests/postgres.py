@@ -38,8 +38,13 @@ def postgres_url() -> Iterator[str]:
 
 
 def empty_store(request: pytest.FixtureRequest, folder: Path) -> str:
-    """Where a test's own store is: a new file, or a schema of its own for the parameter "postgresql"."""
-    if request.param == "duckdb":
+    """Where the store of a test is that has the kind as its fixture's parameter."""
+    return new_place(request.param, request, folder)
+
+
+def new_place(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
+    """Where a new store can be: a file in the folder, or a schema of its own for the kind "postgresql"."""
+    if kind == "duckdb":
         return str(folder / "data.duckdb")
     import psycopg
 

@@ -4,13 +4,16 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from threading import Barrier
 
 import duckdb
 import pandas as pd
 import pytest
-from postgres import empty_store, silent
+from postgres import empty_store, new_place, silent
 from serving import Service, bundle_of, records_of, until
 
 import modicum as md
@@ -18,10 +21,12 @@ from modicum.errors import DataError, ParameterError
 from modicum.export.bundle import Bundle
 from modicum.generalization.collected import content_of, kind_of
 from modicum.generalization.identity import identity
+from modicum.service import postgres_store
 from modicum.service.guard import check_alone, other_versions
 from modicum.service.store import (
     Entry,
     OtherVersions,
+    StoreRefused,
     StoreUnavailable,
     artifact_of,
     new_entry,
@@ -152,7 +157,7 @@ def test_a_store_without_records_gives_an_empty_frame(store):
 
 def test_a_batch_is_kept_whole_or_not_at_all(store):
     good = new_entry("a" * 64, {"x": 1})
-    with pytest.raises(Exception):  # noqa: B017, PT011
+    with pytest.raises(StoreRefused, match="a record is malformed"):
         store.write([good, Entry("no uuid", "a" * 64, date(2026, 1, 1), None, "{}")])
     assert store.entries("a" * 64) == []
     assert store.write([good]) == [True]
@@ -422,24 +427,127 @@ def test_versions_of_a_store_from_before_they_were_listed_are_known(place):
         Service(new, place)
 
 
-def test_many_that_begin_at_once_are_of_one_version(place):
-    from concurrent.futures import ThreadPoolExecutor
-
-    stores = [open_store(place) for _ in range(6)]
+def begin_at_once(place, writers, names="abcd"):
+    """Open one new store and send it a first record, so many times at the same moment; what each was answered."""
+    opened, barrier = [], Barrier(writers)
 
     def first(number):
-        for _ in range(50):
-            try:
-                return stores[number].write([new_entry("abc"[number % 3] * 64, {})])
-            except OtherVersions:
-                return None
-            except StoreUnavailable:  # someone else was faster; it is sent again
-                continue
+        barrier.wait(60)
+        store = open_store(place)
+        opened.append(store)
+        try:
+            return store.write([new_entry(names[number % len(names)] * 64, {})])
+        except OtherVersions:
+            return "another version"
 
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(first, range(6)))
-    kept = {name: len(stores[0].entries(name * 64)) for name in "abc"}
-    assert sorted(kept.values()) == [0, 0, 2]
-    assert [answer is not None for answer in found] == [kept["abc"[number % 3]] > 0 for number in range(6)]
+    try:
+        with ThreadPoolExecutor(writers) as pool:
+            answers = list(pool.map(first, range(writers)))
+        kept = {name: len(opened[0].entries(name * 64)) for name in names}
+    finally:
+        for store in opened:
+            store.close()
+    return answers, kept
+
+
+def check_one_version(answers, kept):
+    """Every writer of one version has kept its record, and every other one saw that this version was first."""
+    (first,) = [name for name, count in kept.items() if count]
+    names = list(kept)
+    mine = [names[number % len(names)] == first for number in range(len(answers))]
+    assert answers == [[True] if own else "another version" for own in mine]
+    assert kept[first] == sum(mine)
+
+
+def test_many_that_begin_at_once_are_of_one_version(place):
+    check_one_version(*begin_at_once(place, 64))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
+def test_many_begin_at_once_two_hundred_times_while_the_cores_are_busy(request, tmp_path, kind):
+    with busy_cores(2):
+        for number in range(200):
+            (folder := tmp_path / str(number)).mkdir()
+            check_one_version(*begin_at_once(new_place(kind, request, folder), 64))
+
+
+@contextmanager
+def busy_cores(count):
+    """Inside, as many processes compute without a pause as there are cores; each ends by itself after ten minutes."""
+    code = "import time\nend = time.monotonic() + 600\nwhile time.monotonic() < end: pass"
+    others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait(30)
+
+
+def test_many_that_join_at_once_beside_each_other_all_keep_their_records(place):
+    names = "abcdefgh"
+    beside = [name * 64 for name in names]
+    stores = [open_store(place) for _ in names]
+    barrier = Barrier(len(names))
+
+    def join(number):
+        barrier.wait(60)
+        return stores[number].write([new_entry(beside[number], {})], beside)
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        assert list(pool.map(join, range(len(names)))) == [[True]] * len(names)
+    assert [len(stores[0].entries(name)) for name in beside] == [1] * len(names)
     for store in stores:
+        store.close()
+
+
+def test_the_same_record_sent_at_once_is_kept_once(place):
+    entry = new_entry("a" * 64, {"x": 1})
+    stores = [open_store(place) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda store: store.write([entry]), stores))
+    assert answers == [[True]] * 8
+    assert stores[0].entries("a" * 64) == [entry]
+    for store in stores:
+        store.close()
+
+
+def test_two_names_of_one_file_are_one_store(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "data.duckdb")
+    stores = [open_store(str(tmp_path / name)) for name in ("data.duckdb", "link")]
+    entry = new_entry("a" * 64, {})
+    assert stores[0].write([entry]) == [True]
+    assert stores[1].entries("a" * 64) == [entry]
+    with pytest.raises(OtherVersions):
+        stores[1].write([new_entry("b" * 64, {})])
+    for store in stores:
+        store.close()
+
+
+def test_a_store_whose_tables_are_gone_says_so_and_not_in_the_words_of_its_database(place):
+    store = open_store(place)
+    store._connection.execute("DROP TABLE modicum_records")
+    store._connection.commit()
+    for work in (lambda: store.write([new_entry("a" * 64, {})]), lambda: store.entries("a" * 64)):
+        with pytest.raises(StoreRefused, match="its tables are not as modicum made them"):
+            work()
+    store.close()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_record_is_kept_though_its_version_joined_the_list_a_moment_before(place, monkeypatch):
+    one, two = open_store(place), open_store(place)
+    join = postgres_store._join
+
+    def join_second(*arguments):
+        monkeypatch.undo()
+        assert two.write([new_entry("a" * 64, {})]) == [True]
+        join(*arguments)
+
+    monkeypatch.setattr(postgres_store, "_join", join_second)
+    assert one.write([new_entry("a" * 64, {})]) == [True]
+    assert len(one.entries("a" * 64)) == 2
+    for store in (one, two):
         store.close()

@@ -6,9 +6,19 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from modicum.errors import DataError
-from modicum.service.store import ARTIFACTS, COLUMNS, RECORDS, Entry, StoredArtifact, StoreUnavailable, are_there
+from modicum.service.store import (
+    ARTIFACTS,
+    COLUMNS,
+    RECORDS,
+    Entry,
+    StoredArtifact,
+    StoreRefused,
+    StoreUnavailable,
+    are_there,
+)
 from modicum.service.versions import LISTED, VERSIONS, next_place
 
 if TYPE_CHECKING:
@@ -35,6 +45,8 @@ SELECT a.id, a.kind, a.content, a.first_used, count(r.id) FROM {ARTIFACTS} a JOI
 LEFT JOIN {RECORDS} r ON r.artifact = a.id GROUP BY ALL ORDER BY a.first_used, a.id
 """
 _CONFIG = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": "1"}
+_locks: "WeakValueDictionary[str, threading.Lock]" = WeakValueDictionary()
+_locks_lock = threading.Lock()
 
 
 class DuckDBStore:
@@ -47,11 +59,15 @@ class DuckDBStore:
 
     def __init__(self, path: str) -> None:
         self.name = os.path.basename(path)
-        self._path = os.path.abspath(path)
-        self._lock = threading.Lock()
-        self._listed: set[str] = set()  # nobody else has the file open, and no version leaves the list
-        connection = self._opened(path)
-        self._connection: duckdb.DuckDBPyConnection | None = connection
+        self._path = os.path.realpath(path)
+        self._lock = _lock_of(self._path)
+        self._listed: set[str] = set()  # versions known to be in the list, which none of them leaves
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        with self._lock:
+            self._connection = self._prepare(self._open(path))
+
+    def _prepare(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
+        """Make the tables where they are missing, and check that they are ours."""
         try:
             connection.execute(_TABLES)
             connection.execute(f"{_SHARED} LIMIT 0")
@@ -59,8 +75,9 @@ class DuckDBStore:
         except Exception:
             connection.close()
             raise DataError(f"The store {self.name!r} has tables of these names that modicum did not make.") from None
+        return connection
 
-    def _opened(self, path: str) -> "duckdb.DuckDBPyConnection":
+    def _open(self, path: str) -> "duckdb.DuckDBPyConnection":
         import duckdb
 
         if os.path.isdir(path) or not os.path.isdir(os.path.dirname(os.path.abspath(path))):
@@ -68,14 +85,12 @@ class DuckDBStore:
             raise DataError(f"The store {path!r} cannot be opened: {reason}.")
         _check_kind(path)
         try:
-            return duckdb.connect(os.path.abspath(path), config=dict(_CONFIG))
+            return duckdb.connect(self._path, config=dict(_CONFIG))
         except (duckdb.Error, ValueError) as error:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
         """Keep all of them or none, and say which are there."""
-        import duckdb
-
         if not entries:
             return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
@@ -85,7 +100,7 @@ class DuckDBStore:
                 self._all(_INSERT, columns)  # a transaction of its own
             else:
                 self._first(versions, beside, columns)
-        except duckdb.ConstraintException:  # rare; to look for names that are taken each time would halve the speed
+        except StoreRefused:  # an id is taken, rarely; to look for those each time would halve the speed
             self._first(versions, beside, columns, "ON CONFLICT DO NOTHING")
             return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", columns[0]))
         return are_there(entries, None)
@@ -150,23 +165,35 @@ class DuckDBStore:
         return self._used(whole)
 
     def _used(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
-        """The result; after an error that DuckDB does not recover from, the file is opened again next time."""
+        """Do the work alone; after an error that DuckDB does not recover from, open the file again next time."""
         import duckdb
 
         with self._lock:
             try:
-                self._connection = self._connection or self._opened(self._path)
+                self._connection = self._connection or self._open(self._path)
                 return work(self._connection)
             except duckdb.FatalException:  # say a full disk while it moved its log into the file
                 self._drop()
                 raise StoreUnavailable("The store cannot be used now.") from None
             except (duckdb.OperationalError, DataError):
                 raise StoreUnavailable("The store cannot be used now.") from None
+            except duckdb.Error:
+                raise StoreRefused(self.name) from None
 
     def _drop(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
+
+
+def _lock_of(path: str) -> threading.Lock:
+    """The lock of a file, one for all stores of this process.
+
+    Another process cannot open the file, but DuckDB lets several connections of one process work side by side, and of
+    two that write the same the second gets an error. With the lock it waits, and sees what the first has written.
+    """
+    with _locks_lock:
+        return _locks.setdefault(path, threading.Lock())
 
 
 def _check_kind(path: str) -> None:

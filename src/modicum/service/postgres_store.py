@@ -15,6 +15,7 @@ from modicum.service.store import (
     RECORDS,
     Entry,
     StoredArtifact,
+    StoreRefused,
     StoreUnavailable,
     are_there,
 )
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _MAKING = 7_162_941_031  # an advisory lock: two services that start at once would both make the tables
+_JOINING = 7_162_941_032  # another: of two versions that join the list at once, the second sees the first in it
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS {ARTIFACTS} (
     id text PRIMARY KEY, kind text NOT NULL, content json NOT NULL, first_used date NOT NULL);
@@ -73,7 +75,7 @@ class PostgresStore:
         except StoreUnavailable:
             self.close()
             raise DataError(f"The store at {self.name} cannot be reached, or does not let this user in.") from None
-        except psycopg.Error:
+        except StoreRefused:
             self.close()
             raise DataError(
                 f"The store at {self.name} cannot be used: this user may not make tables there, or there are tables of "
@@ -95,6 +97,7 @@ class PostgresStore:
             found = psycopg.connect(
                 self._url, connect_timeout=5, application_name="modicum", keepalives_idle=30, tcp_user_timeout=10_000
             )
+            found.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # each statement sees the newest commits
             with self._deadline.of(found.fileno()):
                 self._prepare(found)
             self._connection = found
@@ -132,6 +135,8 @@ class PostgresStore:
             except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError):  # the last: read-only
                 self._drop()
                 raise StoreUnavailable("The store cannot be reached now.") from None
+            except psycopg.Error:
+                raise StoreRefused(self.name) from None
         return self._do(work, bounded, tries - 1)
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
@@ -142,7 +147,8 @@ class PostgresStore:
 
         def work(connection: "psycopg.Connection[Any]") -> list[bool]:
             new = connection.execute(_INSERT, columns).rowcount
-            if new < len(entries) and _joined(connection, columns[1], beside):
+            if new < len(entries):  # a version was not in the list yet, or an id is taken
+                _join(connection, columns[1], beside)
                 new += connection.execute(_INSERT, columns).rowcount
             if new == len(entries):
                 return are_there(entries, None)
@@ -184,15 +190,13 @@ class PostgresStore:
         return self._do(lambda connection: connection.execute(query, parameters).fetchall(), bounded=False)
 
 
-def _joined(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> bool:
-    """Whether some of the versions were new to the list, which they have joined now."""
-    new = False
+def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> None:
+    """Put those versions into the list that are not in it; whoever comes second waits for the first one's commit."""
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", [_JOINING])
     for version in sorted(set(versions)):
         place = next_place(connection.execute(LISTED).fetchall(), version, beside)
         if place is not None:
             connection.execute(f"INSERT INTO {VERSIONS} VALUES (%s, %s)", [place, version])
-            new = True
-    return new
 
 
 def _shown(url: str) -> str:

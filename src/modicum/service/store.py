@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from modicum.errors import ParameterError
+from modicum.errors import DataError, ParameterError
 from modicum.generalization import Questionnaire
 from modicum.generalization.collected import Collected, with_content
 from modicum.generalization.identity import identity
@@ -32,6 +32,16 @@ class StoreUnavailable(Exception):
 
 class OtherVersions(StoreUnavailable):
     """The store holds records of another version, beside which this one was not accepted; nothing was kept."""
+
+
+class StoreRefused(DataError):
+    """The database cannot do what it was asked; nothing was kept. Trying again does not help."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The store {name!r} refuses what it was given: a record is malformed, or its tables are not as modicum "
+            "made them."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class Store(Protocol):
     name: str
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
-        """Keep all that have a new id, or none: durable on return, else `StoreUnavailable`.
+        """Keep all that have a new id, or none: durable on return, else `StoreUnavailable` or `StoreRefused`.
 
         Says of each whether it is there: False where its id belongs to another. `OtherVersions` where the store holds
         records of versions other than the entries' own that are not among those that it may be `beside`; a version
