@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check docs test-slow test-services bench clean
+.PHONY: help demo test check docs test-slow test-services wheel-test freeze bench clean
 
 help:
 	@echo "make demo           minimize the embedded data and show the result"
@@ -14,6 +14,8 @@ help:
 	@echo "make docs           the documentation, as a site in site/"
 	@echo "make test-slow      long tests: many random tables, a million rows"
 	@echo "make test-services  tests that need Chromium, PostgreSQL or Java"
+	@echo "make wheel-test     build a wheel, and try it in an empty environment"
+	@echo "make freeze         take names, help texts and bytes of artifacts as they are now"
 	@echo "make bench          the figures under benchmarks/results"
 	@echo "make clean          remove what the above made"
 
@@ -48,6 +50,17 @@ test-services: .venv/dev
 		{ [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y openjdk-17-jre-headless >/dev/null; } || \
 		echo "Java is not here and could not be installed."
 	$(PYTEST) -n 2 -m services
+
+# pip hands constraints to the environment that builds a wheel through one of these two, by its age.
+wheel-test: .venv/made
+	rm -rf build/wheel
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+		$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	$(BIN)/python tests/try_wheel.py build/wheel/*.whl
+
+freeze: .venv/dev
+	rm -rf tests/frozen
+	$(BIN)/python tests/freeze.py
 
 bench: .venv/dev
 	$(BIN)/python benchmarks/demo.py
