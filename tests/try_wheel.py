@@ -108,7 +108,8 @@ def check_frozen(python: str, work: Path) -> None:
 
 def call(command: list[str], folder: Path, code: int = 0) -> str:
     """Run a program and return what it prints; it knows nothing of the repository."""
-    print("$", " ".join(Path(word).name if Path(word).is_absolute() else word for word in command), flush=True)
+    words = [Path(word).name if Path(word).is_absolute() else "…" if "\n" in word else word for word in command]
+    print("$", " ".join(words), flush=True)
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     done = subprocess.run(
         command, cwd=folder, env=bare, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900
