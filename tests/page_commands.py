@@ -25,6 +25,8 @@ NOT_RUN = {
     "make test",
     "make check",
     "make docs",
+    "make wheel-test",
+    "make freeze",
     "modicum demo",
     "python -m venv .venv",
     ". .venv/bin/activate",
