@@ -551,3 +551,20 @@ def test_a_record_is_kept_though_its_version_joined_the_list_a_moment_before(pla
     assert len(one.entries("a" * 64)) == 2
     for store in (one, two):
         store.close()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_record_of_a_known_version_does_not_wait_for_versions_that_join(place):
+    import psycopg
+
+    store = open_store(place, patience=1.0)
+    entry = new_entry("a" * 64, {"x": 1})
+    assert store.write([entry]) == [True]
+    with psycopg.connect(place) as other:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [postgres_store._JOINING])
+        assert store.write([entry, new_entry("a" * 64, {"x": 2})]) == [True, True]
+        with pytest.raises(StoreUnavailable):
+            store.write([new_entry("b" * 64, {})], beside=["a" * 64])
+    assert store.write([new_entry("b" * 64, {})], beside=["a" * 64]) == [True]
+    store.close()

@@ -191,7 +191,12 @@ class PostgresStore:
 
 
 def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> None:
-    """Put those versions into the list that are not in it; whoever comes second waits for the first one's commit."""
+    """Put those versions into the list that are not in it; whoever comes second waits for the first one's commit.
+
+    Where all are in the list there is no lock: whoever waited for it while holding rows could wait for ever.
+    """
+    if set(versions) <= {id for _, id in connection.execute(LISTED).fetchall()}:
+        return
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_JOINING])
     for version in sorted(set(versions)):
         place = next_place(connection.execute(LISTED).fetchall(), version, beside)
