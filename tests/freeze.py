@@ -33,13 +33,15 @@ PERSONAL = "age,education,marital-status,occupation,relationship,race,sex,native
 
 
 def make_names(folder: Path) -> None:
-    """Write a line for every public name: what it is, and how it is called."""
-    lines = ["modicum"]
-    lines += [f"  {line}" for name in md.__all__ for line in describe(name, getattr(md, name))]
-    for module in reference_modules():
+    """Write a line for every public name: what it is, and how it is called, where it stands for the first time."""
+    lines: list[str] = []
+    known: set[int] = set()
+    for module in (md, *reference_modules()):
         lines.append(module.__name__)
-        names = getattr(module, "__all__", None) or [name for name, _ in own_names(module)]
-        lines += [f"  {line}" for name in sorted(names) for line in describe(name, getattr(module, name))]
+        for name in sorted(getattr(module, "__all__", None) or own_names(module)):
+            value = getattr(module, name)
+            lines += [f"  {name}"] if id(value) in known else [f"  {line}" for line in describe(name, value)]
+            known |= {id(value)} if callable(value) else set()
     (folder / "names.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -49,13 +51,14 @@ def reference_modules() -> list[ModuleType]:
     return [importlib.import_module(name) for name in sorted(set(re.findall(r"^::: (\S+)$", pages, re.MULTILINE)))]
 
 
-def own_names(module: ModuleType) -> list[tuple[str, Any]]:
+def own_names(module: ModuleType) -> list[str]:
     """The public names that a module defines itself, constants too."""
-    members = [(name, value) for name, value in vars(module).items() if not name.startswith("_")]
     return [
-        (name, value)
-        for name, value in members
-        if not isinstance(value, ModuleType) and getattr(value, "__module__", module.__name__) == module.__name__
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and getattr(value, "__module__", module.__name__) == module.__name__
     ]
 
 
