@@ -31,7 +31,7 @@ COMMANDS = [  # each command line, and the files that it must leave behind
     ("demo", "demo-output/generalization.json demo-output/report.html"),
     (("minimize", "people.csv", *ROLES, "-o", "g.json", "--report", "r.html"), "g.json r.html r.md r.json"),
     (("minimize", "people.csv", *ROLES, "--method", "pat", "-o", "pat.json", "--json"), "pat.json"),
-    ("study people.csv --label income --minimizers uniform --folder tried -o s.json --report s.html", "s.json s.html"),
+    ("study people.csv --label income --minimizers Uniform --folder tried -o s.json --report t.html", "s.json t.html"),
     ("apply g.json people.csv -o small.csv", "small.csv"),
     ("apply g.json people.csv --engine duckdb -o small.parquet", "small.parquet"),
     ("describe g.json people.csv", ""),
