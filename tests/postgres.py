@@ -38,12 +38,12 @@ def postgres_url() -> Iterator[str]:
 
 
 def empty_store(request: pytest.FixtureRequest, folder: Path) -> str:
-    """Where the store of a test is that has the kind as its fixture's parameter."""
+    """A new place for the kind of store that is the parameter of the test's fixture."""
     return new_place(request.param, request, folder)
 
 
 def new_place(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
-    """Where a new store can be: a file in the folder, or a schema of its own for the kind "postgresql"."""
+    """A place for a new store: a file in the folder, or a schema of its own for the kind "postgresql"."""
     if kind == "duckdb":
         return str(folder / "data.duckdb")
     import psycopg

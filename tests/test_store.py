@@ -428,13 +428,14 @@ def test_versions_of_a_store_from_before_they_were_listed_are_known(place):
 
 
 def begin_at_once(place, writers, names="abcd"):
-    """Open one new store and send it a first record, so many times at the same moment; what each was answered."""
+    """Let many open one new store at the same moment, then write to it at the same moment; what each sees."""
     opened, barrier = [], Barrier(writers)
 
     def first(number):
         barrier.wait(60)
         store = open_store(place)
         opened.append(store)
+        barrier.wait(60)
         try:
             return store.write([new_entry(names[number % len(names)] * 64, {})])
         except OtherVersions:
@@ -474,7 +475,7 @@ def test_many_begin_at_once_two_hundred_times_while_the_cores_are_busy(request, 
 
 @contextmanager
 def busy_cores(count):
-    """Inside, as many processes compute without a pause as there are cores; each ends by itself after ten minutes."""
+    """Keep cores busy with a process each, which ends by itself after ten minutes."""
     code = "import time\nend = time.monotonic() + 600\nwhile time.monotonic() < end: pass"
     others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
     try:

@@ -19,7 +19,7 @@ from modicum.service.store import (
     StoreUnavailable,
     are_there,
 )
-from modicum.service.versions import LISTED, TRIES, VERSIONS, next_place
+from modicum.service.versions import LISTED, VERSIONS, next_place
 
 if TYPE_CHECKING:
     import psycopg
@@ -113,13 +113,12 @@ class PostgresStore:
             connection.execute("SET synchronous_commit = on")
         connection.commit()
 
-    def _do(self, work: Callable[["psycopg.Connection[Any]"], Result], bounded: bool = True, tries: int = 1) -> Result:
+    def _do(self, work: Callable[["psycopg.Connection[Any]"], Result], bounded: bool = True) -> Result:
         """Work in one transaction; where the connection fails nothing is certain, and it is made again next time.
 
         Parameters
         ----------
         bounded : whether it must be done in time; not where it may read a lot
-        tries : how often it is begun again because someone else has just written the same
         """
         import psycopg
 
@@ -129,15 +128,11 @@ class PostgresStore:
                 limit = self._deadline.of(connection.fileno()) if bounded else nullcontext()
                 with limit, connection.transaction():
                     return work(connection)
-            except psycopg.errors.UniqueViolation:
-                if tries == 1:
-                    raise StoreUnavailable("The store is too busy now.") from None
             except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError):  # the last: read-only
                 self._drop()
                 raise StoreUnavailable("The store cannot be reached now.") from None
             except psycopg.Error:
                 raise StoreRefused(self.name) from None
-        return self._do(work, bounded, tries - 1)
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
         """Keep all of them or none, and say which are there."""
@@ -155,7 +150,7 @@ class PostgresStore:
             rows = connection.execute(f"{_SHARED} WHERE id = ANY(%s::uuid[])", [columns[0]])
             return are_there(entries, [Entry(*row) for row in rows])
 
-        return self._do(work, tries=TRIES)
+        return self._do(work)
 
     def check(self, version: str, beside: Collection[str] = ()) -> None:
         """Return if records of a version could be kept now."""

@@ -35,12 +35,12 @@ class OtherVersions(StoreUnavailable):
 
 
 class StoreRefused(DataError):
-    """The database cannot do what it was asked; nothing was kept. Trying again does not help."""
+    """The database rejects the request; nothing was kept, and to try again does not help."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"The store {name!r} refuses what it was given: a record is malformed, or its tables are not as modicum "
-            "made them."
+            f"The store {name!r} rejected the request: a record is malformed, or its tables are not as modicum made "
+            "them."
         )
 
 

@@ -1,7 +1,7 @@
 """The versions under which a store collects: a list that a version joins with its first record, and never leaves.
 
-Whether another version may be collected beside those there is decided by the database, in the transaction that keeps
-the record: of two that join at once both would take the same place in the list, and only one of them can.
+Whether another version may join is decided in the transaction that keeps its first record. Stores let one version join
+at a time, so that the second sees the first; two that did not wait would take the same place, which is a primary key.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,7 +10,6 @@ from modicum.service.store import OtherVersions
 
 VERSIONS = "modicum_versions"
 LISTED = f"SELECT place, id FROM {VERSIONS}"
-TRIES = 10  # to take a place: each time another version, or the same one elsewhere, was faster
 
 
 def next_place(listed: Sequence[tuple[int, str]], version: str, beside: Collection[str]) -> int | None:
