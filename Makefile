@@ -15,7 +15,7 @@ help:
 	@echo "make test-slow      long tests: many random tables, a million rows"
 	@echo "make test-services  tests that need Chromium, PostgreSQL or Java"
 	@echo "make wheel-test     build a wheel, and try it in an empty environment"
-	@echo "make freeze         take names, help texts and bytes of artifacts as they are now"
+	@echo "make freeze         accept changed names, help texts or artifact bytes"
 	@echo "make bench          the figures under benchmarks/results"
 	@echo "make clean          remove what the above made"
 
@@ -51,7 +51,7 @@ test-services: .venv/dev
 		echo "Java is not here and could not be installed."
 	$(PYTEST) -n 2 -m services
 
-# pip hands constraints to the environment that builds a wheel through one of these two, by its age.
+# An older pip takes the versions of build tools from the first variable, a newer one from the second.
 wheel-test: .venv/made
 	rm -rf build/wheel
 	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
@@ -59,7 +59,6 @@ wheel-test: .venv/made
 	$(BIN)/python tests/try_wheel.py build/wheel/*.whl
 
 freeze: .venv/dev
-	rm -rf tests/frozen
 	$(BIN)/python tests/freeze.py
 
 bench: .venv/dev

@@ -1,9 +1,10 @@
 """What must not change by accident: public names and signatures, help texts, and the bytes of artifacts and exports.
 
-`python tests/freeze.py` (`make freeze`) writes all of it anew under `tests/frozen`, or under the folder that is named.
-Whoever means to change some of it runs that, and the diff of the commit shows what users will see.
+python tests/freeze.py            write it anew to tests/frozen (make freeze); the diff shows what users will see
+python tests/freeze.py --check    fail, with the difference, where it has changed
 """
 
+import difflib
 import importlib
 import inspect
 import json
@@ -33,7 +34,7 @@ PERSONAL = "age,education,marital-status,occupation,relationship,race,sex,native
 
 
 def make_names(folder: Path) -> None:
-    """Write a line for every public name: what it is, and how it is called, where it stands for the first time."""
+    """Write a line for each public name; its signature and members where it comes for the first time."""
     lines: list[str] = []
     known: set[int] = set()
     for module in (md, *reference_modules()):
@@ -52,14 +53,9 @@ def reference_modules() -> list[ModuleType]:
 
 
 def own_names(module: ModuleType) -> list[str]:
-    """The public names that a module defines itself, constants too."""
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and not isinstance(value, ModuleType)
-        and getattr(value, "__module__", module.__name__) == module.__name__
-    ]
+    """The public functions and classes that a module defines itself."""
+    members = [(name, value) for name, value in vars(module).items() if not name.startswith("_")]
+    return [name for name, value in members if getattr(value, "__module__", None) == module.__name__]
 
 
 def describe(name: str, value: Any) -> Iterator[str]:
@@ -68,7 +64,7 @@ def describe(name: str, value: Any) -> Iterator[str]:
         yield f"{name}: module"
     elif inspect.isclass(value):
         yield f"class {name}{signature(value)}"
-        yield from (f"  {line}" for member in sorted(public_members(value)) for line in describe_member(value, member))
+        yield from (f"  {describe_member(value, member)}" for member in sorted(public_members(value)))
     elif callable(value) and not hasattr(value, "__supertype__"):
         yield f"{name}{signature(value)}"
     else:
@@ -82,18 +78,15 @@ def public_members(kind: type) -> set[str]:
     return {name for name in names if not re.match(r"_|model_config$|set_\w+_request$", name)}
 
 
-def describe_member(kind: type, name: str) -> Iterator[str]:
+def describe_member(kind: type, name: str) -> str:
+    """A member and, of a method, its signature."""
     try:
         value = inspect.getattr_static(kind, name)
     except AttributeError:  # declared only: a field
-        yield f".{name}"
-        return
+        return f".{name}"
     if isinstance(value, classmethod | staticmethod):
-        yield f".{name}{signature(value.__func__)} [{type(value).__name__}]"
-    elif inspect.isfunction(value):
-        yield f".{name}{signature(value)}"
-    else:
-        yield f".{name}"
+        return f".{name}{signature(value.__func__)} [{type(value).__name__}]"
+    return f".{name}{signature(value)}" if inspect.isfunction(value) else f".{name}"
 
 
 def signature(value: Any) -> str:
@@ -274,9 +267,35 @@ PARTS = {
 }
 
 
+def difference(part: str) -> str:
+    """What has changed in one part since it was frozen: files that came or went, and lines; empty if nothing."""
+    with TemporaryDirectory() as folder:
+        PARTS[part](Path(folder))
+        made, frozen = read_files(Path(folder)), read_files(FROZEN / part)
+    names = sorted(name for name in made.keys() | frozen.keys() if made.get(name) != frozen.get(name))
+    pairs = [(frozen.get(name, b""), made.get(name, b""), name) for name in names]
+    return "\n".join(f"{part}/{name} has changed:\n{lines_changed(before, after)}" for before, after, name in pairs)
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """All files below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def lines_changed(before: bytes, after: bytes) -> str:
+    """A diff of two texts."""
+    texts = [text.decode(errors="replace").splitlines() for text in (before, after)]
+    return "\n".join(difflib.unified_diff(*texts, "frozen", "now", lineterm="", n=1))
+
+
+def main() -> None:
+    if "--check" in sys.argv[1:]:
+        sys.exit("\n".join(filter(None, map(difference, PARTS))) or None)
+    shutil.rmtree(FROZEN, ignore_errors=True)
+    for part, make in PARTS.items():
+        (FROZEN / part).mkdir(parents=True)
+        make(FROZEN / part)
+
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FROZEN
-    for name, make in PARTS.items():
-        shutil.rmtree(target / name, ignore_errors=True)
-        (target / name).mkdir(parents=True)
-        make(target / name)
+    main()
