@@ -39,7 +39,7 @@ from modicum.generalization.describe import buckets_asked
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import skill_kept
-from modicum.table.replacing import replacing
+from modicum.table.atomic_writing import replacing
 
 LOADERS = {
     "employment": partial(md.datasets.load_acs, "employment"),

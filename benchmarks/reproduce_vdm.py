@@ -24,9 +24,8 @@ from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.network import Network
 from modicum.learners.portfolio import NETWORK, NEURAL, best_guess
 from modicum.measures.scores import Predictions
-from modicum.table.labels import Labels
 from modicum.table.splits import split_rows
-from modicum.table.targets import Target
+from modicum.table.targets import Labels, Target
 
 LEAVES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)

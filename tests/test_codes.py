@@ -6,8 +6,7 @@ import pytest
 
 import modicum as md
 from modicum.errors import DataError
-from modicum.table.codes import MAX_CODES, Coder
-from modicum.table.groups import group_rows, sizes_of
+from modicum.table.codes import MAX_CODES, Coder, group_rows, sizes_of
 
 
 def coder_of(X, **roles):

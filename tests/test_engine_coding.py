@@ -18,11 +18,9 @@ import modicum.engines.label_coding as label_coding
 from modicum.engines import order_statistics, survey, table_at
 from modicum.engines.coding import coder_at, labels_at, numbers_at, schema_at, target_at
 from modicum.errors import ModicumError
-from modicum.table.codes import Coder, group_numbers, number_coding
+from modicum.table.codes import AtEdges, AtRanks, Coder, EqualCounts, EqualWidths, group_numbers, number_coding, rises
 from modicum.table.frames import as_frame, numbers, texts
-from modicum.table.labels import Labels
-from modicum.table.number_groups import AtEdges, AtRanks, EqualCounts, EqualWidths, rises
-from modicum.table.targets import Target
+from modicum.table.targets import Labels, Target
 
 NUMBER = md.Attribute(name="v", kind="number", storage="float")
 

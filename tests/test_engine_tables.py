@@ -13,8 +13,8 @@ from modicum.engines import table_at
 from modicum.engines.coding import labels_at
 from modicum.engines.drawing import drawn
 from modicum.errors import DataError
-from modicum.table.labels import Labels
-from modicum.table.replacing_folder import beside_folder
+from modicum.table.atomic_writing import beside_folder
+from modicum.table.targets import Labels
 
 
 class Ages:

@@ -86,12 +86,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from modicum import anatomy as anatomy
-    from modicum import attacks as attacks
-    from modicum import datasets as datasets
-    from modicum import evaluation as evaluation
-    from modicum import measures as measures
-    from modicum import prism as prism
+    from modicum import anatomy, attacks, datasets, evaluation, measures, prism
     from modicum.anatomy import Anatomy as Anatomy
     from modicum.anatomy import AnatomyClassifier as AnatomyClassifier
     from modicum.anonymizers import AccuracyGuided as AccuracyGuided

@@ -15,8 +15,8 @@ from modicum.generalization.anatomy_files import check_holdable, own_storage
 from modicum.generalization.anatomy_release import GID, group_column
 from modicum.table.frames import column, missing_values, texts
 from modicum.table.inference import infer_attribute
-from modicum.table.labels import label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 
 GROUPINGS = ("bucketize", "random", "dealt")
 

@@ -14,7 +14,7 @@ from modicum.anatomy.training_sets import check_asked, class_of, seeded
 from modicum.errors import DataError, check_number
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
-from modicum.table.labels import label_values
+from modicum.table.targets import label_values
 from modicum.table.values import Floats
 
 _TOLERANCE = 1e-8  # columns are not scaled: with the usual 1e-4 an income of thousands ends the search too early

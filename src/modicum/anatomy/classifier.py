@@ -21,8 +21,8 @@ from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.learners.columns import Design
 from modicum.table.estimator_input import frame_of, new_records
-from modicum.table.labels import label_name, label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import label_name, label_values
 
 _ESTIMATOR = 5  # sets the estimator's draws apart from those of groups and ties
 

@@ -29,9 +29,9 @@ from modicum.generalization.anatomy_storage import entry_of, table_files, write_
 from modicum.generalization.anatomy_written import WrittenAnatomy
 from modicum.measures.alike import size_counts
 from modicum.measures.diversity import l_diversity
+from modicum.table.atomic_writing import beside_folder
 from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
-from modicum.table.replacing_folder import beside_folder
 from modicum.table.schema import Attribute
 from modicum.table.values import Codes
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from modicum.anatomy.bucketize import shuffled_by_value
-from modicum.table.groups import group_rows
+from modicum.table.codes import group_rows
 from modicum.table.values import Codes, Mask
 
 _MOST_KINDS = 2_000  # combinations of values for which what stays is found for all attributes at once

@@ -11,9 +11,8 @@ from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
 from modicum.generalization.anatomy_release import AnatomyRelease, group_column
 from modicum.measures.diversity import l_diversity
-from modicum.table.codes import values_in_order
+from modicum.table.codes import first_rows, values_in_order
 from modicum.table.frames import texts
-from modicum.table.groups import first_rows
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Codes
 

@@ -19,8 +19,8 @@ from modicum.errors import DataError, ParameterError
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
 from modicum.table.frames import is_array
-from modicum.table.labels import MAX_CATEGORIES_OF_LABEL, Labels, label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import MAX_CATEGORIES_OF_LABEL, Labels, label_values
 from modicum.table.values import Codes
 
 _BINS = 10  # of predictions that are numbers

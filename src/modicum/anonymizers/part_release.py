@@ -14,8 +14,8 @@ from modicum.anonymizers.whole_columns import WholeColumn
 from modicum.errors import DataError, require
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import Coder
-from modicum.table.labels import Labels
 from modicum.table.schema import Schema
+from modicum.table.targets import Labels
 from modicum.table.values import Codes
 
 

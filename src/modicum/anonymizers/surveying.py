@@ -13,9 +13,8 @@ from modicum.engines.survey import surveyed
 from modicum.engines.table import EngineTable, collected
 from modicum.engines.value_counts import Numbers, Words
 from modicum.errors import DataError
-from modicum.table.checking import check_outside, check_words
 from modicum.table.codes import MAX_CATEGORIES, too_many_categories
-from modicum.table.frames import not_readable
+from modicum.table.frames import check_outside, check_words, not_readable
 from modicum.table.schema import Attribute
 
 

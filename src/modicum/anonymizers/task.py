@@ -12,12 +12,11 @@ from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
 from modicum.measures.closeness import Distance
 from modicum.measures.requirement import DISTANCES, DIVERSITIES, Requirement, hierarchy_arrays
-from modicum.table.checking import check_values
 from modicum.table.codes import MAX_CATEGORIES, Coder
-from modicum.table.frames import column
-from modicum.table.labels import MAX_CLASSES, label_values
+from modicum.table.frames import check_values, column
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
+from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import Codes
 
 

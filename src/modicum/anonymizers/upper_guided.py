@@ -17,7 +17,7 @@ from modicum.engines.table import EngineTable, collected
 from modicum.table.codes import CodeArray, Coder
 from modicum.table.counts import NodeCounts, NodeSplit
 from modicum.table.frames import column
-from modicum.table.labels import MAX_CLASSES
+from modicum.table.targets import MAX_CLASSES
 from modicum.table.values import Codes
 from modicum.trees import Tree
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.learners.asking import safe_message
-from modicum.table.labels import label_values
+from modicum.table.targets import label_values
 from modicum.table.values import Codes, Floats
 
 _AT_ONCE = 200_000  # records, so that a model's own arrays stay small

@@ -16,9 +16,8 @@ from modicum.generalization.raw import raw_generalization
 from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
 from modicum.measures.intervals import Interval, mean_interval, resampled_interval
-from modicum.table.checking import check_values
-from modicum.table.frames import as_frame, column
-from modicum.table.groups import first_rows
+from modicum.table.codes import first_rows
+from modicum.table.frames import as_frame, check_values, column
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.targets import Target
 from modicum.table.values import Floats, Mask

@@ -8,9 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.table.codes import NumberCoding
+from modicum.table.codes import NumberCoding, first_rows
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.groups import first_rows
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.table.values import Codes

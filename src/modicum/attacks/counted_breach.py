@@ -22,7 +22,7 @@ from modicum.generalization import Artifact, Generalization
 from modicum.learners.inputs import Inputs
 from modicum.learners.portfolio import Guess, Portfolio, Question
 from modicum.measures.intervals import Interval, counted_interval, redrawn_interval
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.codes import first_rows, group_rows
 from modicum.table.roles import personal_attributes
 from modicum.table.targets import Target
 from modicum.table.values import Codes, Floats, Mask

@@ -15,7 +15,7 @@ from modicum.generalization import Artifact
 from modicum.generalization.describe import persons_in
 from modicum.generalization.raw import raw_generalization
 from modicum.measures.intervals import Interval, counted_interval, share_interval
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.codes import first_rows, group_rows
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import Codes

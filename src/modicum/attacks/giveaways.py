@@ -7,8 +7,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError, quoted
+from modicum.table.codes import group_rows
 from modicum.table.frames import column, numbers, texts
-from modicum.table.groups import group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 

@@ -14,8 +14,8 @@ from modicum.engines.opening import is_table, table_at
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.raw import raw_generalization
+from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, column
-from modicum.table.groups import first_rows, group_rows
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import Codes

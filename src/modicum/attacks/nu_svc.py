@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.codes import first_rows, group_rows
 from modicum.table.values import Codes, Floats
 
 SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from modicum.attacks.breach import Breach
+from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.groups import group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 

@@ -10,9 +10,9 @@ import numpy as np
 from modicum.attacks.overlap import OverlapWarning, shared_rows
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, is_array, is_lazy
-from modicum.table.labels import label_values
 from modicum.table.roles import unit_codes
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import Codes
 
 FEWEST = 10  # records of a side

@@ -12,6 +12,7 @@ import pandas as pd
 
 from modicum.cli.options import names
 from modicum.errors import DataError, ParameterError, quoted
+from modicum.table.atomic_writing import replacing
 from modicum.table.files import (
     connected,
     file_format,
@@ -23,7 +24,6 @@ from modicum.table.files import (
     write_frame,
     write_table,
 )
-from modicum.table.replacing import replacing
 from modicum.table.schema import Schema
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ def drawn_in(file: Path, engine: str, roles: Roles, sample: int, seed: int) -> A
 def checked(g: Generalization, X: Any, y: Any, other: Any, label_bins: int | None) -> Any:
     """Whether what was learned from the records drawn holds on the others."""
     from modicum.minimizers.sample_check import answers_to, compared
-    from modicum.table.labels import Labels
+    from modicum.table.targets import Labels
 
     answers = answers_to(g, X, other.X.to_pandas())
     return compared(*answers, Labels.fit(y, label_bins), y, other.y)

@@ -12,7 +12,7 @@ from modicum.cli.bundle import asked_for
 from modicum.cli.options import ArtifactArgument, check_places, out
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import CellPartition, Generalization
-from modicum.table.replacing import replacing
+from modicum.table.atomic_writing import replacing
 
 Format = Literal["sql", "dbt", "javascript", "json-schema"]
 Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]

@@ -10,7 +10,7 @@ from modicum.cli.options import ArtifactArgument, check_places, out
 from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization import CellPartition, load
 from modicum.generalization.questionnaire import Questionnaire
-from modicum.table.replacing import replacing
+from modicum.table.atomic_writing import replacing
 
 
 def form(

@@ -24,7 +24,7 @@ from modicum.engines.table import EngineTable
 from modicum.engines.work import Counts
 from modicum.errors import require
 from modicum.table.codes import CodeArray
-from modicum.table.labels import Labels
+from modicum.table.targets import Labels
 
 _CODES = "codes"
 _TOGETHER = 256  # packed records in one value of a Spark table

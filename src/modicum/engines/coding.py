@@ -18,19 +18,20 @@ from modicum.engines.survey import LIMIT, surveyed
 from modicum.engines.table import EngineTable, collected
 from modicum.engines.value_counts import Numbers, Words
 from modicum.errors import DataError
-from modicum.table.checking import check_columns, check_outside, check_words
 from modicum.table.codes import (
     MAX_CODES,
     CategoryCoding,
     Coder,
+    EqualCounts,
+    Grouping,
     NumberCoding,
     category_coding,
     no_value,
     number_coding,
+    rises,
     too_many_categories,
 )
-from modicum.table.frames import no_categories, not_readable
-from modicum.table.number_groups import EqualCounts, Grouping, rises
+from modicum.table.frames import check_columns, check_outside, check_words, no_categories, not_readable
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import BINS, Target, named_categories, nothing_to_guess
 
@@ -75,7 +76,7 @@ def numbers_at(
     ----------
     table : EngineTable
     groupings : dict of name to Grouping
-        `EqualCounts`, `EqualWidths`, `AtEdges` or `AtRanks` of `modicum.table.number_groups`.
+        `EqualCounts`, `EqualWidths`, `AtEdges` or `AtRanks` of `modicum.table.codes`.
     schema : Schema, optional
         The columns' kinds; inferred where it is not given.
 
@@ -84,7 +85,7 @@ def numbers_at(
     >>> import duckdb
     >>> from modicum.engines import table_at
     >>> from modicum.engines.coding import numbers_at
-    >>> from modicum.table.number_groups import EqualWidths
+    >>> from modicum.table.codes import EqualWidths
     >>> table = table_at(duckdb.sql("SELECT range AS n FROM range(1001)"))
     >>> numbers_at(table, {"n": EqualWidths(2)})["n"].edges.tolist()
     [499.5]

@@ -9,16 +9,9 @@ import pandas as pd
 from modicum.engines.order_statistics import narrowed
 from modicum.engines.survey import surveyed
 from modicum.engines.table import COUNT, EngineTable, collected
-from modicum.table.labels import (
-    MAX_CATEGORIES_OF_LABEL,
-    Labels,
-    check_bins,
-    check_classes,
-    check_labels,
-    label_ranks,
-)
-from modicum.table.number_groups import AtRanks
+from modicum.table.codes import AtRanks
 from modicum.table.schema import Attribute
+from modicum.table.targets import MAX_CATEGORIES_OF_LABEL, Labels, check_bins, check_classes, check_labels, label_ranks
 
 _LABEL = "modicum_label"  # DuckDB wants plain names to group by
 

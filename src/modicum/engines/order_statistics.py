@@ -23,8 +23,8 @@ from modicum.engines.survey import LIMIT, surveyed
 from modicum.engines.table import EngineTable
 from modicum.engines.value_counts import Numbers, Weights
 from modicum.errors import DataError
+from modicum.table.codes import Grouping
 from modicum.table.frames import column, numbers
-from modicum.table.number_groups import Grouping
 from modicum.table.schema import Attribute
 from modicum.table.values import Floats, Mask
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from modicum.errors import DataError
 from modicum.table.codes import CodeArray
 from modicum.table.frames import column
-from modicum.table.labels import Labels
+from modicum.table.targets import Labels
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -21,9 +21,8 @@ from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import EngineTable
 from modicum.engines.writing import holds_only_parquet, write
 from modicum.errors import DataError, ParameterError
+from modicum.table.atomic_writing import beside_folder, check_folder, replacing
 from modicum.table.files import file_format, scan_table
-from modicum.table.replacing import replacing
-from modicum.table.replacing_folder import beside_folder, check_folder
 from modicum.table.schema import Schema
 
 _WHAT = "folder of Parquet files"

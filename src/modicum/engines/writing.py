@@ -21,9 +21,8 @@ from modicum.engines.opening import SPARK
 from modicum.engines.spark_session import is_local
 from modicum.engines.table import engine_of
 from modicum.errors import DataError, ParameterError, quoted, require
+from modicum.table.atomic_writing import beside_folder, check_folder, replacing
 from modicum.table.files import CSV, PARQUET, file_format, write_table
-from modicum.table.replacing import replacing
-from modicum.table.replacing_folder import beside_folder, check_folder
 
 _WHAT = "folder of Parquet files"
 

@@ -23,8 +23,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence
 from modicum.progress import cores
 from modicum.table.frames import as_frame, column, texts
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import attribute_weights, personal_attributes
+from modicum.table.targets import Labels, label_name, label_values
 
 MOST_COLUMNS = 8  # by which scores are shown where the caller names none
 

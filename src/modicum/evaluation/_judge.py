@@ -19,8 +19,8 @@ from modicum.generalization.describe import Description
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.labels import Labels, label_name
 from modicum.table.roles import personal_attributes
+from modicum.table.targets import Labels, label_name
 
 
 @dataclass(frozen=True)

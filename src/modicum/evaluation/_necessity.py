@@ -23,10 +23,10 @@ from modicum.measures.intervals import Interval
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.progress import cores, run_all
 from modicum.table.frames import as_frame
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.splits import drawn_rows
+from modicum.table.targets import Labels, label_name, label_values
 from modicum.table.values import Codes
 
 MOST = 50_000  # training records from which everything is learned

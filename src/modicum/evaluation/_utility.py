@@ -21,8 +21,8 @@ from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.table.codes import FEW
 from modicum.table.frames import as_frame
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import person_codes
+from modicum.table.targets import Labels, label_name, label_values
 from modicum.table.values import plain
 
 WEAK = 0.02  # a raw model whose log-loss is within this share of the majority guess's barely predicts anything

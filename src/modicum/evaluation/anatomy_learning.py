@@ -15,9 +15,9 @@ from modicum.evaluation.grouping import group_names
 from modicum.generalization.anatomy_release import GID, AnatomyRelease
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import texts
-from modicum.table.labels import label_values
 from modicum.table.roles import unit_codes
 from modicum.table.schema import Attribute, Schema
+from modicum.table.targets import label_values
 from modicum.table.values import Codes, Floats
 
 PRUNED, JOINED, WITHOUT, RAW, MAJORITY = "pruned", "joined", "identifying", "raw", "majority"

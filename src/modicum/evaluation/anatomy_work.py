@@ -17,8 +17,8 @@ from modicum.evaluation.release_learning import NoTrialError, hold_out
 from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame
 from modicum.table.inference import not_whole
-from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import person_codes, unit_codes
+from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import Codes
 
 

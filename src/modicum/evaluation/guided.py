@@ -10,8 +10,8 @@ from modicum.generalization import Generalization
 from modicum.generalization.raw import raw_generalization
 from modicum.learners.record_trees import RecordTrees
 from modicum.minimizers import ModelGuided
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import Labels, label_name, label_values
 
 
 class Guide:

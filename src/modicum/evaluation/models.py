@@ -13,8 +13,8 @@ from modicum.generalization.bins import FullDetail
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.portfolio import NETWORK, NEURAL, TREES, Portfolio, Question
 from modicum.learners.record_trees import RecordTrees, all_classes
+from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame
-from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
 from modicum.table.values import Codes, Floats
 

@@ -15,8 +15,8 @@ from modicum.learners.backoff import Backoff
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import best_guess
 from modicum.measures.scores import Predictions
+from modicum.table.codes import first_rows
 from modicum.table.frames import column
-from modicum.table.groups import first_rows
 from modicum.table.roles import person_codes
 from modicum.table.targets import BINS
 from modicum.table.values import Codes, Floats

@@ -15,10 +15,9 @@ from modicum.errors import DataError, quoted
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import unit_codes
 from modicum.table.splits import Rows, drawn_rows, split_rows
-from modicum.table.targets import Target
+from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.table.values import Codes
 
 FEWEST = 50  # people in each period

@@ -23,10 +23,10 @@ from modicum.prism.discovery import Discovery
 from modicum.progress import watched
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array
-from modicum.table.labels import MAX_CLASSES, label_values
 from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, Split, split_rows
+from modicum.table.targets import MAX_CLASSES, label_values
 
 
 def prism_cost(

@@ -11,8 +11,8 @@ from modicum.evaluation.told_settings import told_settings
 from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.prism import PrismClassifier
 from modicum.table.estimator_input import schema_of
-from modicum.table.labels import label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import plain
 
 

@@ -13,8 +13,8 @@ from modicum.generalization import Generalization
 from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.generalization.identity import identity
 from modicum.table.frames import as_frame
-from modicum.table.labels import label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import plain
 
 

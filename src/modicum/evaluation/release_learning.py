@@ -14,10 +14,10 @@ from modicum.evaluation._utility import Utility, compared_utility
 from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Model, model_on
 from modicum.generalization.raw import raw_generalization
-from modicum.table.labels import Labels, label_values
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, split_rows
+from modicum.table.targets import Labels, label_values
 from modicum.table.values import Codes, Floats
 
 QUICK = 4_000  # records of a side that membership inference looks at

@@ -13,7 +13,7 @@ from modicum.errors import ModicumError, ParameterError, PrivacyWarning
 from modicum.evaluation.release_learning import Learned, Lesson, NoTrialError, hold_out, learned
 from modicum.evaluation.release_work import ReleaseWork
 from modicum.table.frames import as_frame
-from modicum.table.labels import MAX_CLASSES, label_values
+from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import Codes
 
 

@@ -13,9 +13,9 @@ from modicum.evaluation.group_guesses import GroupInference, group_inference, va
 from modicum.generalization.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, column
-from modicum.table.labels import label_values
 from modicum.table.roles import as_names, person_codes
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import Codes
 
 QUASI, ALL = "quasi-identifiers", "every published column"

@@ -19,7 +19,7 @@ from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.prefixes import most_likely
 from modicum.measures.certificate import best_in_hindsight
 from modicum.measures.scores import Predictions
-from modicum.table.groups import group_rows
+from modicum.table.codes import group_rows
 from modicum.table.values import Codes
 
 STEPS = 20  # boosted trees of the quick classifier

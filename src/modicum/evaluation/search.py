@@ -22,9 +22,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.minimizers import PrivacyTree
 from modicum.table.frames import as_frame
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.schema import Schema
-from modicum.table.targets import Target
+from modicum.table.targets import Labels, Target, label_name, label_values
 
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
 SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F, and collecting nothing

@@ -10,9 +10,8 @@ from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group
 from modicum.generalization.build import partition as partition_of
 from modicum.learners.backoff import Backoff
 from modicum.learners.inputs import Inputs, count_table
-from modicum.table.codes import group_numbers
+from modicum.table.codes import EqualCounts, group_numbers
 from modicum.table.frames import column, numbers
-from modicum.table.number_groups import EqualCounts
 from modicum.table.values import Codes, Floats
 
 RANGES = 20  # of a number that is in full detail now

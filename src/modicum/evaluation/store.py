@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from modicum.errors import DataError
-from modicum.table.replacing import replacing
+from modicum.table.atomic_writing import replacing
 
 VERSION = 1
 _HEAD = "study.json"

@@ -17,11 +17,10 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.front import Limits
 from modicum.measures.scores import Predictions
 from modicum.table.frames import as_frame
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
-from modicum.table.targets import Target
+from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.table.values import Codes
 
 LEAST = 100  # records of a validation part on which candidates can be told apart

@@ -34,7 +34,7 @@ from modicum.generalization import Generalization, Questionnaire, storage
 from modicum.generalization.collected import Collected, check_collected, kind_of
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
-from modicum.table.replacing_folder import replacing_folder
+from modicum.table.atomic_writing import replacing_folder
 from modicum.table.values import canonical, plain
 
 

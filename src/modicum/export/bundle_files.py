@@ -12,7 +12,7 @@ from typing import Any
 from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization import storage
 from modicum.generalization.collected import Collected, content_of, with_content
-from modicum.table.replacing_folder import check_folder
+from modicum.table.atomic_writing import check_folder
 
 MANIFEST, ARTIFACT = "manifest.json", "artifact.json"
 _FILES = {MANIFEST, ARTIFACT, "model.skops", "model.onnx"}

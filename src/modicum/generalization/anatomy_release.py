@@ -9,8 +9,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError, ParameterError, SchemaError, quoted
+from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, missing_values, texts
-from modicum.table.groups import group_rows
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
 from modicum.table.values import Codes

@@ -22,12 +22,11 @@ from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group
 from modicum.generalization.build import partition as partition_of
 from modicum.generalization.describe import persons_in
 from modicum.progress import Stop, stoppable, watched
-from modicum.table.codes import MAX_CODES, equal_starts, group_numbers
+from modicum.table.codes import MAX_CODES, equal_starts, group_numbers, group_rows
 from modicum.table.frames import as_frame, column, numbers
-from modicum.table.groups import group_rows
-from modicum.table.labels import Labels, label_name, label_values
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
+from modicum.table.targets import Labels, label_name, label_values
 from modicum.table.values import Codes, Floats
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum.generalization.bins import AnyPartition, Codes, FullDetail
-from modicum.table.codes import FEW
+from modicum.table.codes import FEW, group_rows
 from modicum.table.frames import as_frame, is_lazy
-from modicum.table.groups import group_rows
 from modicum.table.roles import person_codes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from modicum.errors import ArtifactError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
-from modicum.table.replacing import replacing
+from modicum.table.atomic_writing import replacing
 from modicum.table.schema import Schema, first_complaint, parse_schema
 
 VERSION = 1

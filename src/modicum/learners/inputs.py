@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.codes import first_rows, group_rows
 from modicum.table.values import Codes
 
 Counts: TypeAlias = csr_array  # cells × values: how many records have both

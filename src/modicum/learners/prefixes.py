@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, hstack
 
 from modicum.learners.backoff import LEVELS, Backoff
 from modicum.learners.inputs import Codes, Counts, Inputs
-from modicum.table.groups import group_rows
+from modicum.table.codes import group_rows
 
 _DENSE = 64  # values of a target up to which a table of cells × values is quicker than a sparse one
 

@@ -17,8 +17,8 @@ from modicum.engines import is_table, table_at
 from modicum.engines.grouped import counted_few, sizes_at, with_keys
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
+from modicum.table.codes import first_rows, group_rows, sizes_of
 from modicum.table.frames import as_frame, texts
-from modicum.table.groups import first_rows, group_rows, sizes_of
 from modicum.table.values import canonical
 
 Ints = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ from modicum.generalization.bins import AnyPartition, Groups, Intervals
 from modicum.generalization.equivalence import Equivalence
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.measures.information_loss import domain_of, ncp, share_of_width
+from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.groups import first_rows, group_rows
 from modicum.table.roles import attribute_weights
 from modicum.table.values import Codes, Floats, Mask
 

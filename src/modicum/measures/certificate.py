@@ -37,8 +37,8 @@ from modicum.engines.hindsight import best_at
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Artifact
 from modicum.generalization.raw import raw_generalization
+from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, texts
-from modicum.table.groups import group_rows
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target

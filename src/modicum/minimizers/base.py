@@ -16,14 +16,12 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.table.codes import CodeArray, Coder, Coding, NumberCoding, Weights, equal_starts, group_numbers
+from modicum.table.codes import CodeArray, Coder, Coding, Grouping, NumberCoding, Weights, equal_starts, group_numbers
 from modicum.table.counts import CountSource, Layout, RowCounts
 from modicum.table.estimator_input import frame_of, record_counts, schema_of
 from modicum.table.frames import as_frame, is_array, numbers
-from modicum.table.labels import Labels, label_name, label_values
-from modicum.table.number_groups import Grouping
 from modicum.table.schema import Schema
-from modicum.table.targets import BINS
+from modicum.table.targets import BINS, Labels, label_name, label_values
 from modicum.table.values import Codes
 
 

@@ -13,11 +13,10 @@ from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import AnyPartition
 from modicum.minimizers.base import CodedData, Minimizer, obeying
-from modicum.table.codes import Coder, NumberCoding
+from modicum.table.codes import Coder, Grouping, NumberCoding
 from modicum.table.counts import CountSource, Layout
-from modicum.table.labels import Labels
-from modicum.table.number_groups import Grouping
 from modicum.table.schema import Schema
+from modicum.table.targets import Labels
 
 
 @dataclass(frozen=True)

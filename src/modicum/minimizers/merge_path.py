@@ -25,9 +25,9 @@ from modicum.minimizers.merging.prepared import Prepared
 from modicum.progress import stoppable, watched
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame
-from modicum.table.labels import label_values
 from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import Codes, Mask
 
 _STRENGTH = {"adversary": 1.0, "certificate": 0.0}  # how many records a bucket's own word counts as (`Cells`)

@@ -18,8 +18,7 @@ from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.minimizers.sampling import Sample
 from modicum.table.frames import as_frame, column
-from modicum.table.labels import Labels
-from modicum.table.targets import Target
+from modicum.table.targets import Labels, Target
 from modicum.table.values import Codes, Floats, plain
 
 TOLERANCE = 0.02

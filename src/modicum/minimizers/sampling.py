@@ -10,7 +10,7 @@ from modicum.engines import is_table, table_at
 from modicum.engines.drawing import Ranks, draw_from
 from modicum.engines.record_hash import RecordHash
 from modicum.table.frames import as_frame, is_array
-from modicum.table.labels import label_name, label_values
+from modicum.table.targets import label_name, label_values
 from modicum.table.values import Codes
 
 

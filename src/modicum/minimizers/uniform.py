@@ -9,8 +9,7 @@ from modicum.errors import check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
 from modicum.minimizers.from_counts import AnyData, CountingMinimizer
-from modicum.table.codes import CategoryCoding, NumberCoding
-from modicum.table.number_groups import EqualWidths
+from modicum.table.codes import CategoryCoding, EqualWidths, NumberCoding
 from modicum.table.schema import Schema
 
 

@@ -19,8 +19,8 @@ from modicum.prism.guarantee import check_chosen
 from modicum.prism.one_hot import Groups, attribute_columns
 from modicum.prism.training import Problem, Trained, Trainer
 from modicum.table.estimator_input import frame_of, new_records, record_counts, schema_of
-from modicum.table.labels import label_values
 from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import Floats
 
 _HUGE = 1e12

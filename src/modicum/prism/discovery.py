@@ -18,8 +18,7 @@ from modicum.prism.finding.multiple_correlation import MultipleCorrelation
 from modicum.prism.finding.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
 from modicum.prism.finding.sides import Sides, split_attributes
 from modicum.prism.one_hot import Groups
-from modicum.table.codes import Weights
-from modicum.table.groups import group_rows
+from modicum.table.codes import Weights, group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 

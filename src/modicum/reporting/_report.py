@@ -28,7 +28,7 @@ from modicum.reporting.provenance import check_date, provenance
 from modicum.reporting.release_summary import release_summary
 from modicum.reporting.study_summary import study_summary
 from modicum.reporting.summary import summary
-from modicum.table.replacing_together import replacing_together
+from modicum.table.atomic_writing import replacing_together
 
 
 @dataclass(frozen=True)

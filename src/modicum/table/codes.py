@@ -8,7 +8,7 @@ code occurred and one typical value, from which an artifact's representatives ar
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,16 +17,140 @@ import pandas as pd
 
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.number_groups import EqualCounts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Floats, Mask, plainest_date_between, shortest_between
+
+# How a number's values are put into groups of neighbours: as many records each, as wide each, or at given edges.
+#
+# A grouping gives each distinct value a key that never falls from one value to the next; a group begins where it rises.
+# The key depends on nothing but the value and how many records lie below it, so that it is known of a value even where
+# those around it are not: an engine looks only at the values between two whose keys differ.
+
+Weights = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.int64]
+
+
+class Grouping(Protocol):
+    """Where a new group of values begins."""
+
+    @property
+    def most(self) -> int:
+        """How many groups there can be."""
+
+    def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
+        """Each value's key, the first and the last value among them; `before` of `total` records lie below it."""
+
+    def starts(self, distinct: Floats, counts: Weights) -> Mask:
+        """Which values begin a group, from all distinct values and how many records have each."""
+
+
+@dataclass(frozen=True)
+class EqualCounts:
+    """At most so many groups, of about as many records each; each value alone where there are no more than that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import EqualCounts
+    >>> EqualCounts(2).starts(np.arange(5.0), np.array([5, 1, 1, 1, 2])).tolist()
+    [True, True, False, False, False]
+    """
+
+    most: int
+
+    def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
+        return before * self.most // total
+
+    def starts(self, distinct: Floats, counts: Weights) -> Mask:
+        if len(counts) <= self.most:
+            return np.ones(len(counts), dtype=bool)
+        return rises(self, distinct, counts)
+
+
+@dataclass(frozen=True)
+class EqualWidths:
+    """At most so many groups, as wide each: a value x, scaled to [0, 1], goes to group ⌊k·x⌋ (papers/0 §6).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import EqualWidths
+    >>> EqualWidths(2).starts(np.array([0.0, 1.0, 4.0, 10.0]), np.array([1, 1, 1, 1])).tolist()
+    [True, False, False, True]
+    """
+
+    most: int
+
+    def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
+        width = distinct[-1] - distinct[0]
+        scaled = (distinct - distinct[0]) / (width if width > 0 else 1)
+        return np.minimum(self.most - 1, np.floor(self.most * scaled)).astype(np.int64)
+
+    def starts(self, distinct: Floats, counts: Weights) -> Mask:
+        return rises(self, distinct, counts)
+
+
+@dataclass(frozen=True)
+class AtEdges:
+    """Groups by given edges: group i holds `edges[i-1] < x <= edges[i]`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import AtEdges
+    >>> AtEdges((3.5,)).starts(np.array([1.0, 2.0, 4.0, 9.0]), np.array([1, 1, 1, 1])).tolist()
+    [True, False, True, False]
+    """
+
+    edges: tuple[float, ...]
+
+    @property
+    def most(self) -> int:
+        return len(self.edges) + 1
+
+    def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
+        return np.searchsorted(np.array(self.edges), distinct, side="left")
+
+    def starts(self, distinct: Floats, counts: Weights) -> Mask:
+        return rises(self, distinct, counts)
+
+
+@dataclass(frozen=True)
+class AtRanks:
+    """Groups that end with the records of given ranks: the 1st smallest, the 10th smallest, …
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import AtRanks
+    >>> AtRanks((2,)).starts(np.array([1.0, 2.0, 4.0, 9.0]), np.array([1, 1, 1, 1])).tolist()
+    [True, False, True, False]
+    """
+
+    ranks: tuple[int, ...]
+
+    @property
+    def most(self) -> int:
+        return len(self.ranks) + 1
+
+    def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
+        return np.searchsorted(np.array(self.ranks), before, side="right")
+
+    def starts(self, distinct: Floats, counts: Weights) -> Mask:
+        return rises(self, distinct, counts)
+
+
+def rises(grouping: Grouping, distinct: Floats, counts: Weights) -> Mask:
+    """Where the key is larger than the one before."""
+    reached = np.cumsum(counts)
+    return np.diff(grouping.keys(distinct, reached - counts, int(reached[-1])), prepend=-1) > 0
+
 
 MAX_CODES = 256
 MAX_CATEGORIES = 10_000
 FEW = 10  # records that are too few to show
 
 CodeArray = npt.NDArray[np.uint16]
-Weights = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -305,3 +429,91 @@ def _counts(codes: npt.NDArray[np.int64], size: int, weights: Weights | None) ->
         return np.bincount(codes, minlength=size).astype(np.int64)
     # Sums of whole numbers below 2**53 are exact in float64.
     return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
+
+
+# Rows that are equal: the one place where records are grouped by their codes.
+
+_FEW_CODES = 4096
+_MOST_PLACES = 4  # for each row, of a table of all combinations
+
+
+def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """A number per row such that two rows share it exactly when all their codes are equal.
+
+    The numbers run from 0 without gaps, in the order of the codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import group_rows
+    >>> group_rows(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
+    [1, 0, 1]
+    """
+    key, size = _keys(codes)
+    if size > _MOST_PLACES * len(key):
+        return np.unique(key, return_inverse=True)[1]
+    there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
+    there[key] = True
+    return (np.cumsum(there) - 1)[key]
+
+
+def _keys(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
+    """A number per row, ordered as the codes are and equal where they are, and a limit that all lie below."""
+    n, d = codes.shape
+    key = np.zeros(n, dtype=np.int64)
+    size = 1
+    for j in range(d if n else 0):
+        column, width = _narrow(codes[:, j])
+        if size * width >= 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            size = int(key.max()) + 1
+        key = key * width + column
+        size *= width
+    return key, size
+
+
+def first_rows(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The first row of each group, for groups as `group_rows` numbers them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import first_rows
+    >>> first_rows(np.array([1, 0, 1])).tolist()
+    [1, 0]
+    """
+    first = np.zeros(int(groups.max()) + 1 if len(groups) else 0, dtype=np.int64)
+    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)  # the last assignment, the first row, stays
+    return first
+
+
+def _narrow(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
+    """Numbers from 0 in the order of the codes, and how many there may be; sorted only where the codes spread wide."""
+    low, high = int(column.min()), int(column.max())
+    if high - low < _FEW_CODES:
+        return np.asarray(column, dtype=np.int64) - low, high - low + 1
+    values, numbers = np.unique(column, return_inverse=True)
+    return numbers, len(values)
+
+
+def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """How many records each group of equal rows holds, for codes that come column by column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.codes import sizes_of
+    >>> sizes_of([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
+    [1, 2]
+    """
+    key, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for codes in columns:
+        column, width = _narrow(codes)
+        if size * width >= 2**62:  # the order of groups does not matter here, and hashing takes less than sorting
+            key = np.asarray(pd.factorize(key)[0], dtype=np.int64)
+            size = int(key.max()) + 1
+        key, size = key * width + column, size * width
+    if size > _MOST_PLACES * len(key):
+        return np.unique(key, return_counts=True)[1]
+    found = np.bincount(key)
+    return found[found > 0]

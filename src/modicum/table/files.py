@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from modicum.errors import DataError
+from modicum.table.atomic_writing import replacing
 from modicum.table.frames import as_frame
-from modicum.table.replacing import replacing
 from modicum.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:

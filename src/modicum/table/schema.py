@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator, model_validator
 
 from modicum.errors import SchemaError, quoted
-from modicum.table.replacing import replacing
+from modicum.table.atomic_writing import replacing
 from modicum.table.values import canonical, seconds
 
 Kind = Literal["number", "ordered", "category", "date"]
@@ -329,7 +329,7 @@ class Schema(BaseModel):
 
     def check(self, X: Any) -> None:
         """Raise a `SchemaError` that names the first column where data and schema disagree."""
-        from modicum.table.checking import check_schema
+        from modicum.table.frames import check_schema
 
         check_schema(self, X)
 

@@ -15,7 +15,7 @@ from modicum.measures.information_loss import InformationLoss, ncp
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.minimizers.guiding.outcomes import Outcomes
 from modicum.minimizers.guiding.views import View
-from modicum.table.groups import group_rows
+from modicum.table.codes import group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from modicum.measures.scores import Predictions
 from modicum.minimizers.merging.cells import Cells, stacked
-from modicum.table.codes import Weights
-from modicum.table.groups import group_rows
+from modicum.table.codes import Weights, group_rows
 from modicum.table.values import Codes
 
 

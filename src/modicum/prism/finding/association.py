@@ -18,7 +18,7 @@ from modicum.prism.finding.candidates import Sets
 from modicum.prism.finding.chi2_null import Null, null_chi2
 from modicum.prism.finding.joint_kernel import class_spreads
 from modicum.prism.finding.measure import Assessed, Counted, Floats, in_pieces
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.codes import first_rows, group_rows
 
 _VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
 

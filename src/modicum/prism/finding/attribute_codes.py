@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.prism.finding.bins import bin_starts
-from modicum.table.codes import Weights, group_numbers
+from modicum.table.codes import Weights, group_numbers, group_rows
 from modicum.table.frames import column, numbers, texts
-from modicum.table.groups import group_rows
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 

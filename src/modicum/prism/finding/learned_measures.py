@@ -10,7 +10,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.prism.finding.attribute_codes import Ints
 from modicum.prism.finding.candidates import Sets
 from modicum.prism.finding.measure import ROUNDING, Assessed, Counted, in_pieces
-from modicum.table.groups import first_rows, group_rows
+from modicum.table.codes import first_rows, group_rows
 
 FOLDS = 5
 PERMUTATIONS = 199

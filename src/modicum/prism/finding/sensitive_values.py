@@ -19,9 +19,8 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization.labels import interval_label
 from modicum.prism.finding.bins import bin_starts
 from modicum.prism.one_hot import is_one_hot, value_part
-from modicum.table.codes import NumberCoding, Weights, group_numbers
+from modicum.table.codes import NumberCoding, Weights, first_rows, group_numbers, group_rows
 from modicum.table.frames import column, numbers, texts
-from modicum.table.groups import first_rows, group_rows
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.table.values import canonical
