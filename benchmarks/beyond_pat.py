@@ -35,7 +35,7 @@ from modicum.evaluation.models import model_on
 from modicum.evaluation.screening import screened
 from modicum.evaluation.study_data import SeedData, StudyData
 from modicum.generalization import Generalization
-from modicum.generalization.describe import buckets_asked
+from modicum.generalization.description import buckets_asked
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import skill_kept

@@ -33,7 +33,7 @@ from modicum.export.javascript import to_javascript
 from modicum.export.sql import to_sql
 from modicum.export.stored_model import TRUSTED, model_bytes, model_of
 from modicum.generalization.bins import Group, Groups, Interval, Intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 

@@ -14,7 +14,7 @@ from modicum.cli.main import app
 from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization.bins import Dropped, FullDetail
 from modicum.generalization.build import groups, intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 from modicum.table.targets import Target
 
 AGE = md.Attribute(name="age", kind="number", storage="integer")

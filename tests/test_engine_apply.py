@@ -17,7 +17,7 @@ from modicum.engines.writing import write
 from modicum.errors import ArtifactError, DataError
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.build import groups, intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 
 ODD = "a \"b` 'c' é"
 BIG = 2**53

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
-from modicum.generalization import AnatomyRelease
+from modicum.releases import AnatomyRelease
 
 METHODS = [md.Mondrian, md.RPlusTree, md.AccuracyGuided]
 QUASI = ["age", "sex", "race", "native-country", "hours-per-week", "workclass"]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modicum as md
-from modicum.generalization.distinct import DistinctColumns
+from modicum.generalization.core import DistinctColumns
 from modicum.measures.front import Limits, best_within, hypervolume, knee, on_front
 
 _errors = st.integers(0, 8).map(lambda i: i / 8)

@@ -10,7 +10,7 @@ import modicum as md
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import Dropped, FullDetail
 from modicum.generalization.build import groups, intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 from modicum.measures import disclosure_risk, ncp
 from modicum.measures.information_loss import share_of_width
 

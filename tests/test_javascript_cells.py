@@ -11,8 +11,7 @@ from test_questionnaire import random_cells
 import modicum as md
 from modicum.export.javascript import to_javascript
 from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
-from modicum.generalization.cell_tree import Ask, Cell
-from modicum.generalization.cells import CellPartition
+from modicum.generalization.cells import Ask, Cell, CellPartition
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 from modicum.minimizers.guiding.making_cells import one_cell

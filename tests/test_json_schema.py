@@ -12,7 +12,7 @@ from sql_tables import random_artifact
 import modicum as md
 from modicum.errors import DataError
 from modicum.generalization.bins import FullDetail, Interval, Intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 

@@ -13,7 +13,7 @@ import modicum as md
 from modicum.attacks.matching_groups import Groups
 from modicum.attacks.matching_kernel import EXACT
 from modicum.errors import DataError, ParameterError
-from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.releases.anatomy_release import AnatomyRelease
 
 VALUES = np.array(["asthma", "cold", "flu", "gout", "measles"])
 MIDDLE = np.array([20, 32, 44, 56, 68])

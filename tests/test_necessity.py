@@ -15,7 +15,7 @@ from modicum.errors import ModicumError, ParameterError
 from modicum.evaluation import AttributeNeed, Step, necessity
 from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.steps import RANGES, in_ranges, least_loss
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.measures.intervals import mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.splits import drawn_rows

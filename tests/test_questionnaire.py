@@ -15,10 +15,8 @@ from sklearn.preprocessing import OrdinalEncoder
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.generalization.bins import FullDetail, Groups, Interval, Intervals
-from modicum.generalization.cell_tree import Ask, Cell
-from modicum.generalization.cells import CellPartition
-from modicum.generalization.equivalence import Equivalence
-from modicum.generalization.questionnaire import Questionnaire, choice_label
+from modicum.generalization.cells import Ask, Cell, CellPartition
+from modicum.generalization.questionnaire import Equivalence, Questionnaire, choice_label
 from modicum.measures.asking_orders import Order, compare_orders, measure_order
 from modicum.measures.information_loss import share_of_width
 from modicum.minimizers.guiding.making_cells import one_cell

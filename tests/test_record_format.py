@@ -9,7 +9,7 @@ from conftest import rule
 import modicum as md
 from modicum.errors import DataError
 from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
 

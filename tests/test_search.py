@@ -6,7 +6,7 @@ import pytest
 
 import modicum as md
 from modicum.evaluation.search import most_private
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 
 
 def task(n: int, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:

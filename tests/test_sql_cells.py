@@ -11,7 +11,7 @@ from sql_tables import HOSTILE, create_table, quote, rows, same
 import modicum as md
 from modicum.errors import ArtifactError
 from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
-from modicum.generalization.cell_tree import Ask, Cell
+from modicum.generalization.cells import Ask, Cell
 
 
 def made(missing: str = "separate") -> tuple[md.CellPartition, pd.DataFrame]:

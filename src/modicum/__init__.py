@@ -30,8 +30,8 @@ _HOME = {
     "PrismClassifier": "modicum.prism",
     "Anatomy": "modicum.anatomy",
     "AnatomyClassifier": "modicum.anatomy",
-    "AnatomyRelease": "modicum.generalization",
-    "Release": "modicum.generalization",
+    "AnatomyRelease": "modicum.releases",
+    "Release": "modicum.releases",
     "Bundle": "modicum.export.bundle",
     "load_bundle": "modicum.export.bundle",
     "save_bundle": "modicum.export.bundle",
@@ -100,11 +100,9 @@ if TYPE_CHECKING:
     from modicum.export.bundle import Bundle as Bundle
     from modicum.export.bundle import load_bundle as load_bundle
     from modicum.export.bundle import save_bundle as save_bundle
-    from modicum.generalization import AnatomyRelease as AnatomyRelease
     from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import Questionnaire as Questionnaire
-    from modicum.generalization import Release as Release
     from modicum.generalization import load as load
     from modicum.measures import certify as certify
     from modicum.minimizers import AdversarialTraining as AdversarialTraining
@@ -116,6 +114,8 @@ if TYPE_CHECKING:
     from modicum.minimizers import PrivacyTree as PrivacyTree
     from modicum.minimizers import Uniform as Uniform
     from modicum.prism import PrismClassifier as PrismClassifier
+    from modicum.releases import AnatomyRelease as AnatomyRelease
+    from modicum.releases import Release as Release
     from modicum.reporting import report as report
     from modicum.table.schema import Attribute as Attribute
     from modicum.table.schema import Schema as Schema

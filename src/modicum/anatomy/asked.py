@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
-from modicum.generalization.anatomy_files import check_holdable, own_storage
-from modicum.generalization.anatomy_release import GID, group_column
+from modicum.releases.anatomy_files import check_holdable, own_storage
+from modicum.releases.anatomy_release import GID, group_column
 from modicum.table.frames import column, missing_values, texts
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema

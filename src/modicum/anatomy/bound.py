@@ -12,7 +12,7 @@ from modicum.anatomy.joining import Join
 from modicum.anatomy.pruning import Chosen, Norms, pruned
 from modicum.anatomy.training_sets import check_asked, class_of, seeded
 from modicum.errors import DataError, check_number
-from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
 from modicum.table.targets import label_values
 from modicum.table.values import Floats

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from modicum.anatomy.anatomize import Anatomy
 from modicum.anatomy.training_sets import KEEPS, KINDS, SPACES, TrainingSet, class_of, training_set
 from modicum.errors import DataError, ParameterError, check_choice, check_number
-from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.learners.columns import Design
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.estimator_input import frame_of, new_records
 from modicum.table.schema import Schema
 from modicum.table.targets import label_name, label_values

@@ -16,7 +16,7 @@ from modicum.engines.record_hash import RecordHash
 from modicum.engines.spark_table import SparkTable
 from modicum.engines.table import COUNT, EngineTable, collected
 from modicum.errors import DataError, ParameterError
-from modicum.generalization.anatomy_written import WrittenAnatomy
+from modicum.releases.anatomy_files import WrittenAnatomy
 from modicum.table.schema import Schema
 
 _SAMPLE = 50_000

@@ -24,11 +24,10 @@ from modicum.engines.survey import surveyed
 from modicum.engines.table import COUNT, EngineTable, collected
 from modicum.engines.writing import write
 from modicum.errors import DataError, require
-from modicum.generalization.anatomy_release import group_column
-from modicum.generalization.anatomy_storage import entry_of, table_files, write_description
-from modicum.generalization.anatomy_written import WrittenAnatomy
 from modicum.measures.alike import size_counts
 from modicum.measures.diversity import l_diversity
+from modicum.releases.anatomy_files import WrittenAnatomy, entry_of, table_files, write_description
+from modicum.releases.anatomy_release import group_column
 from modicum.table.atomic_writing import beside_folder
 from modicum.table.codes import values_in_order
 from modicum.table.frames import texts

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError
-from modicum.generalization.anatomy_release import AnatomyRelease, Candidates
+from modicum.releases.anatomy_release import AnatomyRelease, Candidates
 from modicum.table.frames import as_frame, column
 from modicum.table.schema import Attribute
 from modicum.table.values import Codes, Floats

@@ -16,7 +16,7 @@ import numpy as np
 from modicum.anatomy.coding import coded, coded_sensitive, squared_norms
 from modicum.anatomy.joining import Join
 from modicum.errors import DataError
-from modicum.generalization.anatomy_release import Candidates
+from modicum.releases.anatomy_release import Candidates
 from modicum.table.frames import column
 from modicum.table.values import Codes, Floats
 

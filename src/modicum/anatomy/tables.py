@@ -9,8 +9,8 @@ import pandas as pd
 
 from modicum.anatomy.asked import Asked
 from modicum.errors import DataError
-from modicum.generalization.anatomy_release import AnatomyRelease, group_column
 from modicum.measures.diversity import l_diversity
+from modicum.releases.anatomy_release import AnatomyRelease, group_column
 from modicum.table.codes import first_rows, values_in_order
 from modicum.table.frames import texts
 from modicum.table.schema import Attribute, Schema

@@ -11,7 +11,7 @@ from modicum.anatomy.joining import Join
 from modicum.anatomy.kernel_space import pruned_in_kernel_space
 from modicum.anatomy.pruning import Chosen, pruned
 from modicum.errors import ParameterError, check_choice, check_number
-from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame, column
 from modicum.table.values import Floats
 

@@ -30,9 +30,9 @@ from modicum.engines import is_table, table_at
 from modicum.engines.failures import asking
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
-from modicum.generalization.release import Release
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
+from modicum.releases.release import Release
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.schema import Schema

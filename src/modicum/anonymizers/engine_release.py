@@ -23,12 +23,12 @@ from modicum.engines.parts import made_of_parts
 from modicum.engines.parts_places import check_place, lasting, put, reopened, room_beside
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import DataError, ParameterError
-from modicum.generalization.release import Release
 from modicum.measures.alike import size_counts
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric
 from modicum.measures.requirement import Requirement
+from modicum.releases.release import Release
 from modicum.table.schema import Schema
 
 

@@ -11,7 +11,6 @@ from modicum.anonymizers.ranges import range_labels
 from modicum.anonymizers.stand_ins import Members, Values
 from modicum.anonymizers.task import Task
 from modicum.errors import DataError
-from modicum.generalization.release import Release
 from modicum.generalization.representatives import typed_column
 from modicum.measures.alike import alike, named_columns
 from modicum.measures.anonymity import k_anonymity
@@ -20,6 +19,7 @@ from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric, discernibility
 from modicum.measures.group_loss import category_widths, group_ncp, number_widths
 from modicum.measures.information_loss import InformationLoss
+from modicum.releases.release import Release
 from modicum.table.frames import as_frame
 from modicum.table.values import Codes, Floats, canonical
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from modicum.anonymizers.ranks import RankedColumn
 from modicum.anonymizers.stand_ins import Members
-from modicum.generalization.labels import number_text
+from modicum.generalization.bins import number_text
 from modicum.table.values import Codes, iso
 
 MISSING = "(missing)"

@@ -18,7 +18,7 @@ from modicum.anonymizers.task import Task, parts_of, task_of
 from modicum.anonymizers.upper_levels import upper_levels
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, check_number
-from modicum.generalization.release import Release
+from modicum.releases.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame
 from modicum.table.values import Codes

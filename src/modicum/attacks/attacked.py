@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.inference import infer_attribute

@@ -12,7 +12,7 @@ from modicum.engines.buckets import target_of
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, Groups
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Codes, Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
 from modicum.measures.intervals import Interval, mean_interval, resampled_interval

@@ -12,8 +12,8 @@ from modicum.engines.grouped import PERSON, persons_alone, rarest, records_of, s
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact
-from modicum.generalization.describe import persons_in
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
+from modicum.generalization.description import persons_in
 from modicum.measures.intervals import Interval, counted_interval, share_interval
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.roles import person_codes

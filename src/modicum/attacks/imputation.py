@@ -9,7 +9,7 @@ import pandas as pd
 
 from modicum.attacks.candidates import Candidates
 from modicum.attacks.two_sides import Side
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
 from modicum.learners.portfolio import MEMBERS, Portfolio, Question, set_aside
 from modicum.table.frames import as_frame

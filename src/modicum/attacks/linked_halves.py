@@ -13,7 +13,7 @@ from modicum.engines.grouped import counted_few, with_keys
 from modicum.engines.opening import is_table, table_at
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, column
 from modicum.table.roles import person_codes

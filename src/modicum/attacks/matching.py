@@ -10,9 +10,9 @@ from modicum.attacks.estimate import Estimate
 from modicum.attacks.matching_groups import Groups
 from modicum.attacks.matching_result import DEFINETTI, INFORMED, NAIVE, RANDOM, WITHOUT, MatchingResult
 from modicum.errors import ParameterError, check_number, quoted
-from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import mean_interval
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.values import Codes
 
 if TYPE_CHECKING:

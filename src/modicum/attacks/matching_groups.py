@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.errors import DataError
-from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import texts
 from modicum.table.values import Codes, Floats, Mask
 

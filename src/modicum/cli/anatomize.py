@@ -38,8 +38,8 @@ from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 
 if TYPE_CHECKING:
     from modicum.attacks import MatchingResult
-    from modicum.generalization import AnatomyRelease
-    from modicum.generalization.anatomy_written import WrittenAnatomy
+    from modicum.releases import AnatomyRelease
+    from modicum.releases.anatomy_files import WrittenAnatomy
     from modicum.table.schema import Schema
 
 

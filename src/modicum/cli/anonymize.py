@@ -33,7 +33,7 @@ from modicum.errors import ParameterError
 from modicum.table.files import file_format
 
 if TYPE_CHECKING:
-    from modicum.generalization import Release
+    from modicum.releases import Release
     from modicum.table.schema import Schema
 
 

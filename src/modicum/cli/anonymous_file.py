@@ -28,7 +28,7 @@ from modicum.table.schema import Schema
 
 if TYPE_CHECKING:
     from modicum.engines.table import EngineTable
-    from modicum.generalization import Release
+    from modicum.releases import Release
 
 _KEPT = "\1kept"  # no name that a column of a file has
 

@@ -13,8 +13,7 @@ from modicum.engines.table import EngineTable
 from modicum.engines.writing import check_output, is_folder, put, write
 from modicum.errors import DataError
 from modicum.generalization import CellPartition, Generalization, load
-from modicum.generalization.lazy import in_engine
-from modicum.generalization.lazy_cells import cells_in_engine
+from modicum.generalization.lazy import cells_in_engine, in_engine
 from modicum.table.files import file_format, reading_typed
 from modicum.table.schema import Attribute
 

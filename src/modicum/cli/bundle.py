@@ -15,7 +15,7 @@ from modicum.generalization import CellPartition, Generalization, Questionnaire,
 if TYPE_CHECKING:
     import pandas as pd
 
-    from modicum.generalization.collected import Collected
+    from modicum.generalization.loading import Collected
 
 _FEWEST = 10  # records to train and to test on
 _CLASSES = 20  # a number with more values than these is an amount

@@ -13,7 +13,7 @@ from modicum.cli.attacking import known_and_breached
 from modicum.cli.tables import printable
 from modicum.generalization import CellPartition, Generalization, Questionnaire
 from modicum.generalization.bins import Dropped
-from modicum.generalization.collected import Collected
+from modicum.generalization.loading import Collected
 from modicum.service.store import StoredArtifact, artifact_of
 from modicum.table.schema import Schema
 

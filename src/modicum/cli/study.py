@@ -200,7 +200,7 @@ def _minimizers(made: Any) -> Table:
 
 
 def _front(made: Any, choice: Any) -> Table:
-    from modicum.generalization.describe import buckets_asked
+    from modicum.generalization.description import buckets_asked
     from modicum.reporting.disclosure import few
 
     table = Table(box=None, pad_edge=False, header_style="bold")

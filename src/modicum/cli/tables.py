@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.generalization.describe import Description, buckets_text, summary_text
+from modicum.generalization.description import Description, buckets_text, summary_text
 from modicum.table.schema import Schema, Suggestion
 
 _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}

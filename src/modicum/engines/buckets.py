@@ -14,8 +14,7 @@ from modicum.engines.table import EngineTable, collected
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Intervals
-from modicum.generalization.lazy import in_engine
-from modicum.generalization.lazy_columns import moment
+from modicum.generalization.lazy import in_engine, moment
 from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
 from modicum.table.schema import Attribute

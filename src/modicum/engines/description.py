@@ -11,7 +11,7 @@ from modicum.engines.opening import table_at
 from modicum.engines.table import collected
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped, FullDetail
-from modicum.generalization.describe import Counted
+from modicum.generalization.description import Counted
 from modicum.table.values import Codes
 
 

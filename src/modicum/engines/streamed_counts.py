@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from modicum.engines.coded_table import CodedTable
 from modicum.engines.work import Counts
-from modicum.generalization.walking import Walk
+from modicum.generalization.cells import Walk
 from modicum.table.codes import CodeArray
 from modicum.table.counts import Histogram, Ints, Layout, NodeCounts, NodeSplit, add_rows, count_type
 from modicum.table.values import Codes

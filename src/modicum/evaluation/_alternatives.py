@@ -23,8 +23,8 @@ from modicum.evaluation.need_work import NeedData, Tried
 from modicum.evaluation.samples import in_memory
 from modicum.evaluation.study_result import Study
 from modicum.generalization import Generalization
-from modicum.generalization.describe import buckets_asked
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
+from modicum.generalization.description import buckets_asked
 from modicum.learners.portfolio import TREES
 from modicum.measures.scores import skill_kept
 from modicum.progress import run_all

@@ -11,9 +11,9 @@ from modicum.evaluation.anatomy_measures import AnatomyAttribute, SensitiveMeasu
 from modicum.evaluation.anatomy_work import AnatomyWork
 from modicum.evaluation.crowds import Crowd
 from modicum.evaluation.told_settings import told_by, told_settings
-from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.measures.uniqueness import check_population
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.values import plain
 
 

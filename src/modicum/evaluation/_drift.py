@@ -24,8 +24,8 @@ from modicum.evaluation.periods import (
 )
 from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
-from modicum.generalization.describe import percent
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
+from modicum.generalization.description import percent
 from modicum.learners.portfolio import TREES
 from modicum.measures.changes import Change, change, grown
 from modicum.measures.intervals import LEVEL

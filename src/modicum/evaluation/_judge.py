@@ -15,7 +15,7 @@ from modicum.engines.table import EngineTable
 from modicum.evaluation._utility import Utility, check_generalization, utility
 from modicum.evaluation.samples import label_column
 from modicum.generalization import Generalization
-from modicum.generalization.describe import Description
+from modicum.generalization.description import Description
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame, column, numbers, texts

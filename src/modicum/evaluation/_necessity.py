@@ -17,7 +17,7 @@ from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.samples import in_memory
 from modicum.evaluation.steps import OneStep, one_step_changes
 from modicum.generalization import Generalization
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import Interval
 from modicum.measures.scores import Predictions, skill_kept

@@ -15,7 +15,7 @@ from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Codes, Floats, model_on
 from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.measures.scores import Predictions, skill_kept

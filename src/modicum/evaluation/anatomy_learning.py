@@ -12,8 +12,8 @@ import pandas as pd
 
 from modicum.anatomy import AnatomyClassifier
 from modicum.evaluation.grouping import group_names
-from modicum.generalization.anatomy_release import GID, AnatomyRelease
 from modicum.measures.intervals import Interval, mean_interval
+from modicum.releases.anatomy_release import GID, AnatomyRelease
 from modicum.table.frames import texts
 from modicum.table.roles import unit_codes
 from modicum.table.schema import Attribute, Schema

@@ -7,9 +7,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.evaluation.crowds import Crowd, crowd
-from modicum.generalization.anatomy_release import AnatomyRelease
 from modicum.measures.alike import alike, held
 from modicum.measures.diversity import l_diversity
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame
 from modicum.table.values import Codes
 

@@ -14,7 +14,7 @@ from modicum.anatomy import Anatomy
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning
 from modicum.evaluation.anatomy_learning import AnatomyLearned, anatomy_errors
 from modicum.evaluation.release_learning import NoTrialError, hold_out
-from modicum.generalization.anatomy_release import AnatomyRelease
+from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame
 from modicum.table.inference import not_whole
 from modicum.table.roles import person_codes, unit_codes

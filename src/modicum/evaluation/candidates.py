@@ -8,7 +8,7 @@ from typing import Any
 from modicum.evaluation.judges import Judged
 from modicum.evaluation.screening import PartScores, Screened
 from modicum.generalization import Generalization
-from modicum.generalization.describe import buckets_asked
+from modicum.generalization.description import buckets_asked
 from modicum.measures.front import Limits
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain

@@ -11,7 +11,7 @@ from modicum.evaluation.screening import screened
 from modicum.evaluation.study_data import StudyData
 from modicum.evaluation.study_result import Study
 from modicum.generalization import Generalization
-from modicum.generalization.describe import buckets_asked
+from modicum.generalization.description import buckets_asked
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from modicum.generalization import Generalization
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.record_trees import RecordTrees
 from modicum.minimizers import ModelGuided
 from modicum.table.schema import Schema

@@ -5,7 +5,7 @@ from typing import Any
 
 from modicum.attacks import Linkability, LinkResult, SinglingOut, SinglingOutResult
 from modicum.generalization import Generalization
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.measures.certificate import Certificate, certify
 from modicum.prism import PrismClassifier
 from modicum.table.codes import FEW

@@ -13,7 +13,7 @@ from modicum.errors import DataError
 from modicum.evaluation._utility import Utility, compared_utility
 from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Model, model_on
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, split_rows

@@ -5,10 +5,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from modicum.generalization.release import Release
 from modicum.measures.anonymity import k_anonymity
 from modicum.measures.closeness import Distance, t_closeness
 from modicum.measures.diversity import l_diversity
+from modicum.releases.release import Release
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
 

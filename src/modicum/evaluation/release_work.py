@@ -10,7 +10,7 @@ from modicum.anonymizers.base import Anonymizer
 from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation.crowds import Crowd, crowd
 from modicum.evaluation.group_guesses import GroupInference, group_inference, value_targets
-from modicum.generalization.release import Release
+from modicum.releases.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, column
 from modicum.table.roles import as_names, person_codes

@@ -13,7 +13,7 @@ import numpy as np
 from modicum.evaluation.study_data import SeedData
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail
-from modicum.generalization.describe import persons_in
+from modicum.generalization.description import persons_in
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.prefixes import most_likely

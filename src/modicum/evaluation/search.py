@@ -14,7 +14,7 @@ import numpy as np
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.models import Codes, model_on
 from modicum.generalization import Generalization
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table

@@ -11,8 +11,7 @@ import numpy as np
 
 from modicum.errors import DataError
 from modicum.evaluation.models import model_on
-from modicum.generalization.distinct import DistinctColumns
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import DistinctColumns, raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.front import Limits
 from modicum.measures.scores import Predictions

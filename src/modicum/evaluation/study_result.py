@@ -11,7 +11,7 @@ from modicum.errors import DataError, ParameterError, quoted
 from modicum.evaluation._utility import WEAK
 from modicum.evaluation.candidates import Candidate, Choice, Later, SeedLimits, Volume
 from modicum.evaluation.study_data import StudyData
-from modicum.generalization.describe import buckets_asked
+from modicum.generalization.description import buckets_asked
 from modicum.measures import front as fronts
 from modicum.measures.front import Limits, check_target
 from modicum.measures.intervals import seeds_interval

@@ -6,8 +6,8 @@ from typing import Any
 from modicum.errors import ArtifactError, quoted
 from modicum.generalization import CellPartition, Generalization, Questionnaire
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
-from modicum.generalization.cell_tree import code_of
-from modicum.generalization.collected import Collected
+from modicum.generalization.cells import code_of
+from modicum.generalization.loading import Collected
 from modicum.generalization.record_format import Inputs, RecordFormat, Told
 
 Predict = Callable[[Sequence[Told]], Any]

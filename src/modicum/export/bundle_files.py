@@ -11,7 +11,7 @@ from typing import Any
 
 from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization import storage
-from modicum.generalization.collected import Collected, content_of, with_content
+from modicum.generalization.loading import Collected, content_of, with_content
 from modicum.table.atomic_writing import check_folder
 
 MANIFEST, ARTIFACT = "manifest.json", "artifact.json"

@@ -20,8 +20,8 @@ from modicum.export.form_strings import page_strings
 from modicum.export.form_words import told_codes, wording
 from modicum.export.javascript import to_javascript
 from modicum.generalization.cells import CellPartition
-from modicum.generalization.collected import Collected
 from modicum.generalization.core import Generalization
+from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
 
 _PARTS = Path(__file__).parent / "form_page"

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from modicum.generalization.bins import AnyPartition, Groups, Intervals
+from modicum.generalization.bins import AnyPartition, Groups, Intervals, group_label
 from modicum.generalization.cells import CellPartition
-from modicum.generalization.collected import Collected
 from modicum.generalization.core import Generalization
-from modicum.generalization.labels import group_label
+from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
 
 RANGE = True  # an ordered group that is called by its first and last member

@@ -18,7 +18,7 @@ from typing import Any
 
 from modicum.errors import ParameterError
 from modicum.export.js_data import content, literal
-from modicum.generalization.collected import Collected
+from modicum.generalization.loading import Collected
 from modicum.table.atomic_writing import replacing
 
 _PIECES = Path(__file__).parent / "javascript"

@@ -9,9 +9,9 @@ import numpy as np
 from modicum.errors import ParameterError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
-from modicum.generalization.collected import Collected
 from modicum.generalization.core import Generalization
 from modicum.generalization.identity import identity
+from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.table.schema import Attribute
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from modicum.generalization.bins import AnyPartition, FullDetail, Intervals
-from modicum.generalization.cell_tree import same_bucket
-from modicum.generalization.cells import CellPartition
-from modicum.generalization.collected import Collected
+from modicum.generalization.cells import CellPartition, same_bucket
 from modicum.generalization.core import Generalization
 from modicum.generalization.identity import identity
+from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.table.schema import Attribute
 from modicum.table.values import Mask

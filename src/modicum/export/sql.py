@@ -10,9 +10,9 @@ from modicum.export.sql_dialects import Dialect, dialect_of
 from modicum.export.sql_select import check_keep, check_output, selected, source, written
 from modicum.generalization.bins import Dropped
 from modicum.generalization.cells import CellPartition
-from modicum.generalization.collected import check_collected
 from modicum.generalization.core import Generalization
 from modicum.generalization.exports import Output
+from modicum.generalization.loading import check_collected
 
 
 def to_sql(

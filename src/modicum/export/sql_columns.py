@@ -13,8 +13,8 @@ from sqlglot import exp
 from modicum.errors import ParameterError
 from modicum.export.sql_dialects import Dialect, Node
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, Scalar
+from modicum.generalization.lazy import as_integers, as_numbers, as_spellings
 from modicum.generalization.representatives import representatives
-from modicum.generalization.spelling import as_integers, as_numbers, as_spellings
 from modicum.table.schema import Attribute
 from modicum.table.values import canonical, iso, seconds
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.build import partition as partition_of
-from modicum.generalization.describe import persons_in
+from modicum.generalization.description import persons_in
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import MAX_CODES, equal_starts, group_numbers, group_rows
 from modicum.table.frames import as_frame, column, numbers

@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 from modicum.generalization import storage
-from modicum.generalization.collected import Collected, check_collected, content_of
+from modicum.generalization.loading import Collected, check_collected, content_of
 from modicum.generalization.questionnaire import Questionnaire
 
 _DECIDING = ("name", "kind", "storage", "domain", "hierarchy")  # of an attribute; labels follow from these

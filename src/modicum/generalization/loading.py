@@ -1,12 +1,13 @@
 """Artifacts from files, whatever kind they are."""
 
 import os
-from typing import Any
+from typing import Any, get_args
 
-from modicum.errors import ArtifactError
+from modicum.errors import ArtifactError, ParameterError
 from modicum.generalization import storage
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
+from modicum.generalization.questionnaire import Questionnaire
 
 
 def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
@@ -31,3 +32,60 @@ def parsed(content: dict[str, Any], where: str) -> Generalization | CellPartitio
     if content["modicum"] == "cells":
         return CellPartition.from_dict(content)
     raise ArtifactError(f"{where} holds an unknown kind of artifact: {content['modicum']!r}.")
+
+
+# What data is collected by: a generalization, cells or a questionnaire, by name, as plain data and back.
+
+Collected = Generalization | CellPartition | Questionnaire
+
+_KINDS: dict[str, type[Collected]] = {
+    "generalization": Generalization,
+    "cells": CellPartition,
+    "questionnaire": Questionnaire,
+}
+
+
+def check_collected(artifact: Any, kinds: tuple[type, ...] = get_args(Collected), name: str = "artifact") -> None:
+    """Refuse what is no artifact, or none of these kinds, in one form of message.
+
+    Examples
+    --------
+    >>> from modicum.generalization.loading import check_collected
+    >>> check_collected("x")
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ParameterError: The 'artifact' parameter must be a Generalization, CellPartition or Questionnaire. \
+Got str instead.
+    """
+    if not isinstance(artifact, kinds):
+        *others, last = [kind.__name__ for kind in kinds]
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ParameterError(f"The {name!r} parameter must be a {listed}. Got {type(artifact).__name__} instead.")
+
+
+def kind_of(artifact: Collected) -> str:
+    """What an artifact is called where it is kept: "generalization", "cells" or "questionnaire"."""
+    return next(kind for kind, type_ in _KINDS.items() if isinstance(artifact, type_))
+
+
+def content_of(artifact: Collected) -> dict[str, Any]:
+    """An artifact as plain data; a questionnaire as its cells.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.generalization.loading import content_of, kind_of, with_content
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> with_content(kind_of(g), content_of(g), "The store") == g
+    True
+    """
+    return (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
+
+
+def with_content(kind: str, content: dict[str, Any], where: str) -> Collected:
+    """The artifact of this kind and content; `where` it is kept is said where the two contradict each other."""
+    found = parsed(content, where)
+    artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
+    if not isinstance(artifact, _KINDS.get(kind, ())):
+        raise ArtifactError(f"{where} holds another kind of artifact than is said of it.")
+    return artifact

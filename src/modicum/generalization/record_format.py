@@ -10,23 +10,201 @@ What is sent may be anything, so that no complaint repeats it: a message names a
 or a name that came from outside.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.errors import DataError
-from modicum.generalization.cells import CellPartition
-from modicum.generalization.collected import Collected, check_collected
+from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
+from modicum.generalization.cells import CellPartition, code_of, same_bucket
 from modicum.generalization.core import Generalization
+from modicum.generalization.loading import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
-from modicum.generalization.questionnaire_records import QuestionnaireRecords
-from modicum.generalization.record_entries import Asked, bucket_code, check_fields, column, labelled, rows
-from modicum.generalization.record_entries import Inputs as Inputs
-from modicum.generalization.record_entries import Told as Told
 from modicum.generalization.representatives import typed_column
+from modicum.table.values import iso
+
+# One attribute of a generalized record: how it is checked, written as plain data and given to a model.
+
+Inputs = Literal["labels", "codes", "values"]
+Told = tuple[Any, ...]  # a checked record, ready to be a key: equal where records tell the same
+
+
+class Asked:
+    """One attribute told the same way in every record: by its bucket's label, or in full detail."""
+
+    def __init__(self, partition: AnyPartition) -> None:
+        self.partition = partition
+        self.name = partition.name
+        self._codes = {label: i for i, label in enumerate(partition.labels)}
+
+    def check(self, sent: Any) -> Any:
+        """The bucket's code; in full detail the number as a float, None where it is missing."""
+        if not isinstance(self.partition, FullDetail):
+            return bucket_code(self._codes, self.name, sent)
+        if sent is None and self.partition.missing == "separate":
+            return None
+        try:
+            return _finite(self.partition.as_number(sent))
+        except (ValueError, OverflowError):
+            kind = "date" if self.partition.attribute.kind == "date" else "number"
+            raise DataError(f"What is sent about {self.name!r} must be a {kind}.") from None
+
+    def word(self, own: Any) -> Any:
+        """The same as plain data."""
+        return self._plain(own) if isinstance(self.partition, FullDetail) else self.partition.labels[own]
+
+    def code_in(self, detail: AnyPartition, own: Any) -> int:
+        """The bucket of the same attribute in the tree of some cells; -1 where it is refused there."""
+        if isinstance(self.partition, FullDetail):
+            return code_of(detail, self._plain(own))
+        return same_bucket(self.partition, own, detail)
+
+    def answer(self, own: Any) -> Any:
+        """The same as an answer to a questionnaire."""
+        return self._plain(own) if isinstance(self.partition, FullDetail) else (own,)
+
+    def _plain(self, own: float | None) -> Scalar:
+        if own is None:
+            return None
+        if self.partition.attribute.kind == "date":
+            return iso(own)
+        return int(own) if own.is_integer() and abs(own) < 2**53 else own
+
+
+def check_fields(record: Any, needed: Sequence[str], known: Sequence[str], allowed: Sequence[str] = ()) -> None:
+    """Refuse a record that lacks what is needed, or tells what is not collected."""
+    if not isinstance(record, dict):
+        raise DataError("A record must be an object with one entry per attribute.")
+    absent = next((name for name in needed if name not in record), None)
+    if absent is not None:
+        raise DataError(f"The record says nothing about {absent!r}.")
+    extra = [name for name in record if name not in (allowed or needed)]
+    uncollected = next((name for name in known if name in extra), None)
+    if uncollected is not None:
+        raise DataError(f"The record tells {uncollected!r}, which is not collected.")
+    if extra:
+        raise DataError("The record has an entry that the artifact does not know.")
+
+
+def bucket_code(codes: dict[str, int], name: str, sent: Any) -> int:
+    """The code of a bucket that is sent by its label."""
+    code = codes.get(sent) if isinstance(sent, str) else None
+    if code is None:
+        raise DataError(f"What is sent about {name!r} is not one of its buckets.")
+    return code
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError("no number")
+    return number + 0.0  # -0.0 becomes 0.0
+
+
+def rows(count: int) -> nw.DataFrame[Any]:
+    """A frame of this many rows and no column, as `typed_column` asks for."""
+    return nw.from_native(pd.DataFrame(index=pd.RangeIndex(count)), eager_only=True)
+
+
+def labelled(codes: Any, labels: Sequence[str]) -> Any:
+    """Codes as a column of labels, as `transform` gives them."""
+    return pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), categories=pd.Index(labels), ordered=True)
+
+
+def column(partition: AnyPartition, own: Any, count: int, kind: Inputs) -> Any:
+    """A column for a model, of codes or full-detail numbers; `own` is not used where the attribute is dropped."""
+    if isinstance(partition, FullDetail):
+        return _full_detail(partition, own, kind)
+    codes = np.zeros(count, dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
+    if kind == "values":
+        return typed_column(partition.attribute, partition.representatives, codes, rows(count))
+    return codes if kind == "codes" else labelled(codes, partition.labels)
+
+
+def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Inputs) -> Any:
+    numbers = np.array([math.nan if number is None else number for number in own], dtype=np.float64)
+    if kind == "codes":
+        raise ArtifactError(f"The attribute {partition.name!r} is told in full detail, which has no bucket codes.")
+    if partition.attribute.kind == "date":
+        return pd.Series(np.round(numbers * 1e6).astype("datetime64[us]"))  # NaN becomes NaT
+    whole = partition.attribute.storage == "integer" and bool(np.all(numbers == np.floor(numbers)))
+    return numbers.astype(np.int64) if whole and bool(np.all(np.abs(numbers) < 2**63)) else numbers
+
+
+# Records of a questionnaire as they travel: what was asked, in no finer buckets than the result needs.
+
+
+class QuestionnaireRecords:
+    """Records of a `Questionnaire`; a key holds pairs of an attribute and its codes, or its kept code or number."""
+
+    def __init__(self, form: Questionnaire) -> None:
+        self.form = form
+        self.names = form.cells.needed
+        self._kept = {name: Asked(form.cells.told(name)[0]) for name in form.cells.kept}
+        self._codes = {
+            name: {label: i for i, label in enumerate(form.cells.detail[name].labels)}
+            for name in self.names
+            if name not in self._kept
+        }
+
+    def check(self, record: Any) -> Told:
+        check_fields(record, list(self._kept), self.form.cells.names, self.names)
+        told = tuple((name, self._own(name, record[name])) for name in self.names if name in record)
+        answers = self._answers(told)
+        state = self.form.state(answers)
+        if not state.decided:
+            raise DataError(f"The record does not say enough: {state.questions[0].name!r} is still asked.")
+        least = self.form.least(answers)
+        finer = next((name for name in answers if name not in self._kept and answers[name] != least.get(name)), None)
+        if finer is not None:
+            raise DataError(f"What is sent about {finer!r} is finer than it need be.")
+        return told
+
+    def _own(self, name: str, sent: Any) -> Any:
+        if name in self._kept:
+            return self._kept[name].check(sent)
+        if not isinstance(sent, list) or not sent:
+            raise DataError(f"What is sent about {name!r} must be a list of its buckets.")
+        codes = sorted({bucket_code(self._codes[name], name, each) for each in sent})
+        if len(codes) < len(sent):
+            raise DataError(f"What is sent about {name!r} names a bucket twice.")
+        if len(codes) == len(self._codes[name]):
+            raise DataError(f"What is sent about {name!r} names all its buckets, which tells nothing; leave it out.")
+        return tuple(codes)
+
+    def _answers(self, told: Told) -> dict[str, Any]:
+        """The key as `Questionnaire.state` takes it."""
+        return {name: self._kept[name].answer(own) if name in self._kept else own for name, own in told}
+
+    def record(self, told: Told) -> dict[str, Any]:
+        return {
+            name: self._kept[name].word(own)
+            if name in self._kept
+            else [self.form.cells.detail[name].labels[code] for code in own]
+            for name, own in told
+        }
+
+    def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+        if kind != "values":
+            raise ParameterError("A questionnaire's records differ in what they tell; a model is given their values.")
+        states = [self.form.state(self._answers(each)) for each in told]
+        cells = np.array([state.cells[0] for state in states], dtype=np.int64)
+        kept = {name: [dict(each)[name] for each in told] for name in self._kept}
+        tree, schema = self.form.cells.tree, self.form.cells.schema
+        columns = {
+            name: column(self.form.cells.told(name)[0], kept[name], len(told), kind)
+            if name in kept
+            else typed_column(schema[name], [cell.values[j] for cell in tree.cells], cells, rows(len(told)))
+            for j, name in enumerate(self.form.cells.names)
+        }
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
+
+    def prediction(self, told: Told) -> bool | int | float | str | None:
+        return self.form.state(self._answers(told)).prediction
 
 
 class RecordFormat(Protocol):

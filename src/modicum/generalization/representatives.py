@@ -13,10 +13,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.generalization.bins import AnyPartition, Codes, Dropped, FullDetail, Scalar
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
 from modicum.table.frames import column
 from modicum.table.schema import Attribute
-from modicum.table.values import canonical, seconds
+from modicum.table.values import Codes, canonical, seconds
 
 _EPOCH = dt.datetime(1970, 1, 1)
 

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import AnyPartition, Groups, Intervals
-from modicum.generalization.equivalence import Equivalence
-from modicum.generalization.questionnaire import Questionnaire
+from modicum.generalization.questionnaire import Equivalence, Questionnaire
 from modicum.measures.information_loss import domain_of, ncp, share_of_width
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, column, numbers, texts

@@ -36,7 +36,7 @@ from modicum.engines.grouped import PERSON, records_of, with_person
 from modicum.engines.hindsight import best_at
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Artifact
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes

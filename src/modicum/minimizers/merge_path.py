@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 
 from modicum.errors import DataError, ParameterError, check_number, quoted
 from modicum.generalization import Generalization
-from modicum.generalization.describe import buckets_asked
-from modicum.generalization.raw import raw_generalization
+from modicum.generalization.core import raw_generalization
+from modicum.generalization.description import buckets_asked
 from modicum.learners.portfolio import set_aside
 from modicum.learners.record_trees import RecordTrees
 from modicum.measures.front import Limits, check_target, knee

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from modicum.generalization.describe import percent
+from modicum.generalization.description import percent
 from modicum.reporting.svg import (
     AMBER,
     DARK,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from modicum.errors import DataError
-from modicum.generalization.describe import Description
+from modicum.generalization.description import Description
 from modicum.table.codes import FEW
 
 FEW_TEXT = f"< {FEW}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from modicum.generalization.describe import percent as bucket_share
+from modicum.generalization.description import percent as bucket_share
 
 NONE = "–"
 

@@ -12,7 +12,7 @@ from modicum import __version__
 from modicum.evaluation.candidates import Candidate, Choice
 from modicum.evaluation.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
-from modicum.generalization.describe import AttributeLine, buckets_asked, buckets_text
+from modicum.generalization.description import AttributeLine, buckets_asked, buckets_text
 from modicum.generalization.hashes import versions
 from modicum.measures.certificate import Certificate, confidence_text
 from modicum.reporting.disclosure import at_least, check_size, combinations, few, outward, tens, tens_up, weighted

@@ -17,7 +17,7 @@ import modicum
 from modicum.export.bundle import Bundle
 from modicum.export.form import content_security_policy, form_page
 from modicum.export.json_schema import to_json_schema
-from modicum.generalization.collected import content_of
+from modicum.generalization.loading import content_of
 from modicum.service import contract
 from modicum.service.guard import check_alone
 from modicum.service.limits import Limited, Limits

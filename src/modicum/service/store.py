@@ -17,8 +17,8 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Questionnaire
-from modicum.generalization.collected import Collected, with_content
 from modicum.generalization.identity import identity
+from modicum.generalization.loading import Collected, with_content
 from modicum.generalization.record_format import record_format
 
 RECORDS, ARTIFACTS = "modicum_records", "modicum_artifacts"

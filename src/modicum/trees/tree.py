@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.generalization.walking import Walk
+from modicum.generalization.cells import Walk
 from modicum.table.counts import Ints, Layout
 from modicum.trees.splitting import FoundSplit
 

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.generalization import CellPartition, Generalization
-from modicum.generalization.distinct import DistinctColumns
+from modicum.generalization.core import DistinctColumns
 from modicum.learners.asking import Model
 from modicum.measures.information_loss import InformationLoss, ncp
 from modicum.measures.intervals import Interval, Resampling, mean_interval

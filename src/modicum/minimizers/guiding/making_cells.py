@@ -9,8 +9,8 @@ import numpy.typing as npt
 from modicum.generalization import CellPartition, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, Groups, Scalar
 from modicum.generalization.build import drop, keep, partition
-from modicum.generalization.cell_tree import Ask, Cell, Entry
-from modicum.generalization.coded import bucket_tables
+from modicum.generalization.cells import Ask, Cell, Entry
+from modicum.generalization.core import bucket_tables
 from modicum.table.codes import Coder, usual_code
 from modicum.trees import Tree
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError
-from modicum.generalization.labels import interval_label
+from modicum.generalization.bins import interval_label
 from modicum.prism.finding.bins import bin_starts
 from modicum.prism.one_hot import is_one_hot, value_part
 from modicum.table.codes import NumberCoding, Weights, first_rows, group_numbers, group_rows

@@ -182,14 +182,14 @@ class AnatomyRelease:
 
     def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:
         """Write the tables and a description into a new folder, all of it or nothing; `load` reads it back."""
-        from modicum.generalization.anatomy_storage import save_release
+        from modicum.releases.anatomy_files import save_release
 
         save_release(self, folder, format)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "AnatomyRelease":
         """Read what `save` wrote; tables that do not belong together, or were changed, are refused."""
-        from modicum.generalization.anatomy_storage import load_release
+        from modicum.releases.anatomy_files import load_release
 
         return load_release(folder)
 
@@ -199,7 +199,7 @@ def group_column(sensitive: str, many: int) -> str:
 
     Examples
     --------
-    >>> from modicum.generalization.anatomy_release import group_column
+    >>> from modicum.releases.anatomy_release import group_column
     >>> group_column("illness", 1), group_column("illness", 2)
     ('GID', 'GID illness')
     """
@@ -269,7 +269,7 @@ def group_numbers(table: nw.DataFrame[Any], gid: str) -> Codes:
     Examples
     --------
     >>> import pandas as pd
-    >>> from modicum.generalization.anatomy_release import group_numbers
+    >>> from modicum.releases.anatomy_release import group_numbers
     >>> from modicum.table.frames import as_frame
     >>> group_numbers(as_frame(pd.DataFrame({"GID": [2, 1, 2]})), "GID").tolist()
     [2, 1, 2]

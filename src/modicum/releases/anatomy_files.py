@@ -1,0 +1,463 @@
+"""An anatomy's tables in a folder: one file each and a description with their hashes, all of it or nothing.
+
+A table is a CSV or Parquet file that any program reads. In CSV, text stands in quotes and a missing value is nothing at
+all, so that an empty text is not missing; texts are read back in Unicode normal form C. What is written is read back
+and compared before the folder gets its name.
+"""
+
+import csv
+import glob
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from modicum.errors import ArtifactError, DataError, ParameterError, SchemaError
+from modicum.generalization.storage import VERSION, parse_artifact_schema, read_json, write_json
+from modicum.releases.anatomy_release import AnatomyRelease
+from modicum.table.files import connected, file_format, quoted_name, reading
+from modicum.table.frames import as_frame, numbers, texts
+from modicum.table.inference import storage_of
+from modicum.table.schema import Attribute, Schema, Storage
+
+# One table of a release as a file and back, with the types that the schema tells.
+#
+# CSV is written in one fixed manner, so that nothing has to be guessed when it is read: text in quotes, a missing value
+# as nothing.
+
+_NOT_HELD = {
+    "bytes": "bytes",
+    "complex": "complex numbers",
+    "timedelta": "durations",
+    "timedelta64": "durations",
+    "time": "times of day",
+    "nested": "lists or the like",
+}
+_ALIKE: dict[Storage, str] = {"integer": "number", "float": "number", "date": "date", "datetime": "date"}
+_TRUTHS = {"true": True, "false": False}
+
+
+def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
+    """Write a table; what is neither a number nor a date is written as canonical text."""
+    names = list(frame.columns)
+    folded = [name.casefold() for name in names]
+    twice = [name for name in names if folded.count(name.casefold()) > 1]
+    if any("\0" in name for name in names):
+        raise DataError("A column's name holds the character NUL, which files cannot; rename before saving.")
+    if twice or "" in names:
+        which = f"{twice[0]!r} and {twice[1]!r} differ only in case" if twice else "'' has no name"
+        raise DataError(f"The columns of a file need different names, but {which}; rename before saving.")
+    for name in names:
+        check_holdable(frame[name])
+    table = pd.DataFrame({name: _written(frame[name]) for name in names})
+    with connected() as connection:
+        connection.register("released", table)
+        connection.execute(f"COPY released TO '{_literal(path)}' ({_options(table, path)})")
+
+
+def _literal(path: Path) -> str:
+    return os.fspath(path).replace("'", "''")
+
+
+def _options(table: pd.DataFrame, path: Path) -> str:
+    if file_format(path) == "parquet":
+        return "FORMAT parquet"
+    words = [quoted_name(name) for name in table.columns if table[name].dtype == object]
+    return "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
+
+
+def own_storage(series: nw.Series[Any]) -> Storage:
+    """How a column's values are written; those of a categorical as its categories are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.releases.anatomy_files import own_storage
+    >>> from modicum.table.frames import as_frame
+    >>> own_storage(as_frame(pd.DataFrame({"class": pd.Categorical([1, 2])}))["class"])
+    'integer'
+    """
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        series = nw.from_native(pd.Series(native.cat.categories), series_only=True)
+    return storage_of(series)
+
+
+def check_holdable(series: nw.Series[Any]) -> None:
+    """Refuse what is neither text, number, truth nor date: a release holds only these.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.releases.anatomy_files import check_holdable
+    >>> from modicum.table.frames import as_frame
+    >>> check_holdable(as_frame(pd.DataFrame({"age": [31, 45]}))["age"])
+    """
+    held = _held(series)
+    if held in _NOT_HELD:
+        raise DataError(
+            f"The column {series.name!r} holds {_NOT_HELD[held]}, which cannot be released; make text or numbers of "
+            "them, or leave it out."
+        )
+    if series.dtype in (nw.Object, nw.String) and not _is_unicode(series):
+        raise DataError(f"The column {series.name!r} holds text that is no valid Unicode; mend it, or leave it out.")
+
+
+def _held(series: nw.Series[Any]) -> str:
+    if series.dtype.is_nested():
+        return "nested"
+    kinds = {nw.Duration: "timedelta", nw.Binary: "bytes", nw.Time: "time"}
+    known = [held for dtype, held in kinds.items() if series.dtype == dtype]
+    if known or series.dtype not in (nw.Object, nw.Unknown):
+        return known[0] if known else "plain"
+    values = series.to_numpy()
+    return "complex" if values.dtype.kind == "c" else pd.api.types.infer_dtype(values, skipna=True)
+
+
+def _is_unicode(series: nw.Series[Any]) -> bool:
+    """Whether all text could be encoded; only pandas' columns of objects can hold other text."""
+    native = series.to_native()
+    if not isinstance(native, pd.Series) or native.dtype != object:
+        return True
+    try:
+        "".join(value for value in native.array if isinstance(value, str)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _storage(schema: Schema, name: str) -> Storage:
+    return schema[name].storage if name in schema else "integer"  # the number of a group is in no schema
+
+
+def _written(series: nw.Series[Any]) -> Any:
+    """A column as DuckDB takes it."""
+    exact = series.dtype.is_integer() or series.dtype == nw.Boolean
+    if exact and series.null_count():  # numpy would make floats or objects of them
+        return pd.Series(series.to_list(), dtype="boolean" if series.dtype == nw.Boolean else "Int64")
+    values = series.to_numpy()
+    if values.dtype.kind in "iufbM":
+        return values
+    held = pd.api.types.infer_dtype(values, skipna=True)
+    if held in ("boolean", "integer", "floating", "mixed-integer-float"):
+        plain = pd.Series(values, dtype=object)
+        return plain.astype("boolean") if held == "boolean" else pd.to_numeric(plain)
+    codes, words = texts(series)
+    return pd.Series(np.array([*words, None], dtype=object)[codes], dtype=object)
+
+
+def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataFrame:
+    """Read what `write_columns` wrote."""
+    with connected() as connection:
+        pattern = glob.escape(os.fspath(path)) + ("/*.parquet" if path.is_dir() else "")
+        if file_format(path) == "parquet":
+            table = reading(path, lambda: connection.read_parquet(pattern, hive_partitioning=False).df())
+        else:
+            _check_names(path, _header(path), columns)
+            table = reading(path, lambda: _csv(connection, pattern, columns).df())
+    _check_names(path, list(table.columns), columns)
+    return pd.DataFrame({name: _typed(table[name], _storage(schema, name)) for name in columns})
+
+
+def _header(path: Path) -> list[str]:
+    """The names in the first line of a CSV file, which DuckDB passes over where it is told the columns."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return next(csv.reader(file, strict=True), [])
+    except (csv.Error, UnicodeDecodeError):
+        raise ArtifactError(f"The first line of the file {path.name!r} cannot be read as names of columns.") from None
+
+
+def _check_names(path: Path, found: list[str], columns: Sequence[str]) -> None:
+    if found != list(columns):
+        raise ArtifactError(f"The file {path.name!r} does not have the columns that its release names, in their order.")
+
+
+def _csv(connection: Any, pattern: str, columns: Sequence[str]) -> Any:
+    return connection.read_csv(
+        pattern,
+        header=True,
+        auto_detect=False,
+        columns=dict.fromkeys(columns, "VARCHAR"),
+        delimiter=",",
+        quotechar='"',
+        escapechar='"',
+        allow_quoted_nulls=False,
+        hive_partitioning=False,
+    )
+
+
+def _typed(column: pd.Series, storage: Storage) -> Any:
+    """A column that was read, with the type that its values have."""
+    words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
+    if not words or storage == "text":
+        return column
+    try:
+        if storage in ("date", "datetime"):
+            return pd.to_datetime(column, format="ISO8601", utc=True).dt.tz_localize(None)
+        if storage == "boolean":
+            known = column.map(_TRUTHS)
+            return known.astype(object if known.isna().any() else bool)
+        return pd.to_numeric(column)
+    except (ValueError, TypeError):
+        raise DataError(f"The column {column.name!r} holds text that cannot be read as {storage}.") from None
+
+
+def check_same(before: nw.DataFrame[Any], after: nw.DataFrame[Any], schema: Schema) -> None:
+    """Refuse a table that is not read back as it was written."""
+    dates = {attribute.name: attribute for attribute in schema if attribute.kind == "date"}
+    for name in before.columns:
+        typed = name in schema and (schema[name].is_category or name == schema.label)
+        if not _same(before[name], after[name], dates.get(name)) or (typed and not _alike(before[name], after[name])):
+            raise DataError(f"The column {name!r} is not read back from the file as it is; the other format may do.")
+
+
+def _alike(before: nw.Series[Any], after: nw.Series[Any]) -> bool:
+    """Whether both are texts, both numbers, both truths or both dates."""
+    one, other = own_storage(before), own_storage(after)
+    return _ALIKE.get(one, one) == _ALIKE.get(other, other)
+
+
+def _same(before: nw.Series[Any], after: nw.Series[Any], date: Attribute | None) -> bool:
+    values, found = before.to_numpy(), after.to_numpy()
+    exact = not (before.dtype.is_integer() and before.null_count())  # else numpy has made floats of them
+    if exact and values.dtype.kind in "iuf" and found.dtype.kind in "iuf":
+        return bool(np.array_equal(values, found, equal_nan=True))
+    if date is not None:
+        return bool(np.array_equal(numbers(before, date), numbers(after, date), equal_nan=True))
+    (codes, words), (read, known) = texts(before), texts(after)
+    return words == known and np.array_equal(codes, read)
+
+
+# An anatomy's tables that an engine has written, which may be too large to be held in memory.
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenAnatomy:
+    """What `Anatomy.release_to` wrote, and what was measured of it.
+
+    Attributes
+    ----------
+    folder : where the tables are; `AnatomyRelease.load` reads them where they fit into memory
+    columns : the columns of each table, under what people call it
+    identifying_names : the attributes of the identifying table: neither the class nor the number of a group
+    sensitive_names : the sensitive attributes
+    schema : kinds and roles of all columns but the numbers of groups
+    rows : how many records were released
+    suppressed : how many were left out
+    grouping : how groups were made
+    groups : for each sensitive attribute ℓ, how many groups there are, the sizes of the smallest and the largest, and
+        how many values
+    """
+
+    folder: Path
+    columns: dict[str, list[str]]
+    identifying_names: list[str]
+    sensitive_names: list[str]
+    schema: Schema = field(repr=False)
+    rows: int
+    suppressed: int
+    grouping: str
+    groups: dict[str, dict[str, int]]
+
+    @property
+    def label(self) -> str | None:
+        """The class among the columns of the identifying table, where there is one."""
+        return self.schema.label
+
+    @property
+    def l(self) -> int:  # noqa: E743 (papers/4 calls it ℓ, as do the parameters of Anatomy)
+        """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
+        return min(each["l"] for each in self.groups.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was released as plain data, as `AnatomyRelease.to_dict` tells it."""
+        return {
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "grouping": self.grouping,
+            "l": self.l,
+            "label": self.label,
+            "identifying": self.identifying_names,
+            "sensitive": self.groups,
+        }
+
+
+_KIND = "anatomy"
+_DESCRIPTION = "release.json"
+_MOST = 2**53  # records; more are in no table
+_FORMATS = ("csv", "parquet")
+_FIELDS: Mapping[str, type | tuple[type, ...]] = {
+    "suppressed": int,
+    "grouping": (str, type(None)),
+    "label": (str, type(None)),
+    "identifying": dict,
+    "sensitive": list,
+}
+
+
+def save_release(release: AnatomyRelease, folder: str | os.PathLike[str], format: str = "csv") -> None:
+    """Write a release into a new or empty folder; a reader sees all of it or nothing."""
+    import duckdb  # deferred: it takes long to import
+
+    if not isinstance(format, str) or format not in _FORMATS:
+        raise ParameterError(f"The 'format' parameter of save must be 'csv' or 'parquet'. Got {format!r} instead.")
+    target = Path(os.path.realpath(_path(folder, "save")))
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise DataError(f"The folder {os.fspath(folder)!r} is there already and not empty; name a new one.")
+    temporary = target.parent / f".modicum-{secrets.token_hex(8)}"
+    try:
+        temporary.mkdir()
+        _write(release, temporary, format)
+        if target.exists():
+            target.rmdir()
+        temporary.rename(target)
+    except OSError as error:
+        raise DataError(f"The folder {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
+    except duckdb.Error as error:  # its message may quote the data
+        why = "is the disk full?" if isinstance(error, duckdb.IOException) else type(error).__name__
+        raise DataError(f"The folder {os.fspath(folder)!r} cannot be written ({why}).") from None
+    except UnicodeEncodeError:
+        raise DataError("The release holds text that is no valid Unicode, which files cannot hold.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
+    """Read what `save_release` wrote; tables that were changed, or are another release's, are refused."""
+    where = Path(_path(folder, "load"))
+    content = read_json(where / _DESCRIPTION)
+    schema = _checked(content)
+    entries = [content["identifying"], *content["sensitive"]]
+    for entry in entries:
+        _check_hash(where, entry)
+    tables = [read_columns(where / entry["file"], entry["columns"], schema) for entry in entries]
+    names = [entry["name"] for entry in content["sensitive"]]
+    own = dict(zip(names, tables[1:], strict=True))
+    return AnatomyRelease(tables[0], own, schema, content["suppressed"], content["grouping"])
+
+
+def _path(folder: Any, what: str) -> str | os.PathLike[str]:
+    """A folder that could be one."""
+    if not isinstance(folder, str | os.PathLike):
+        got = type(folder).__name__
+        raise ParameterError(f"The 'folder' parameter of {what} must be a path. Got {got} instead.")
+    if not os.fspath(folder) or "\0" in str(folder):
+        raise ParameterError(f"The 'folder' parameter of {what} must be a path. Got {os.fspath(folder)!r} instead.")
+    return folder
+
+
+def _write(release: AnatomyRelease, folder: Path, format: str) -> None:
+    """The files of a release in a folder that is there, read back and compared."""
+    files = table_files(format, len(release.sensitive_tables))
+    tables = [release.identifying, *release.sensitive_tables.values()]
+    entries = []
+    for file, table in zip(files, tables, strict=True):
+        write_columns(as_frame(table), folder / file)
+        entries.append(entry_of(folder, file, list(as_frame(table).columns)))
+    write_description(release, entries, folder)
+    read = load_release(folder)
+    for before, after in zip(tables, [read.identifying, *read.sensitive_tables.values()], strict=True):
+        check_same(as_frame(before), as_frame(after), release.schema)
+
+
+def write_description(
+    release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]], folder: str | os.PathLike[str]
+) -> None:
+    """Write what the folder holds; each table's entry has its file, hash and columns, the identifying one first."""
+    write_json(_described(release, entries), Path(folder) / _DESCRIPTION)
+
+
+def entry_of(folder: Path, file: str, columns: list[str]) -> dict[str, Any]:
+    """A table's entry in the description."""
+    return {"file": file, "sha256": _hash(folder / file), "columns": columns}
+
+
+def _described(release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    named = zip(release.sensitive_names, entries[1:], strict=True)
+    return {
+        "modicum": _KIND,
+        "version": VERSION,
+        "suppressed": release.suppressed,
+        "grouping": release.grouping,
+        "label": release.label,
+        "identifying": entries[0],
+        "sensitive": [{"name": name, **entry} for name, entry in named],
+        "schema": release.schema.to_dict(),
+    }
+
+
+def table_files(format: str, many: int) -> list[str]:
+    """What the tables' files are called: never after a column, whose name may be anything."""
+    numbers = [""] if many == 1 else [f"-{i + 1}" for i in range(many)]
+    return [f"identifying.{format}", *(f"sensitive{number}.{format}" for number in numbers)]
+
+
+def _checked(content: dict[str, Any]) -> Schema:
+    """The schema of a description in which every field is what it should be."""
+    if content["modicum"] != _KIND:
+        raise ArtifactError(f"The file {_DESCRIPTION!r} does not describe an anatomy, but another kind of artifact.")
+    for name, kinds in _FIELDS.items():
+        if name not in content or not isinstance(content[name], kinds) or isinstance(content[name], bool):
+            raise ArtifactError(f"The release's field {name!r} is missing or not what it should be.")
+    if not 0 <= content["suppressed"] < _MOST:
+        raise ArtifactError("The release's field 'suppressed' must be a number of records.")
+    _check_entries(content)
+    try:
+        schema = parse_artifact_schema(content)
+    except SchemaError as error:
+        raise ArtifactError(str(error)) from None
+    if schema.label != content["label"]:
+        raise ArtifactError("The release's field 'label' names another column than its schema.")
+    return schema
+
+
+def _check_entries(content: dict[str, Any]) -> None:
+    entries = [content["identifying"], *content["sensitive"]]
+    if not all(map(_is_entry, entries)):
+        raise ArtifactError("Each table of the release needs the fields 'file', 'sha256' and 'columns'.")
+    names = [entry.get("name") for entry in content["sensitive"]]
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ArtifactError("Each sensitive table of the release needs a 'name' of its own.")
+    found = [entry["file"] for entry in entries]
+    if found not in [table_files(format, len(names)) for format in _FORMATS]:
+        raise ArtifactError("The release names files that are not those of a release.")
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(field), str) for field in ("file", "sha256")):
+        return False
+    columns = entry.get("columns")
+    return (
+        isinstance(columns, list)
+        and bool(columns)
+        and all(isinstance(name, str) for name in columns)
+        and len({name.casefold() for name in columns}) == len(columns)
+    )
+
+
+def _check_hash(folder: Path, entry: dict[str, Any]) -> None:
+    file = entry["file"]
+    try:
+        found = _hash(folder / file)
+    except OSError as error:
+        raise ArtifactError(f"The release's file {file!r} cannot be read: {error.strerror}.") from None
+    if found != entry["sha256"]:
+        raise ArtifactError(f"The file {file!r} was changed, or does not belong to the release in {str(folder)!r}.")
+
+
+def _hash(path: Path) -> str:
+    """The hash of a file; of a folder of Parquet files, that of their names and hashes."""
+    if path.is_dir():
+        listed = "".join(f"{each.name} {_hash(each)}\n" for each in sorted(path.glob("*.parquet")))
+        return hashlib.sha256(listed.encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
