@@ -26,7 +26,7 @@ from targets import target
 
 import modicum as md
 from modicum.export.bundle import Bundle, save_bundle
-from modicum.generalization.identity import identity
+from modicum.provenance import identity
 
 NAME = "serve_speed"
 TINY = "--tiny" in sys.argv

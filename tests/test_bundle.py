@@ -34,8 +34,8 @@ from modicum.export.sql import to_sql
 from modicum.export.stored_model import TRUSTED, model_bytes, model_of
 from modicum.generalization.bins import Group, Groups, Interval, Intervals
 from modicum.generalization.cells import Ask, Cell
-from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
+from modicum.provenance import identity
 
 
 @pytest.fixture(scope="module")

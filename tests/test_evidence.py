@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import modicum as md
 from modicum.errors import ModicumError, ParameterError
 from modicum.evaluation._evidence import MOST_COLUMNS, default_groups
-from modicum.evaluation.provenance import data_hash, estimator_settings, model_file, provenance
+from modicum.provenance import data_hash, estimator_settings, generalization_provenance, model_file
 from modicum.table.frames import as_frame as as_our_frame
 
 PERSONAL = ["job", "school"]
@@ -95,7 +95,7 @@ def test_of_many_personal_attributes_those_with_the_fewest_groups_are_shown():
 def test_provenance_says_what_the_evidence_rests_on(g, table, found):
     X_train, y_train, X_test, y_test = halves(table)
     told = found.provenance
-    assert told == provenance(g, (X_train, y_train), (X_test, y_test), told["settings"])
+    assert told == generalization_provenance(g, (X_train, y_train), (X_test, y_test), told["settings"])
     assert json.loads(json.dumps(told)) == told
     assert told["versions"]["modicum"] == md.__version__
     assert told["versions"]["numpy"] == np.__version__
@@ -108,7 +108,9 @@ def test_provenance_says_what_the_evidence_rests_on(g, table, found):
 def test_other_data_artifact_and_model_have_other_hashes(g, table, found, tmp_path):
     X_train, y_train, X_test, y_test = halves(table)
     first = found.provenance["hashes"]
-    other = provenance(g.drop("age"), (X_train, y_train[::-1]), (X_test, y_test), {}, b"weights")["hashes"]
+    other = generalization_provenance(g.drop("age"), (X_train, y_train[::-1]), (X_test, y_test), {}, b"weights")[
+        "hashes"
+    ]
     assert other["model"] == hashlib.sha256(b"weights").hexdigest()
     alike = {name for name in first if first[name] == other[name]}
     assert alike == {"test records", "schema"}

@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "modicum"
 
-_ARTIFACTS = {"errors", "progress", "table", "generalization", "releases"}
+_ARTIFACTS = {"errors", "progress", "table", "generalization", "releases", "provenance"}
 _MODELS = _ARTIFACTS | {"engines", "measures", "learners", "trees"}
 _METHODS = {"minimizers", "anonymizers", "anatomy", "prism"}
 ALLOWED = {
@@ -18,6 +18,7 @@ ALLOWED = {
     "table": {"errors"},
     "generalization": {"errors", "progress", "table"},
     "releases": {"errors", "table", "generalization"},
+    "provenance": {"errors", "table", "generalization"},
     "engines": _ARTIFACTS,
     "measures": _ARTIFACTS | {"engines"},
     "learners": _ARTIFACTS | {"measures"},

@@ -18,9 +18,9 @@ from nodejs import in_node
 import modicum as md
 from modicum.export.javascript import to_javascript
 from modicum.generalization.bins import Dropped, FullDetail, Group, Groups, Interval, Intervals
-from modicum.generalization.identity import identity
 from modicum.generalization.questionnaire import _series
 from modicum.generalization.record_format import record_format
+from modicum.provenance import identity
 from modicum.table.frames import numbers
 from modicum.table.values import iso
 

@@ -13,8 +13,8 @@ import modicum as md
 from modicum.errors import DataError
 from modicum.generalization.bins import FullDetail, Interval, Intervals
 from modicum.generalization.cells import Ask, Cell
-from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
+from modicum.provenance import identity
 
 STRANGE = [None, True, 0, 1.5, -0.0, 10**400, "", "nowhere", [], {}, ["x"], "2020-01-01\n", "(missing)", "1", "\ud800"]
 DATES = ["2020-02-29", "2019-02-29", "1900-02-29", "2000-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "2020-13-01"]

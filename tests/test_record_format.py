@@ -10,8 +10,8 @@ import modicum as md
 from modicum.errors import DataError
 from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.cells import Ask, Cell
-from modicum.generalization.identity import identity
 from modicum.generalization.record_format import record_format
+from modicum.provenance import identity
 
 
 @pytest.fixture(scope="module")

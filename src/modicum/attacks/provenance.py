@@ -5,7 +5,7 @@ from typing import Any
 
 from modicum.attacks.breach import Breach
 from modicum.generalization import Generalization
-from modicum.generalization.hashes import frame_hash, text_hash, versions
+from modicum.provenance import frame_hash, text_hash, versions
 from modicum.table.values import plain
 
 

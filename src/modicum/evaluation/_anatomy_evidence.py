@@ -10,9 +10,8 @@ from modicum.evaluation.anatomy_learning import AnatomyLearned
 from modicum.evaluation.anatomy_measures import AnatomyAttribute, SensitiveMeasured, crowds, measured, published
 from modicum.evaluation.anatomy_work import AnatomyWork
 from modicum.evaluation.crowds import Crowd
-from modicum.evaluation.told_settings import told_by, told_settings
-from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.measures.uniqueness import check_population
+from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.values import plain
 

@@ -15,13 +15,12 @@ from modicum.evaluation._utility import check_generalization, utility
 from modicum.evaluation.grouping import MOST_GROUPS, RANGES, group_names
 from modicum.evaluation.models import model_on
 from modicum.evaluation.needs import Necessity
-from modicum.evaluation.provenance import estimator_settings, model_file, provenance
 from modicum.evaluation.samples import in_memory
-from modicum.evaluation.told_settings import told_by
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence
 from modicum.progress import cores
+from modicum.provenance import estimator_settings, generalization_provenance, model_file, told_by
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.roles import attribute_weights, personal_attributes
 from modicum.table.targets import Labels, label_name, label_values
@@ -166,7 +165,7 @@ def evidence(
         attacks=attacks,
         necessity=necessity(g, train, y_train, test, y_test, **whose, **learned, **shared),
         alternatives=alternatives,
-        provenance=provenance(g, (train, y_train), (test, y_test), settings, content),
+        provenance=generalization_provenance(g, (train, y_train), (test, y_test), settings, content),
     )
 
 

@@ -14,10 +14,9 @@ from modicum.evaluation.release_learning import members_told
 from modicum.evaluation.release_measures import Measured, PublishedAttribute, measured, published
 from modicum.evaluation.release_trial import Learning, learning
 from modicum.evaluation.release_work import ReleaseWork
-from modicum.evaluation.told_settings import told_by, told_settings
-from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.learners.portfolio import TREES
 from modicum.measures.uniqueness import check_population
+from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
 from modicum.releases.release import Release
 from modicum.table.schema import Schema
 from modicum.table.values import plain

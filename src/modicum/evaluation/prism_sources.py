@@ -7,9 +7,8 @@ import pandas as pd
 
 from modicum.errors import DataError
 from modicum.evaluation.prism_comparison import Part, frame_of, units_of
-from modicum.evaluation.told_settings import told_settings
-from modicum.generalization.hashes import frame_hash, text_hash, versions
 from modicum.prism import PrismClassifier
+from modicum.provenance import frame_hash, text_hash, told_settings, versions
 from modicum.table.estimator_input import schema_of
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values

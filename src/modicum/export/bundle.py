@@ -31,9 +31,9 @@ from modicum.export.bundle_files import (
 )
 from modicum.export.stored_model import model_bytes, model_of
 from modicum.generalization import Generalization, Questionnaire, storage
-from modicum.generalization.identity import identity
 from modicum.generalization.loading import Collected, check_collected, kind_of
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
+from modicum.provenance import identity
 from modicum.table.atomic_writing import replacing_folder
 from modicum.table.values import canonical, plain
 

@@ -10,9 +10,9 @@ from modicum.errors import ParameterError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
-from modicum.generalization.identity import identity
 from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
+from modicum.provenance import identity
 from modicum.table.schema import Attribute
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from modicum.generalization.bins import AnyPartition, FullDetail, Intervals
 from modicum.generalization.cells import CellPartition, same_bucket
 from modicum.generalization.core import Generalization
-from modicum.generalization.identity import identity
 from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
+from modicum.provenance import identity
 from modicum.table.schema import Attribute
 from modicum.table.values import Mask
 

@@ -13,8 +13,8 @@ from modicum.evaluation.candidates import Candidate, Choice
 from modicum.evaluation.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
 from modicum.generalization.description import AttributeLine, buckets_asked, buckets_text
-from modicum.generalization.hashes import versions
 from modicum.measures.certificate import Certificate, confidence_text
+from modicum.provenance import versions
 from modicum.reporting.disclosure import at_least, check_size, combinations, few, outward, tens, tens_up, weighted
 from modicum.reporting.provenance import provenance
 from modicum.reporting.study_words import comparison, decision, limits, warnings

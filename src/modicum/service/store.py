@@ -17,9 +17,9 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Questionnaire
-from modicum.generalization.identity import identity
 from modicum.generalization.loading import Collected, with_content
 from modicum.generalization.record_format import record_format
+from modicum.provenance import identity
 
 RECORDS, ARTIFACTS = "modicum_records", "modicum_artifacts"
 PATIENCE = 10.0  # seconds that a store may take to answer
@@ -183,7 +183,7 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     Examples
     --------
     >>> import os, tempfile, pandas as pd, modicum as md
-    >>> from modicum.generalization.identity import identity
+    >>> from modicum.provenance import identity
     >>> from modicum.service.store import new_entry, open_store, read_records
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     >>> with tempfile.TemporaryDirectory() as folder:

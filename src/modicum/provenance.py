@@ -1,0 +1,247 @@
+"""Hashes of tables and settings, and the versions of what made the numbers: what all evidence rests on."""
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from modicum.errors import DataError, ParameterError
+from modicum.generalization import Generalization, storage
+from modicum.generalization.loading import Collected, check_collected, content_of
+from modicum.generalization.questionnaire import Questionnaire
+from modicum.table.frames import as_frame, texts
+from modicum.table.schema import Schema
+from modicum.table.targets import label_values
+from modicum.table.values import plain
+
+PACKAGES = ("modicum", "numpy", "scipy", "scikit-learn", "pandas", "narwhals", "numba")
+
+
+def frame_hash(X: Any, names: Sequence[str] | None = None) -> str:
+    """SHA-256 of a table: names, values and the order of its rows, whichever library holds it.
+
+    With `names` of these columns alone, in that order.
+
+    Examples
+    --------
+    >>> import pandas as pd, polars as pl
+    >>> from modicum.provenance import frame_hash
+    >>> one, other = pd.DataFrame({"age": [31, 40]}), pd.DataFrame({"age": [40, 31]})
+    >>> frame_hash(one) == frame_hash(pl.DataFrame({"age": [31, 40]})), frame_hash(one) == frame_hash(other)
+    (True, False)
+    """
+    frame = as_frame(X)
+    parts = [f"{str(name)!r} {column_hash(frame[name])}" for name in (frame.columns if names is None else names)]
+    return _sha256("\n".join(parts))
+
+
+def column_hash(series: Any) -> str:
+    """SHA-256 of a column: its canonical texts in the order of its rows; a missing value is not the text None."""
+    codes, words = texts(series)
+    found = hashlib.sha256(repr(words).encode("utf-8", "surrogatepass"))
+    found.update(codes.astype("<i8").tobytes())
+    return found.hexdigest()
+
+
+def text_hash(content: Any) -> str:
+    """SHA-256 of plain data, as a file of ours holds it: that of an artifact is that of its file.
+
+    Examples
+    --------
+    >>> from modicum.provenance import text_hash
+    >>> text_hash({"a": 1}) == text_hash({"a": 1}), text_hash({"a": 1}) == text_hash({"a": 2})
+    (True, False)
+    """
+    return _sha256(storage.lines(plain(content)) + "\n")
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that numbers depend on, with their versions.
+
+    Examples
+    --------
+    >>> from modicum.provenance import versions
+    >>> list(versions())[:2]
+    ['Python', 'modicum']
+    """
+    found = {"Python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# What an artifact is known by: a hash of everything that decides a record's buckets and what stands in for them.
+
+_DECIDING = ("name", "kind", "storage", "domain", "hierarchy")  # of an attribute; labels follow from these
+
+
+def identity(artifact: Collected) -> str:
+    """The SHA-256 of an artifact's buckets: equal where every record tells the same, in the same words.
+
+    The values that stand in for buckets, which a model may be given, count too. Roles, question texts and help texts do
+    not change what is collected, nor does the domain of a number or date, so they may be edited without a new identity.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.provenance import identity
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> len(identity(g)), identity(g) == identity(g.drop("age"))
+    (64, False)
+    """
+    check_collected(artifact)
+    kind = "questionnaire" if isinstance(artifact, Questionnaire) else "artifact"
+    content = content_of(artifact)
+    content["schema"] = [_deciding(attribute) for attribute in content["schema"]["attributes"]]
+    return hashlib.sha256(f"{kind}\n{storage.lines(content)}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _deciding(attribute: dict[str, Any]) -> dict[str, Any]:
+    fields = [field for field in _DECIDING if field != "domain" or attribute["kind"] == "ordered"]
+    return {field: attribute[field] for field in fields if field in attribute}
+
+
+# The settings behind evidence as it prints them: plain data, without schemas, models and values of records.
+
+_ELSEWHERE = ("schema", "progress")  # a schema is hashed; a bar changes nothing
+
+
+def told_settings(owner: Any) -> dict[str, Any]:
+    """An estimator's parameters as plain data; what is none is named.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.provenance import told_settings
+    >>> told_settings(md.Mondrian(k=7, quasi_identifiers=["age"]))["quasi_identifiers"]
+    ['age']
+    """
+    return told({name: value for name, value in owner.get_params(deep=False).items() if name not in _ELSEWHERE})
+
+
+def told(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as plain data; a function or an estimator by its name.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from modicum.provenance import told
+    >>> told({"k": np.int64(5), "names": pd.Index(["age", "sex"]), "measure": max})
+    {'k': 5, 'names': ['age', 'sex'], 'measure': 'max'}
+    """
+    return {name: _told(value) for name, value in parameters.items()}
+
+
+def told_by(by: Any, columns: Collection[str]) -> Any:
+    """By what groups were shown, as a setting; never the values of records.
+
+    Examples
+    --------
+    >>> from modicum.provenance import told_by
+    >>> told_by("sex", ["sex"]), told_by(["sex", "race"], ["age", "race", "sex"]), told_by(["a", "b"], ["sex"])
+    ('sex', ['sex', 'race'], 'one value per test record')
+    """
+    if by is None or isinstance(by, str):
+        return by
+    return list(by) if all(isinstance(each, str) and each in columns for each in by) else "one value per test record"
+
+
+def _told(value: Any) -> Any:
+    value = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+    value = plain(value.tolist() if hasattr(value, "tolist") else value)
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return str(getattr(value, "__name__", type(value).__name__))
+    return value
+
+
+# Where evidence comes from: hashes of what it rests on, versions and settings; nothing of it changes with the day.
+
+
+def generalization_provenance(
+    g: Generalization,
+    train: tuple[Any, Any],
+    test: tuple[Any, Any],
+    settings: dict[str, Any],
+    model: bytes | None = None,
+) -> dict[str, Any]:
+    """What evidence about a generalization rests on, as plain data.
+
+    Parameters
+    ----------
+    g : Generalization
+    train, test : records and labels
+    settings : what the results depend on besides
+    model : the bytes of a model's file, where there is one
+    """
+    hashes = {
+        "training records": data_hash(*train, g.schema),
+        "test records": data_hash(*test, g.schema),
+        "schema": text_hash(g.schema.to_dict()),
+        "artifact": text_hash(g.to_dict()),
+        "buckets": identity(g),
+    }
+    if model is not None:
+        hashes["model"] = hashlib.sha256(model).hexdigest()
+    sizes = {"training_records": len(train[0]), "test_records": len(test[0])}
+    return {"hashes": hashes, "versions": versions(), "settings": plain(settings | sizes)}
+
+
+def data_hash(X: Any, y: Any, schema: Schema) -> str:
+    """The SHA-256 of records and their labels, in their order, whatever library holds them.
+
+    Values count as canonical text, columns in the schema's order: the attributes that may be collected, the person
+    where there is one, and the label; other columns do not matter, nor does the order of the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd, polars as pl, modicum as md
+    >>> from modicum.provenance import data_hash
+    >>> columns = {"age": [18, 35, None], "job": ["nurse", None, "clerk"]}
+    >>> X = pd.DataFrame(columns)
+    >>> schema = md.Schema.infer(X)
+    >>> data_hash(X, [0, 1, 1], schema) == data_hash(pl.DataFrame(columns), [0, 1, 1], schema)
+    True
+    >>> data_hash(X, [0, 1, 1], schema) == data_hash(X, [0, 1, 0], schema)
+    False
+    """
+    frame = as_frame(X, schema.features)
+    person = [] if schema.person is None or schema.person not in frame.columns else [schema.person]
+    label = pd.DataFrame({"y": pd.Series(label_values(y, len(frame)))})
+    return text_hash([frame_hash(frame, [*schema.features, *person]), frame_hash(label)])
+
+
+def model_file(model: Any) -> bytes | None:
+    """The content of a model's file, given by its path or as it is."""
+    if model is None or isinstance(model, bytes):
+        return model
+    if not isinstance(model, str | os.PathLike):
+        raise ParameterError(
+            f"The 'model' parameter must be the path of a model's file, or its bytes. Got {type(model).__name__} "
+            "instead."
+        )
+    try:
+        return Path(model).read_bytes()
+    except OSError as error:
+        raise DataError(f"The model's file {os.fspath(model)!r} cannot be read: {error.strerror}.") from None
+
+
+def estimator_settings(estimator: Any) -> Any:
+    """What an estimator is set to, as far as that is plain data."""
+    if isinstance(estimator, str):
+        return estimator
+    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    return {"name": type(estimator).__name__, "parameters": told(parameters)}
