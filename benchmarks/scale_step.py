@@ -20,8 +20,8 @@ import duckdb
 from scale_data import LABEL, people, schema
 
 import modicum as md
-from modicum.engines.files import opened
-from modicum.engines.writing import write
+from modicum.engines.file_tables import opened
+from modicum.engines.partitioned_writing import write
 
 LEAVES, PRIVACY = 20, 0.5
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.engines.files import opened
-from modicum.engines.writing import write
+from modicum.engines.file_tables import opened
+from modicum.engines.partitioned_writing import write
 from modicum.errors import ArtifactError, DataError
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.build import groups, intervals

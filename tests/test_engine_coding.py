@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import modicum as md
 import modicum.engines.coding as coding
-import modicum.engines.label_coding as label_coding
-from modicum.engines import order_statistics, survey, table_at
+import modicum.engines.coding as label_coding
+from modicum.engines import counting as survey
+from modicum.engines import order_statistics, table_at
 from modicum.engines.coding import coder_at, labels_at, numbers_at, schema_at, target_at
 from modicum.errors import ModicumError
 from modicum.table.codes import AtEdges, AtRanks, Coder, EqualCounts, EqualWidths, group_numbers, number_coding, rises

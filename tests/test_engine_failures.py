@@ -16,8 +16,8 @@ from engines import LAZY
 
 import modicum as md
 from modicum.engines import table_at
-from modicum.engines.files import opened
-from modicum.engines.writing import write
+from modicum.engines.file_tables import opened
+from modicum.engines.partitioned_writing import write
 from modicum.errors import DataError, ParameterError
 
 SECRET = "Rumpelstiltskin"

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.engines.files import opened
-from modicum.engines.writing import write
+from modicum.engines.file_tables import opened
+from modicum.engines.partitioned_writing import write
 from modicum.errors import DataError
 from modicum.table.files import read_table
 

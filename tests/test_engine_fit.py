@@ -13,9 +13,8 @@ from engines import LAZY, held_in
 import modicum as md
 from modicum.cli.main import run
 from modicum.engines import table_at
-from modicum.engines.coded_table import CodedTable
+from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at, schema_at
-from modicum.engines.streamed_counts import StreamedCounts
 from modicum.errors import DataError, DataWarning, ParameterError
 from modicum.minimizers.privacy_tree import _criterion, _layout
 from modicum.minimizers.sampling import drawn
@@ -204,7 +203,7 @@ def test_the_same_records_are_drawn_everywhere(place, held, adult):
 
 
 def test_equal_records_are_drawn_by_their_share(monkeypatch):
-    monkeypatch.setattr("modicum.engines.drawing._MORE", -(10**9))  # look as deep into the hashes as can be
+    monkeypatch.setattr("modicum.engines.sampling._MORE", -(10**9))  # look as deep into the hashes as can be
     values = np.concatenate([np.zeros(6_000, dtype=int), np.arange(1, 4_001)])
     table = held_in("duckdb", pd.DataFrame({"n": values}))
     learning, other = drawn(table, None, 1_000)

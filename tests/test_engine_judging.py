@@ -14,10 +14,8 @@ from typer.testing import CliRunner
 import modicum as md
 from modicum.cli.main import app
 from modicum.engines import table_at
-from modicum.engines.alone import alone_at
-from modicum.engines.drawing import drawn
-from modicum.engines.grouped import with_keys
-from modicum.engines.record_hash import RecordHash
+from modicum.engines.counting import alone_at, with_keys
+from modicum.engines.sampling import RecordHash, drawn
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import drift
 from modicum.evaluation.periods import value_shift
@@ -290,5 +288,5 @@ def test_who_is_alone_is_counted_exactly_whatever_the_hashes_say(place, held, mo
     assert alone_at(lazy, keys) == 4
     if place != "spark":  # every hash alike: everybody is compared as they are
         one = lazy.with_columns(nw.lit(0).alias("modicum_hash"))
-        monkeypatch.setattr("modicum.engines.alone._hashed", lambda lazy, keys: one)
+        monkeypatch.setattr("modicum.engines.counting._hashed", lambda lazy, keys: one)
         assert alone_at(lazy, keys) == 4

@@ -11,7 +11,7 @@ from engines import EVERYWHERE, LAZY
 import modicum as md
 from modicum.engines import table_at
 from modicum.engines.coding import labels_at
-from modicum.engines.drawing import drawn
+from modicum.engines.sampling import drawn
 from modicum.errors import DataError
 from modicum.table.atomic_writing import beside_folder
 from modicum.table.targets import Labels

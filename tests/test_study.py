@@ -16,7 +16,7 @@ from engines import LAZY
 
 import modicum as md
 from modicum.engines import table_at
-from modicum.engines.drawing import drawn
+from modicum.engines.sampling import drawn
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation import grids, study_pieces
 from modicum.evaluation.screening import read_off, screened

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.anatomy.suppression import most_of_a_value
-from modicum.engines.record_hash import RecordHash
+from modicum.engines.sampling import RecordHash
 from modicum.table.values import Codes
 
 _FACTORS = 2**20  # below which the factor is drawn that mixes the groups' numbers

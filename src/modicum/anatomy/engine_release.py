@@ -12,8 +12,8 @@ from modicum.anatomy.asked import Asked, asked_of
 from modicum.anatomy.engine_tables import Written, values_at
 from modicum.anatomy.leaks import leaks
 from modicum.engines.coding import schema_at
-from modicum.engines.record_hash import RecordHash
-from modicum.engines.spark_table import SparkTable
+from modicum.engines.sampling import RecordHash
+from modicum.engines.spark import SparkTable
 from modicum.engines.table import COUNT, EngineTable, collected
 from modicum.errors import DataError, ParameterError
 from modicum.releases.anatomy_files import WrittenAnatomy

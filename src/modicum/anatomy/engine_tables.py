@@ -16,13 +16,10 @@ import numpy as np
 
 from modicum.anatomy.asked import Asked
 from modicum.anatomy.dealing import Deal, Numbering
-from modicum.engines.parts_places import reopened_together, room_beside
-from modicum.engines.parts_tagging import tagged
-from modicum.engines.spark_session import is_local
-from modicum.engines.spark_table import SparkTable
-from modicum.engines.survey import surveyed
+from modicum.engines.counting import surveyed
+from modicum.engines.partitioned_writing import reopened_together, room_beside, tagged, write
+from modicum.engines.spark import SparkTable, is_local
 from modicum.engines.table import COUNT, EngineTable, collected
-from modicum.engines.writing import write
 from modicum.errors import DataError, require
 from modicum.measures.alike import size_counts
 from modicum.measures.diversity import l_diversity

@@ -19,8 +19,7 @@ from modicum.anonymizers.task import check_limits, parts_of, requirement_of, why
 from modicum.anonymizers.upper_guided import has_classes
 from modicum.anonymizers.whole_columns import MOST_NUMBERS, WholeColumn
 from modicum.engines.coding import schema_at
-from modicum.engines.parts import made_of_parts
-from modicum.engines.parts_places import check_place, lasting, put, reopened, room_beside
+from modicum.engines.partitioned_writing import check_place, lasting, made_of_parts, put_release, reopened, room_beside
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import DataError, ParameterError
 from modicum.measures.alike import size_counts
@@ -51,7 +50,9 @@ def release_at(
         def check(written: EngineTable) -> None:
             measured.append(_measured(task, written, blank, label))
 
-        put(table, made.lazy.select(list(published)).to_native(), path, partition_by, check, _written(owner, task))
+        put_release(
+            table, made.lazy.select(list(published)).to_native(), path, partition_by, check, _written(owner, task)
+        )
     return replace(measured[0], frame=lasting(table, path, partition_by))
 
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from modicum.anonymizers.coarse_columns import CoarseColumn
 from modicum.anonymizers.cut_tree import Cut, CutTree, Encoded
-from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts
+from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, require
 from modicum.table.frames import numbers
 from modicum.table.values import Floats

@@ -8,10 +8,9 @@ import numpy as np
 from modicum.anonymizers.coarse_columns import AnyColumn, CoarseColumn
 from modicum.anonymizers.ranks import in_order
 from modicum.anonymizers.whole_columns import MOST_NUMBERS, WholeColumn
+from modicum.engines.counting import Numbers, Words, surveyed
 from modicum.engines.order_statistics import CountBetween
-from modicum.engines.survey import surveyed
 from modicum.engines.table import EngineTable, collected
-from modicum.engines.value_counts import Numbers, Words
 from modicum.errors import DataError
 from modicum.table.codes import MAX_CATEGORIES, too_many_categories
 from modicum.table.frames import check_outside, check_words, not_readable

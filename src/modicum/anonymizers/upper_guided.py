@@ -10,9 +10,8 @@ import numpy as np
 from modicum.anonymizers.guided_tree import grown, layout_of
 from modicum.anonymizers.part_release import Guide, Upper, WholeTask
 from modicum.anonymizers.whole_columns import WholeColumn
-from modicum.engines.coded_table import CodedTable
+from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at
-from modicum.engines.streamed_counts import StreamedCounts
 from modicum.engines.table import EngineTable, collected
 from modicum.table.codes import CodeArray, Coder
 from modicum.table.counts import NodeCounts, NodeSplit

@@ -12,8 +12,7 @@ from modicum.anonymizers.part_release import Upper, WholeTask
 from modicum.anonymizers.upper_tree import UpperTree
 from modicum.anonymizers.whole_columns import MOST_NUMBERS
 from modicum.engines.coded_table import CodedTable, CodeFold
-from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts
+from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError
 
 

@@ -18,7 +18,7 @@ from modicum.anonymizers.exact_medians import Looking, Median
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.whole_columns import WholeColumn
 from modicum.engines.coded_table import CodeFold
-from modicum.engines.work import Counts
+from modicum.engines.table import Counts
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import CodeArray
 from modicum.table.values import Codes

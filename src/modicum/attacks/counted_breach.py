@@ -14,9 +14,8 @@ import numpy as np
 from modicum.attacks.breach import FEWEST, Breach, breach_target, check_artifact, too_few, weighted
 from modicum.attacks.knowledge import Step
 from modicum.engines.buckets import buckets_at, target_key
-from modicum.engines.opening import is_table, table_at
-from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts
+from modicum.engines.file_tables import is_table, table_at
+from modicum.engines.table import Counts, EngineTable
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.learners.inputs import Inputs

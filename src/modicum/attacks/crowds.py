@@ -6,9 +6,17 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.engines.alone import alone_at
 from modicum.engines.buckets import buckets_at, number_key
-from modicum.engines.grouped import PERSON, persons_alone, rarest, records_of, sizes_at, with_keys, with_person
+from modicum.engines.counting import (
+    PERSON,
+    alone_at,
+    persons_alone,
+    rarest,
+    records_of,
+    sizes_at,
+    with_keys,
+    with_person,
+)
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.engines.grouped import counted_few, with_keys
-from modicum.engines.opening import is_table, table_at
+from modicum.engines.counting import counted_few, with_keys
+from modicum.engines.file_tables import is_table, table_at
 from modicum.errors import ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization

@@ -175,7 +175,7 @@ def write_there(
     """
     from modicum.anonymizers.task import parts_of
     from modicum.engines.coding import schema_at
-    from modicum.engines.files import opened
+    from modicum.engines.file_tables import opened
 
     given = None if schema is None else Schema.from_yaml(schema)
     with opened(file, engine, given, missing or ()) as table:
@@ -226,7 +226,7 @@ def anatomize_there(
 ) -> tuple[int, list[str]]:
     """Anatomize files where an engine reads them; how many rows had no sensitive value, and what to say."""
     from modicum.engines.coding import schema_at
-    from modicum.engines.files import opened
+    from modicum.engines.file_tables import opened
     from modicum.errors import PrivacyWarning
 
     given = None if schema is None else Schema.from_yaml(schema)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from modicum.cli.options import ArtifactArgument, EngineOption, MissingOption, check_places, loaded, names, out
-from modicum.engines.files import opened
+from modicum.engines.file_tables import opened
+from modicum.engines.partitioned_writing import check_output, is_folder, put, write
 from modicum.engines.table import EngineTable
-from modicum.engines.writing import check_output, is_folder, put, write
 from modicum.errors import DataError
 from modicum.generalization import CellPartition, Generalization, load
 from modicum.generalization.lazy import cells_in_engine, in_engine

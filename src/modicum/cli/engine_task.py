@@ -10,8 +10,7 @@ import narwhals.stable.v2 as nw
 
 from modicum.cli.options import names, notes
 from modicum.engines.coding import schema_at
-from modicum.engines.files import opened
-from modicum.engines.opening import table_at
+from modicum.engines.file_tables import opened, table_at
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Generalization

@@ -12,8 +12,8 @@ from rich.text import Text
 from modicum.cli.options import beside, label_of, loaded, names, notes, read_judged
 from modicum.cli.tables import printable
 from modicum.engines import table_at
-from modicum.engines.files import opened
-from modicum.engines.grouped import people_at
+from modicum.engines.counting import people_at
+from modicum.engines.file_tables import opened
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Evidence, Judgement, alternatives, evidence, judge

@@ -8,12 +8,23 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.coding import target_at
-from modicum.engines.grouped import PERSON, alike_value, counted_few, histogram, with_keys
-from modicum.engines.opening import is_table, table_at
+from modicum.engines.counting import (
+    PERSON,
+    alike_value,
+    counted_few,
+    groups_at,
+    histogram,
+    records_of,
+    sizes_at,
+    with_keys,
+    with_person,
+)
+from modicum.engines.file_tables import is_table, table_at
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Intervals
+from modicum.generalization.description import Counted
 from modicum.generalization.lazy import in_engine, moment
 from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
@@ -189,3 +200,95 @@ def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
 
 def _key(j: int) -> str:
     return f"modicum_z{j}"
+
+
+# The best guess in hindsight, counted in the engine: Σ over what is seen of its most frequent value.
+
+_VALUE, _MANY = "modicum_value", "modicum_many"
+
+
+@dataclass(frozen=True)
+class Best:
+    """How many records the best rule gets right, how many the most frequent value, and how many cells there are."""
+
+    right: int
+    naive: int
+    groups: int
+
+
+def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, side: Sequence[str]) -> Best:
+    """What the best rule reaches for one attribute that sees the buckets, and `side` in full detail.
+
+    A category is guessed exactly, a number by its bin in `target`.
+
+    Examples
+    --------
+    >>> import duckdb, pandas as pd, modicum as md
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.buckets import best_at
+    >>> X = pd.DataFrame({"age": [18, 35, 70, 71], "job": ["nurse", "clerk", "nurse", "nurse"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
+    >>> best_at(table_at(duckdb.sql("SELECT * FROM X")), g, "job", None, [])
+    Best(right=3, naive=3, groups=2)
+    """
+    table.check([name, *side])
+    words = [other for other in side if g.schema[other].is_category]
+    lazy, keys = with_keys(table, [*words, *([name] if target is None else [])])
+    value = nw.col(keys[-1]) if target is None else target_key(table, target)
+    numbers = {
+        f"modicum_number{i}": number_key(table, g.schema[other]) for i, other in enumerate(side) if other not in words
+    }
+    beside = {_VALUE: value, **{key: nw.col(key) for key in keys[: len(words)]}, **numbers}
+    seen = buckets_at(table_at(lazy.to_native()), g, beside)
+    cells = [*seen.keys, *(key for key in beside if key != _VALUE)]
+    pairs = seen.lazy.group_by([*cells, _VALUE]).agg(nw.len().alias(_MANY))
+    of_cells = pairs.group_by(cells).agg(nw.col(_MANY).max())
+    best = collected(of_cells.select(nw.col(_MANY).sum(), nw.len().alias("modicum_cells")))
+    values = seen.lazy.group_by(_VALUE).agg(nw.len().alias(_MANY))  # which takes no buckets
+    most = collected(values.select(nw.col(_MANY).max()))
+    return Best(int(best[_MANY][0]), int(most[_MANY][0]), int(best["modicum_cells"][0]))
+
+
+# What a generalization asks of the records of a table in an engine: shares of buckets and the smallest group.
+
+
+def described_at(g: Generalization, X: Any) -> Counted:
+    """The counts behind a description, by group-bys in the engine.
+
+    Examples
+    --------
+    >>> import duckdb, pandas as pd, modicum as md
+    >>> from modicum.engines.buckets import described_at
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
+    >>> described_at(g, duckdb.sql("SELECT * FROM X")).smallest
+    1
+    """
+    table = with_person(table_at(X), g.schema)
+    person = PERSON if PERSON in table.types else None
+    seen = buckets_at(table, g)
+    sizes, often = sizes_at(seen.lazy, seen.keys, person)
+    records, n = bucket_counts(table, g), table.rows()
+    persons = n if person is None else int(records_of(table.lazy, person)[1].sum())
+    return Counted(
+        buckets=[records[name] for name in g.names],
+        persons_in=[_persons(seen, j, records[name], person, persons) for j, name in enumerate(g.names)],
+        records=n,
+        persons=persons,
+        groups=int(often.sum()),
+        smallest=int(sizes[0]) if len(sizes) else 0,
+    )
+
+
+def _persons(seen: Seen, j: int, records: Codes, person: str | None, persons: int) -> Codes:
+    """How many persons each bucket of an attribute holds."""
+    partition = seen.partitions[j]
+    if person is None or isinstance(partition, FullDetail):
+        return records
+    if isinstance(partition, Dropped):
+        return np.array([persons])
+    key = f"modicum_z{j}"
+    found = collected(groups_at(seen.lazy, [key], person).select(key, nw.col("modicum_size")))
+    many = np.zeros(len(records), dtype=np.int64)
+    many[found[key].to_numpy()] = found["modicum_size"].to_numpy()
+    return many

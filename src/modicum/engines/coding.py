@@ -6,20 +6,21 @@ same words. The records are read once, or three times where a number has more th
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
-from modicum.engines.label_coding import labels_at
+from modicum.engines.counting import LIMIT, Numbers, Words, surveyed
 from modicum.engines.order_statistics import CountBetween, Known, narrowed
-from modicum.engines.schema_inference import schema_at
-from modicum.engines.survey import LIMIT, surveyed
-from modicum.engines.table import EngineTable, collected
-from modicum.engines.value_counts import Numbers, Words
+from modicum.engines.table import COUNT, Counts, EngineTable, collected
 from modicum.errors import DataError
 from modicum.table.codes import (
     MAX_CODES,
+    AtRanks,
     CategoryCoding,
     Coder,
     EqualCounts,
@@ -31,11 +32,152 @@ from modicum.table.codes import (
     rises,
     too_many_categories,
 )
-from modicum.table.frames import check_columns, check_outside, check_words, no_categories, not_readable
+from modicum.table.frames import (
+    check_columns,
+    check_outside,
+    check_words,
+    column,
+    no_categories,
+    not_readable,
+    readable_numbers,
+)
+from modicum.table.inference import not_whole, stored_as
 from modicum.table.schema import Attribute, Schema
-from modicum.table.targets import BINS, Target, named_categories, nothing_to_guess
+from modicum.table.targets import (
+    BINS,
+    MAX_CATEGORIES_OF_LABEL,
+    Labels,
+    Target,
+    check_bins,
+    check_classes,
+    check_labels,
+    label_ranks,
+    named_categories,
+    nothing_to_guess,
+)
 
-__all__ = ["coder_at", "labels_at", "numbers_at", "schema_at", "target_at"]
+# The classes of a label, learned where its table lives.
+
+_LABEL = "modicum_label"  # DuckDB wants plain names to group by
+
+
+def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
+    """The classes of a column, or the ranges of a numeric one: `Labels.fit` where the table lives.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.coding import labels_at
+    >>> labels_at(table_at(duckdb.sql("SELECT unnest(['no', 'yes', 'no']) AS bought")), "bought").names
+    ['no', 'yes']
+    """
+    check_bins(bins)
+    table.check([name])
+    if bins is not None and table.types[name].is_numeric():
+        return _ranges(table, name, bins)
+    most = MAX_CATEGORIES_OF_LABEL + 2  # missing may be there twice, as null and as NaN
+    lazy, _ = table.keyed([name])
+    key = lazy.collect_schema().names()[0]
+    found = collected(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
+    if len(found) > most:
+        _refuse(table, name)
+    values = np.asarray(found[key].to_native().to_pandas())
+    counts = found[COUNT].to_numpy()
+    check_labels(values, int(counts[pd.isna(values)].sum()), repr(name))
+    return Labels.fit(values, bins, counts, name)
+
+
+def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
+    attribute = Attribute(name=name, kind="number")
+    found = surveyed(table, [attribute])[name]
+    check_labels(found.distinct, found.missing, repr(name))
+    if found.complete:
+        return Labels.of(found.distinct, found.counts, bins, name)
+    ranks = label_ranks(float(table.rows()), bins).astype(np.int64)
+    known = narrowed(table, {name: attribute}, {name: found}, {name: AtRanks(tuple(ranks.tolist()))})[name]
+    return Labels.of(known.distinct, known.abridged, bins, name)
+
+
+def _refuse(table: EngineTable, name: str) -> None:
+    """Say why a label with so many values cannot be one."""
+    (lazy, _), dtype = table.keyed([name]), table.types[name]
+    column = nw.col(lazy.collect_schema().names()[0])
+    is_float = dtype.is_float()
+    absent = column.is_null() | column.is_nan() if is_float else column.is_null()
+    asked: dict[str, Any] = {
+        "absent": absent.cast(nw.Int64).sum(),
+        "different": column.n_unique(),
+        "largest": column.abs().max() if is_float else nw.len(),
+    }
+    found = collected(lazy.select(**asked))
+    check_labels(found["largest"].to_numpy(), int(found["absent"][0]), repr(name))
+    check_classes(int(found["different"][0]), dtype.is_numeric(), name)
+
+
+# The kinds of a table's columns, learned where it lives.
+
+_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """How many values of each column are no whole numbers (a unit of 1) or not at midnight (a day's seconds)."""
+
+    columns: tuple[str, ...]
+    units: tuple[int, ...]
+
+    def empty(self) -> Counts:
+        return np.zeros(len(self.columns), dtype=np.int64)
+
+    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+        for i, (name, unit) in enumerate(zip(self.columns, self.units, strict=True)):
+            if not counts[i]:  # one is enough
+                attribute = Attribute(name=name, kind="number" if unit == 1 else "date")
+                counts[i] = not_whole(readable_numbers(column(frame, name), attribute)[0], unit)
+
+
+def schema_at(table: EngineTable, names: Sequence[str] | None = None) -> Schema:
+    """The kinds of the named columns, or of all: what `Schema.infer` finds, without its suggestions.
+
+    Floats and datetimes are read, in one pass over all of them; of other columns the type says enough.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.coding import schema_at
+    >>> table = table_at(duckdb.sql("SELECT 1.0::DOUBLE AS n, true AS yes, DATE '2020-02-03' AS day, 'a' AS word"))
+    >>> [(each.kind, each.storage) for each in schema_at(table)]
+    [('number', 'integer'), ('category', 'boolean'), ('date', 'date'), ('category', 'text')]
+    """
+    names = table.columns if names is None else list(names)
+    table.check(names)
+    if not names:
+        raise DataError("The data has no columns.")
+    units = {name: unit for name in names if (unit := _unit(table.types[name]))}
+    uneven = dict(zip(units, table.fold(Uneven(tuple(units), tuple(units.values()))), strict=True)) if units else {}
+    return Schema(attributes=tuple(_attribute(name, table.types[name], bool(uneven.get(name))) for name in names))
+
+
+def _unit(dtype: Any) -> int | None:
+    """Of what a column's values may or may not all be multiples; None where the type already says it."""
+    if isinstance(dtype, nw.Datetime):
+        return _DAY
+    return 1 if dtype.is_numeric() and not dtype.is_integer() else None
+
+
+def _attribute(name: str, dtype: Any, uneven: bool) -> Attribute:
+    if isinstance(dtype, nw.Enum):
+        return Attribute(name=name, kind="ordered", domain=tuple(dtype.categories))
+    if dtype == nw.Boolean:
+        return stored_as(name, "boolean")
+    if isinstance(dtype, nw.Datetime | nw.Date):
+        return stored_as(name, "datetime" if uneven else "date")
+    if dtype.is_numeric():
+        return stored_as(name, "float" if uneven else "integer")
+    return stored_as(name, "text")
+
 
 _EVERYTHING = 2**62
 

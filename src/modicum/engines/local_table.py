@@ -10,8 +10,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from modicum.engines.table import EngineTable
-from modicum.engines.work import Counts, Digest, Fold, Gather
+from modicum.engines.table import Counts, Digest, EngineTable, Fold, Gather
 from modicum.errors import require
 
 ROWS = 131_072  # of a batch

@@ -19,9 +19,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.engines.survey import LIMIT, surveyed
+from modicum.engines.counting import LIMIT, Numbers, Weights, surveyed
 from modicum.engines.table import EngineTable
-from modicum.engines.value_counts import Numbers, Weights
 from modicum.errors import DataError
 from modicum.table.codes import Grouping
 from modicum.table.frames import column, numbers

@@ -9,7 +9,7 @@ import numpy as np
 
 from modicum.attacks import AttackResult, Reconstruction
 from modicum.engines import is_table, table_at
-from modicum.engines.drawing import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import ParameterError
 from modicum.evaluation.models import model_on
 from modicum.evaluation.periods import (
@@ -22,7 +22,6 @@ from modicum.evaluation.periods import (
     split_periods,
     value_shift,
 )
-from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import percent

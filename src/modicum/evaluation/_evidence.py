@@ -6,7 +6,7 @@ from typing import Any
 
 from modicum.attacks import SuiteResult, suite
 from modicum.engines import is_table
-from modicum.engines.drawing import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
 from modicum.evaluation._alternatives import Alternatives
 from modicum.evaluation._judge import Judgement, together
@@ -15,7 +15,6 @@ from modicum.evaluation._utility import check_generalization, utility
 from modicum.evaluation.grouping import MOST_GROUPS, RANGES, group_names
 from modicum.evaluation.models import model_on
 from modicum.evaluation.needs import Necessity
-from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence

@@ -10,10 +10,9 @@ from modicum.attacks import AttackResult, Reconstruction
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import different_at
 from modicum.engines.coding import labels_at
-from modicum.engines.drawing import SAMPLE
+from modicum.engines.sampling import SAMPLE, label_column
 from modicum.engines.table import EngineTable
 from modicum.evaluation._utility import Utility, check_generalization, utility
-from modicum.evaluation.samples import label_column
 from modicum.generalization import Generalization
 from modicum.generalization.description import Description
 from modicum.learners.portfolio import TREES

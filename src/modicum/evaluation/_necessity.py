@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from modicum.engines.drawing import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.models import model_on
 from modicum.evaluation.need_work import NeedData, Tried
 from modicum.evaluation.needs import AttributeNeed, Necessity, Step
 from modicum.evaluation.paired import difference_interval, skill_intervals
-from modicum.evaluation.samples import in_memory
 from modicum.evaluation.steps import OneStep, one_step_changes
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization

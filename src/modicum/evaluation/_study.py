@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import modicum
-from modicum.engines.drawing import SAMPLE
+from modicum.engines.sampling import SAMPLE, sampled
 from modicum.errors import ParameterError
 from modicum.evaluation.grids import jobs
-from modicum.evaluation.samples import sampled
 from modicum.evaluation.store import VERSION, Store
 from modicum.evaluation.study_data import StudyData
 from modicum.evaluation.study_result import Study

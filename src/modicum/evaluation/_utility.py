@@ -9,11 +9,10 @@ import numpy.typing as npt
 from sklearn.metrics import get_scorer
 
 from modicum.engines import is_table
-from modicum.engines.drawing import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation.grouping import group_names
 from modicum.evaluation.models import Codes, Floats, model_on
-from modicum.evaluation.samples import in_memory
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.portfolio import TREES

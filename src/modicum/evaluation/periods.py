@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.engines.buckets import missing_at, number_buckets, target_key, target_of
-from modicum.engines.grouped import counted_few, histogram, with_keys
+from modicum.engines.counting import counted_few, histogram, with_keys
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, quoted
 from modicum.generalization import Generalization

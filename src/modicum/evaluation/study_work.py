@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from modicum.engines.workers import SparkWorkers
+from modicum.engines.spark import SparkWorkers
 from modicum.errors import ModicumError
 from modicum.evaluation.candidates import Candidate, Later, SeedLimits
 from modicum.evaluation.grids import Job

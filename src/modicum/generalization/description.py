@@ -162,7 +162,7 @@ def _counted(g: "Generalization", X: Any) -> Counted:
 
 def _counted_at(g: "Generalization", X: Any) -> Counted:
     """The counts of a table in an engine."""
-    from modicum.engines.description import described_at
+    from modicum.engines.buckets import described_at
 
     return described_at(g, X)
 

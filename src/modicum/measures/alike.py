@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.engines import is_table, table_at
-from modicum.engines.grouped import counted_few, sizes_at, with_keys
+from modicum.engines.counting import counted_few, sizes_at, with_keys
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import first_rows, group_rows, sizes_of

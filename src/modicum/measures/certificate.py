@@ -31,9 +31,8 @@ from typing import Any
 import numpy as np
 
 from modicum.engines import is_table, table_at
-from modicum.engines.buckets import target_of
-from modicum.engines.grouped import PERSON, records_of, with_person
-from modicum.engines.hindsight import best_at
+from modicum.engines.buckets import best_at, target_of
+from modicum.engines.counting import PERSON, records_of, with_person
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Artifact
 from modicum.generalization.core import raw_generalization

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.engines.coded_table import CodedTable
+from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at, numbers_at, schema_at
-from modicum.engines.streamed_counts import StreamedCounts
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import AnyPartition

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.engines import is_table, table_at
-from modicum.engines.drawing import Ranks, draw_from
-from modicum.engines.record_hash import RecordHash
+from modicum.engines.sampling import Ranks, RecordHash, draw_from
 from modicum.table.frames import as_frame, is_array
 from modicum.table.targets import label_name, label_values
 from modicum.table.values import Codes

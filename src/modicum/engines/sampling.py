@@ -9,17 +9,77 @@ next bits.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.engines.record_hash import Hashes, RecordHash
-from modicum.engines.table import EngineTable, collected
-from modicum.engines.work import Counts
+from modicum.engines import is_table, table_at
+from modicum.engines.table import Counts, EngineTable, collected
 from modicum.errors import DataError, ParameterError, require
+from modicum.generalization import Generalization
+from modicum.table.frames import column, numbers, texts
+from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Codes, Mask
+
+# A number for each record that depends on its values alone: wherever it lies, in whatever order, it is the same.
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class RecordHash:
+    """Hashes of records, by their values in these columns and a seed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.engines.sampling import RecordHash
+    >>> from modicum.table.frames import as_frame
+    >>> X = pd.DataFrame({"age": [31, 45, 31], "job": ["nurse", "clerk", "nurse"]})
+    >>> first, other, again = RecordHash(("age", "job")).of(as_frame(X))
+    >>> bool(first == again), bool(first == other)
+    (True, False)
+    """
+
+    columns: tuple[str, ...]
+    seed: int = 0
+
+    def of(self, frame: nw.DataFrame[Any]) -> Hashes:
+        """The hash of each record; the columns' order does not matter."""
+        return self.of_series([column(frame, name) for name in self.columns])
+
+    def of_series(self, columns: Sequence[nw.Series[Any]]) -> Hashes:
+        """The same, of columns that need not be in one frame."""
+        total = np.zeros(len(columns[0]), dtype=np.uint64)
+        for series in columns:
+            total += _mixed(_of_values(series) ^ _mixed(_of_words([f"{self.seed} {series.name}"])))
+        return _mixed(total)
+
+
+def _of_values(series: nw.Series[Any]) -> Hashes:
+    if series.dtype.is_numeric() or series.dtype in (nw.Date, nw.Datetime):
+        attribute = Attribute(name=series.name, kind="number" if series.dtype.is_numeric() else "date")
+        values = numbers(series, attribute) + 0.0  # -0.0 is 0.0
+        values[np.isnan(values)] = np.nan  # one missing like another
+        return values.view(np.uint64)
+    codes, words = texts(series)
+    return _of_words([*words, "(missing)"])[codes]
+
+
+def _of_words(words: Sequence[str]) -> Hashes:
+    found = b"".join(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words)
+    return np.frombuffer(found, dtype="<u8").astype(np.uint64)
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """Every bit spread over all others, so that near values have far hashes."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(31))
+
 
 SAMPLE = 200_000  # records that are enough to judge from
 _BITS = 22  # of the hash that are counted in one pass
@@ -41,7 +101,7 @@ class Ranks:
 
         Examples
         --------
-        >>> from modicum.engines.drawing import Ranks
+        >>> from modicum.engines.sampling import Ranks
         >>> ranks = Ranks.of(10, 3)
         >>> ranks.learning.tolist(), ranks.other.tolist()
         ([0, 4, 7], [2, 5, 9])
@@ -67,7 +127,7 @@ def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]
     --------
     >>> import duckdb
     >>> from modicum.engines import table_at
-    >>> from modicum.engines.drawing import draw_from
+    >>> from modicum.engines.sampling import draw_from
     >>> learning, other = draw_from(table_at(duckdb.sql("SELECT range AS n FROM range(1000)")), sample=10)
     >>> len(learning), len(other), len(set(learning["n"].to_pylist()) & set(other["n"].to_pylist()))
     (10, 10, 0)
@@ -85,7 +145,7 @@ def drawn(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed
     --------
     >>> import duckdb
     >>> from modicum.engines import table_at
-    >>> from modicum.engines.drawing import drawn
+    >>> from modicum.engines.sampling import drawn
     >>> found = drawn(table_at(duckdb.sql("SELECT range AS n FROM range(10000)")), ["n"], 100)
     >>> len(found), len(set(found["n"].to_list()))
     (100, 100)
@@ -211,3 +271,63 @@ class Picked(_Beginnings):
         table = frame.select(self.records.names).to_native().take(rows[first])
         table = table.append_column(_HASH, [distinct.view(np.int64)]).append_column(_MANY, [many])
         return table.cast(self.schema)
+
+
+# Records drawn from a table in an engine, where something must be learned from single ones.
+
+
+def in_memory(
+    g: Generalization, X: Any, y: Any, sample: int, random_state: int, beside: Sequence[str] = ()
+) -> tuple[Any, Any]:
+    """Records and labels as they are, or `sample` of those that a table in an engine holds.
+
+    Examples
+    --------
+    >>> import duckdb, pandas as pd, modicum as md
+    >>> from modicum.engines.sampling import in_memory
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"], "ill": ["no", "no", "yes"]})
+    >>> g = md.Uniform(buckets=2).fit(X[["age", "job"]]).generalization_
+    >>> records, y = in_memory(g, duckdb.sql("SELECT * FROM X"), "ill", 100, 0)
+    >>> len(records), sorted(y)
+    (3, ['no', 'no', 'yes'])
+    """
+    if not is_table(X):
+        return X, y
+    table = table_at(X)
+    y = label_column(table, y)
+    person = [g.schema.person] if g.schema.person is not None and g.schema.person in table.types else []
+    columns = list(dict.fromkeys([*g.schema.features, *person, *beside, y]))
+    found = drawn(table, columns, sample, random_state)
+    labels = found[y].to_native().to_pandas().rename(y)
+    return found.drop(y), labels
+
+
+def sampled(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
+    """Records and labels as they are, or `sample` of a table in an engine, with every column that the schema knows.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines.sampling import sampled
+    >>> X, y = sampled(duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(100)"), "odd", None, 10)
+    >>> X.columns.tolist(), y.name, len(y)
+    (['n'], 'odd', 10)
+    """
+    if not is_table(X):
+        return X, y
+    table = table_at(X)
+    y = label_column(table, y)
+    columns = table.columns if schema is None else [name for name in schema.names if name in table.types]
+    found = drawn(table, list(dict.fromkeys([*columns, y])), sample).to_pandas()
+    return found.drop(columns=y), found[y]
+
+
+def label_column(table: EngineTable, y: Any) -> str:
+    """The name of the column that is the label."""
+    if not isinstance(y, str):
+        raise ParameterError(
+            f"The label of a table in {table.engine} must be the name of one of its columns. "
+            f"Got {type(y).__name__} instead."
+        )
+    table.check([y])
+    return y

@@ -1,0 +1,445 @@
+"""Records that are alike, counted in the engine: group-bys of group-bys, so that groups themselves stay there.
+
+Two values are alike as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
+normal form C (but for Ibis over other engines than DuckDB).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.engines.spark import formed
+from modicum.engines.table import COUNT, EngineTable, collected
+from modicum.errors import DataError, require
+from modicum.table.files import normalised, quoted_name
+from modicum.table.frames import column, readable_numbers, texts
+from modicum.table.schema import Attribute, Schema
+from modicum.table.values import Floats, Mask
+
+MOST_DISTINCT = 2_000_000  # combinations that may reach the driver
+
+Ints = npt.NDArray[np.int64]
+
+_SIZE = "modicum_size"  # DuckDB wants plain names to group by
+_WHO = "modicum_who"
+PERSON = "modicum_person"
+
+
+def with_keys(table: EngineTable, columns: Sequence[str]) -> tuple[nw.LazyFrame[Any], list[str]]:
+    """The table with one more column for each of these, by which records are alike, and how those are called."""
+    table.check(columns)
+    lazy, keys = table.lazy, [f"modicum_alike{i}" for i in range(len(columns))]
+    words = [(name, key) for name, key in zip(columns, keys, strict=True) if table.types[name] == nw.String]
+    numbers = [(name, key) for name, key in zip(columns, keys, strict=True) if table.types[name] != nw.String]
+    if numbers:
+        lazy = lazy.with_columns(*(alike_value(table, name).alias(key) for name, key in numbers))
+    return (_with_words(table, lazy, words) if words else lazy), keys
+
+
+def alike_value(table: EngineTable, name: str) -> nw.Expr:
+    """A value that is equal where two records' values are alike."""
+    value, dtype = table.col(name), table.types[name]
+    if dtype.is_float():
+        return nw.when(~value.is_nan()).then(value + 0.0)
+    return value.cast(nw.String) if isinstance(dtype, nw.Categorical | nw.Enum) else value
+
+
+def _with_words(table: EngineTable, lazy: nw.LazyFrame[Any], words: Sequence[tuple[str, str]]) -> nw.LazyFrame[Any]:
+    """Texts in normal form C beside the others; narwhals has no function for that."""
+    if lazy.implementation is nw.Implementation.POLARS:
+        polars = nw.get_native_namespace(lazy)
+        added = [polars.col(name).str.normalize("NFC").alias(key) for name, key in words]
+        return nw.from_native(lazy.to_native().with_columns(*added))
+    if lazy.implementation is nw.Implementation.DUCKDB:
+        made = ", ".join(f"{normalised(name)} AS {quoted_name(key)}" for name, key in words)
+        return nw.from_native(lazy.to_native().project(f"*, {made}"))
+    if lazy.implementation is nw.Implementation.IBIS and lazy.to_native().get_backend().name == "duckdb":
+        return nw.from_native(_ibis_words(lazy.to_native(), words))
+    names = [name for name, _ in words]
+    columns = formed(table, names) if table.engine == "spark" else [table.col(name) for name in names]
+    return lazy.with_columns(*(column.alias(key) for column, (_, key) in zip(columns, words, strict=True)))
+
+
+def _ibis_words(native: Any, words: Sequence[tuple[str, str]]) -> Any:
+    ibis = require("ibis", "scale")
+
+    @ibis.udf.scalar.builtin
+    def nfc_normalize(text: str) -> str:  # type: ignore[empty-body]
+        """DuckDB's own."""
+
+    def formed(text: Any) -> Any:
+        return ibis.cases((text.contains("\0"), text), else_=nfc_normalize(text))
+
+    return native.mutate(**{key: formed(native[name]) for name, key in words})
+
+
+def with_person(table: EngineTable, schema: Schema) -> EngineTable:
+    """The table with a column `PERSON` that says whose a record is, null where nothing does, if there is such a one."""
+    if schema.person is None or schema.person not in table.types:
+        return table
+    return type(table)(table.lazy.with_columns(alike_value(table, schema.person).alias(PERSON)).to_native())
+
+
+def people_at(table: EngineTable, schema: Schema) -> int:
+    """How many people the records are of; one that does not say whose it is stands for itself."""
+    own = with_person(table, schema)
+    return own.rows() if PERSON not in own.types else int(records_of(own.lazy, PERSON)[1].sum())
+
+
+def sizes_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> tuple[Ints, Ints]:
+    """The sizes of the groups of equal keys, from small to large, and how many groups have each.
+
+    With a person column persons are counted; a record that does not say whose it is stands for itself.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.counting import sizes_at
+    >>> lazy = table_at(duckdb.sql("SELECT unnest(['a', 'b', 'a', 'c']) AS word")).lazy
+    >>> [found.tolist() for found in sizes_at(lazy, ["word"])]
+    [[1, 2], [2, 1]]
+    """
+    return histogram(groups_at(lazy, keys, person), _SIZE)
+
+
+def groups_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> nw.LazyFrame[Any]:
+    """The groups of equal keys with their size, in persons where there is such a column."""
+    if person is None:
+        return lazy.group_by(list(keys)).agg(nw.len().alias(_SIZE))
+    pairs = lazy.group_by([*keys, person]).agg(nw.len().alias(_SIZE))
+    own = nw.when(nw.col(person).is_null()).then(nw.col(_SIZE)).otherwise(nw.lit(1)).alias(_SIZE)
+    one = nw.col(person).alias(_WHO)
+    return pairs.select(*keys, one, own).group_by(list(keys)).agg(nw.col(_SIZE).sum(), nw.col(_WHO).max())
+
+
+def histogram(lazy: nw.LazyFrame[Any], column: str) -> tuple[Ints, Ints]:
+    """The different whole numbers of a column, from small to large, and how often each occurs."""
+    found = collected(lazy.group_by(column).agg(nw.len().alias(COUNT)))
+    values, often = (found[name].to_numpy().astype(np.int64) for name in (column, COUNT))
+    order = np.argsort(values)
+    return values[order], often[order]
+
+
+def persons_alone(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str) -> int:
+    """How many persons have a group to themselves."""
+    single = groups_at(lazy, keys, person).filter(nw.col(_SIZE) == 1)
+    each = single.group_by(_WHO).agg(nw.len().alias(COUNT))
+    known, nobody = nw.col(_WHO).is_null(), nw.col(COUNT)
+    counted = nw.when(known).then(nobody).otherwise(nw.lit(1)).alias(_SIZE)
+    return int(collected(each.select(counted).select(nw.col(_SIZE).sum()))[_SIZE][0] or 0)
+
+
+def rarest(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None, least: int) -> nw.DataFrame[Any]:
+    """The first of the groups of this size, in the order of its keys, missing last."""
+    small = groups_at(lazy, keys, person).filter(nw.col(_SIZE) == least).select(*keys)
+    return collected(small.sort(*keys, nulls_last=True).head(1))
+
+
+def records_of(lazy: nw.LazyFrame[Any], person: str) -> tuple[Ints, Ints]:
+    """How many records persons have, and how many persons have so many; without a name each record is a person."""
+    named = lazy.filter(~nw.col(person).is_null())
+    sizes, often = sizes_at(named, [person])
+    nobody = int(collected(lazy.select(nw.col(person).is_null().cast(nw.Int64).sum().alias(COUNT)))[COUNT][0] or 0)
+    return (np.append(sizes, 1), np.append(often, nobody)) if nobody else (sizes, often)
+
+
+def counted_few(lazy: nw.LazyFrame[Any], keys: Sequence[str], what: str) -> tuple[nw.DataFrame[Any], Ints]:
+    """Every combination of the keys and its number of records, where they are few enough to be looked at one by one."""
+    groups = lazy.group_by(list(keys)).agg(nw.len().alias(COUNT))
+    found = collected(groups.head(MOST_DISTINCT + 1))
+    if len(found) > MOST_DISTINCT:
+        raise DataError(
+            f"There are more than {MOST_DISTINCT:,} different combinations of {what}, too many to be counted one by "
+            "one; give a sample of the table, or fewer attributes."
+        )
+    return found.select(*keys), found[COUNT].to_numpy().astype(np.int64)
+
+
+# Which values a column has and how many records have each, as a summary that stays small.
+#
+# A column of texts is counted text by text. A number is counted value by value up to a limit. Beyond it only a sample
+# of
+# the values is kept, each still with its exact count: those whose hash is smallest (Bar-Yossef et al., "Counting
+# distinct
+# elements in a data stream", RANDOM 2002, §2.3), and the smallest and the largest value. What is kept does not depend
+# on
+# the order of the records: a value that every part keeps was counted by every part.
+
+Weights = npt.NDArray[np.int64]
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclass
+class Words:
+    """The texts of a column and how many records have each; none where there are more than the limit."""
+
+    limit: int
+    counts: dict[str, int] = field(default_factory=dict)
+    missing: int = 0
+    overfull: bool = False
+
+    def add(self, words: Sequence[str], counts: Weights) -> None:
+        if self.overfull:
+            return
+        for word, n in zip(words, counts.tolist(), strict=True):
+            self.counts[word] = self.counts.get(word, 0) + n
+        if len(self.counts) > self.limit:
+            self.counts, self.overfull = {}, True
+
+
+@dataclass
+class Numbers:
+    """The distinct numbers of a column in order and how many records have each: all, or a sample by their hashes."""
+
+    limit: int
+    distinct: Floats = field(default_factory=lambda: np.empty(0))
+    counts: Weights = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    missing: int = 0
+    unreadable: int = 0
+    seen_below: int = NO_LIMIT  # values with a smaller hash are all here
+    waiting: list[tuple[Floats, Weights]] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all values are here."""
+        return self.seen_below == NO_LIMIT
+
+    def add(self, values: Floats) -> None:
+        """Count values, none of them missing."""
+        self._take(*np.unique(values[self._kept(values)], return_counts=True))
+
+    def merge(self, distinct: Floats, counts: Weights, seen_below: int) -> None:
+        self.seen_below = min(self.seen_below, seen_below)
+        self._take(distinct, counts)
+
+    def settle(self) -> None:
+        """Bring what waits together with the rest."""
+        if self.waiting:
+            parts = [(self.distinct, self.counts), *self.waiting]
+            self.distinct, self.counts = _together(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+            self.waiting.clear()
+        if len(self.distinct) > self.limit:
+            smallest = np.partition(_hashes(self.distinct), self.limit)[self.limit]
+            self.seen_below = min(self.seen_below, int(smallest))
+        kept = self._kept(self.distinct)
+        self.distinct, self.counts = self.distinct[kept], self.counts[kept]
+
+    def _take(self, distinct: Floats, counts: Weights) -> None:
+        self.waiting.append((distinct, counts))
+        if sum(len(each) for each, _ in self.waiting) > self.limit:
+            self.settle()
+
+    def _kept(self, values: Floats) -> Mask:
+        """Whose hash is small enough, and the smallest and largest value so far."""
+        if self.complete or not len(values):
+            return np.ones(len(values), dtype=bool)
+        low, high = self._extremes(values)
+        return (_hashes(values) < self.seen_below) | (values <= low) | (values >= high)
+
+    def _extremes(self, values: Floats) -> tuple[float, float]:
+        known = self.distinct if len(self.distinct) else values
+        return min(known[0], values.min()), max(known[-1], values.max())
+
+
+def _together(values: Floats, counts: Weights) -> tuple[Floats, Weights]:
+    """The distinct values in order, with the sums of their counts."""
+    order = np.argsort(values, kind="stable")
+    values, counts = values[order], counts[order]
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+    return values[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+
+
+def _hashes(values: Floats) -> npt.NDArray[np.int64]:
+    """Numbers mixed so that no rule of the data shows in them."""
+    mixed = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)
+    mixed ^= mixed >> np.uint64(32)
+    return (mixed >> np.uint64(1)).view(np.int64)
+
+
+# Which values a table's columns have and how many records have each, in one pass over all columns.
+
+LIMIT = 131_072  # distinct values that are counted one by one
+_VALUE, _MISSING, _UNREADABLE, _SEEN_BELOW, _OVERFULL = range(5)  # what a row says that was sent
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The pass itself: what is to be counted of which columns.
+
+    `within` says of some numbers between which values, both of them left out, they are looked at: two arrays.
+    """
+
+    attributes: tuple[Attribute, ...]
+    limits: tuple[int, ...]
+    within: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def schema(self) -> Any:
+        pa = require("pyarrow", "scale")
+        return pa.schema(
+            [
+                ("part", pa.int32()),
+                ("says", pa.int32()),
+                ("text", pa.string()),
+                ("number", pa.float64()),
+                ("n", pa.int64()),
+            ]
+        )
+
+    def empty(self) -> list[Words | Numbers]:
+        return [
+            Words(limit) if attribute.is_category else Numbers(limit)
+            for attribute, limit in zip(self.attributes, self.limits, strict=True)
+        ]
+
+    def add(self, summary: list[Words | Numbers], frame: nw.DataFrame[Any]) -> None:
+        for attribute, known in zip(self.attributes, summary, strict=True):
+            series = column(frame, attribute.name)
+            if isinstance(known, Words):
+                codes, words = texts(series)
+                counts = np.bincount(codes + 1, minlength=len(words) + 1)
+                known.missing += int(counts[0])
+                known.add(words, counts[1:])
+            else:
+                values, unreadable = readable_numbers(series, attribute)
+                known.unreadable += unreadable
+                self._add_numbers(known, attribute.name, values)
+
+    def _add_numbers(self, known: Numbers, name: str, values: Floats) -> None:
+        absent = np.isnan(values)
+        known.missing += int(absent.sum())
+        values = values[~absent] + 0.0  # -0.0 is 0.0
+        known.add(values[_inside(values, *self.within[name])] if name in self.within else values)
+
+    def merge(self, summary: list[Words | Numbers], sent: Any) -> None:
+        part, says, number, n = (sent.column(name).to_numpy() for name in ("part", "says", "number", "n"))
+        for i, known in enumerate(summary):
+            rows = part == i
+            told = {what: n[rows & (says == what)] for what in range(5)}
+            known.missing += int(told[_MISSING].sum())
+            if isinstance(known, Words):
+                known.overfull |= bool(len(told[_OVERFULL]))
+                chosen = np.flatnonzero(rows & (says == _VALUE))
+                known.add(sent.column("text").take(chosen).to_pylist(), told[_VALUE])
+            else:
+                known.unreadable += int(told[_UNREADABLE].sum())
+                seen_below = int(told[_SEEN_BELOW].min(initial=NO_LIMIT))
+                known.merge(number[rows & (says == _VALUE)], told[_VALUE], seen_below)
+
+    def sent(self, summary: list[Words | Numbers]) -> Any:
+        pa = require("pyarrow", "scale")
+        return pa.concat_tables([self.schema.empty_table(), *(self._part(i, known) for i, known in enumerate(summary))])
+
+    def _part(self, i: int, known: Words | Numbers) -> Any:
+        pa = require("pyarrow", "scale")
+        values: Any
+        if isinstance(known, Words):
+            name, values, counts = "text", list(known.counts), np.array(list(known.counts.values()), dtype=np.int64)
+            about = [(_MISSING, known.missing), *([(_OVERFULL, 1)] if known.overfull else [])]
+        else:
+            known.settle()
+            name, values, counts = "number", known.distinct, known.counts
+            about = [(_MISSING, known.missing), (_UNREADABLE, known.unreadable), (_SEEN_BELOW, known.seen_below)]
+        size, form = len(values) + len(about), self.schema
+        columns = {each: pa.nulls(size, form.field(each).type) for each in ("text", "number")}
+        columns[name] = pa.concat_arrays([pa.array(values, form.field(name).type), columns[name][len(values) :]])
+        columns["part"] = np.full(size, i, dtype=np.int32)
+        columns["says"] = np.append(np.full(len(values), _VALUE), [what for what, _ in about])
+        columns["n"] = np.append(counts, [n for _, n in about])
+        return pa.table(columns).select(form.names).cast(form)
+
+
+def surveyed(
+    table: EngineTable,
+    attributes: Sequence[Attribute],
+    limit: int = LIMIT,
+    within: Mapping[str, tuple[Floats, Floats]] | None = None,
+    words: int = LIMIT,
+) -> dict[str, Any]:
+    """What the columns hold, by name: `Words` of categories, `Numbers` of numbers and dates. One pass.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum import Attribute
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.counting import surveyed
+    >>> table = table_at(duckdb.sql("SELECT unnest([3, 1, 3, NULL]) AS n"))
+    >>> found = surveyed(table, [Attribute(name="n", kind="number")])["n"]
+    >>> found.distinct.tolist(), found.counts.tolist(), found.missing
+    ([1.0, 3.0], [1, 2], 1)
+    """
+    if not attributes:
+        return {}
+    limits = tuple(words if attribute.is_category else limit for attribute in attributes)
+    work = Survey(tuple(attributes), limits, within or {})
+    found = dict(zip(work.columns, table.digest(work), strict=True))
+    for known in found.values():
+        if isinstance(known, Numbers):
+            known.settle()
+    return found
+
+
+def _inside(values: Floats, low: Floats, high: Floats) -> Mask:
+    """Which values lie strictly between a low and its high; the pairs are in order and do not overlap."""
+    nearest = np.searchsorted(low, values, side="left") - 1
+    return (nearest >= 0) & (values < high[nearest])
+
+
+# How many records nobody else's equals, where nearly every record is a group of its own.
+#
+# A group-by of whole records holds them all. So they are first grouped by a hash, eight bytes each: who has a hash
+# alone
+# is alone. Only records that share one, because they are equal or by chance, are compared as they are: the number is
+# exact.
+
+_HASH = "modicum_hash"
+
+
+def alone_at(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
+    """How many records have these keys alone.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines import table_at
+    >>> from modicum.engines.counting import alone_at
+    >>> alone_at(table_at(duckdb.sql("SELECT unnest(['a', 'b', 'a', 'c']) AS word")).lazy, ["word"])
+    2
+    """
+    hashed = _hashed(lazy, keys)
+    if hashed is None:
+        return _single(lazy, keys)
+    sizes, often = sizes_at(hashed, [_HASH])
+    alone = int(often[sizes == 1].sum())
+    if (sizes == 1).all():
+        return alone
+    shared = hashed.group_by(_HASH).agg(nw.len().alias("modicum_size")).filter(nw.col("modicum_size") > 1)
+    return alone + _single(hashed.join(shared.select(_HASH), on=_HASH, how="semi"), keys)
+
+
+def _single(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
+    sizes, often = sizes_at(lazy, keys)
+    return int(often[sizes == 1].sum())
+
+
+def _hashed(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any] | None:
+    """The keys and a hash of them, where the engine has one: DuckDB and Spark."""
+    native: Any = lazy.select(list(keys)).to_native()
+    if lazy.implementation is nw.Implementation.DUCKDB:
+        hashing = f"hash({', '.join(map(quoted_name, keys))})"
+        return nw.from_native(native.project(f"*, {hashing} AS {quoted_name(_HASH)}"))
+    if str(lazy.implementation).startswith("pyspark"):
+        return nw.from_native(native.selectExpr("*", f"xxhash64({', '.join(f'`{key}`' for key in keys)}) AS {_HASH}"))
+    return None

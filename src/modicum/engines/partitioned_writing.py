@@ -1,0 +1,505 @@
+"""A table taken apart and finished part by part, where its records are: each part is small enough to be held at once.
+
+On this machine the records are written once to a temporary folder, one file a part, and parts are loaded one after
+another. Spark sends the records of a part to one executor (`applyInArrow`). Either way what is made of the parts is
+written as Parquet into a folder, from which it can be read as a table.
+"""
+
+import glob
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.engines.failures import asking
+from modicum.engines.file_tables import SPARK, bounded, opened
+from modicum.engines.local_table import LocalTable, batches_of
+from modicum.engines.spark import SparkTable, frames_of, is_local
+from modicum.engines.table import EngineTable, engine_of
+from modicum.errors import DataError, ParameterError, quoted, require
+from modicum.table.atomic_writing import beside_folder, check_folder, replacing
+from modicum.table.files import CSV, PARQUET, file_format, scan_table, write_table
+from modicum.table.schema import Schema
+from modicum.table.values import Codes
+
+_HELD = 1_000_000  # records of all parts that wait in memory to be written
+_PART = "(part)"  # hardly a name that data has
+
+
+class PartWork(Protocol):
+    """What becomes of a part; it travels to other processes."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a part needs."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow Schema of what is made."""
+
+    def which(self, frame: nw.DataFrame[Any]) -> Codes:
+        """The part of each record of a batch."""
+
+    def make(self, table: Any) -> Any:
+        """What becomes of all records of one part: a pyarrow Table of the schema."""
+
+
+def made_of_parts(table: EngineTable, work: PartWork, room: str) -> str:
+    """Write what is made of every part as Parquet files; the folder in which they are, inside the one that is given."""
+    table.check(work.columns)
+    table.check_free([_PART])
+    made = f"{room}/made"
+    with asking(table.engine):
+        if isinstance(table, SparkTable):
+            _in_spark(table, work, made)
+        else:
+            assert isinstance(table, LocalTable)
+            _in_turn(table, work, Path(made))
+    return made
+
+
+def _in_turn(table: LocalTable, work: PartWork, folder: Path) -> None:
+    parquet = require("pyarrow.parquet", "scale")
+    folder.mkdir()
+    raw = folder.with_name(folder.name + "-raw")
+    raw.mkdir()
+    with Spill(raw) as spill:
+        for frame in table.batches(work.columns):
+            spill.add(frame.to_native(), work.which(frame))
+    for file in sorted(raw.iterdir()):
+        made = work.make(parquet.read_table(file))
+        file.unlink()
+        parquet.write_table(made, folder / file.name)
+
+
+class Spill:
+    """Records on their way into one file a part; those of small parts wait until there is enough to write."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._waiting: dict[int, list[Any]] = {}
+        self._writers: dict[int, Any] = {}
+        self._held = 0
+
+    def __enter__(self) -> "Spill":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._flush()
+        for writer in self._writers.values():
+            writer.close()
+
+    def add(self, table: Any, which: Codes) -> None:
+        """Send each record to its part."""
+        order = np.argsort(which, kind="stable")
+        sorted_ = table.take(order)
+        parts, starts = np.unique(which[order], return_index=True)
+        for part, start, end in zip(parts.tolist(), starts, np.append(starts[1:], len(which)), strict=True):
+            self._waiting.setdefault(part, []).append(sorted_.slice(start, end - start))
+        self._held += len(which)
+        if self._held > _HELD:
+            self._flush()
+
+    def _flush(self) -> None:
+        pyarrow, parquet = require("pyarrow", "scale"), require("pyarrow.parquet", "scale")
+        for part, pieces in self._waiting.items():
+            if part not in self._writers:
+                path = self._folder / f"part-{part:08d}.parquet"
+                self._writers[part] = parquet.ParquetWriter(path, pieces[0].schema)
+            self._writers[part].write_table(pyarrow.concat_tables(pieces))
+        self._waiting, self._held = {}, 0
+
+
+def _in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    chosen = table.only(work.columns)
+    told = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
+    parts = chosen.mapInArrow(_telling(work), told)
+    made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(numbered(work.schema)))
+    made.toDF(*work.schema.names).write.parquet(folder)
+
+
+def numbered(schema: Any) -> Any:
+    """An Arrow schema under names that Spark takes for nothing else: it reads a dot as a part of a structure."""
+    pyarrow = require("pyarrow", "scale")
+    return pyarrow.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
+
+
+def _telling(work: PartWork) -> Any:
+    def tell(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        for batch in batches:
+            for frame in frames_of(iter([batch]), work.columns):
+                yield batch.append_column(_PART, pyarrow.array(work.which(frame), pyarrow.int64()))
+
+    return tell
+
+
+def _making(work: PartWork) -> Any:
+    names = numbered(work.schema).names
+
+    def make(table: Any) -> Any:
+        return work.make(table.drop_columns([_PART]).rename_columns(list(work.columns))).rename_columns(names)
+
+    return make
+
+
+# Lazy tables written by their engine: to a file or a folder of Parquet files, whole or not at all.
+#
+# The result is written beside its place and then renamed, so that an old one stays as it is until the new one is whole.
+# On a file system that is not this machine's (`s3://`, `hdfs://`, `abfss://`, `dbfs:/`), nothing can be renamed from
+# here: Spark writes there with its own committer, which shows a result only when every task has finished, and only to a
+# place where there is nothing yet.
+
+_WHAT = "folder of Parquet files"
+
+
+def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> None:
+    """Write a lazy table to a Parquet or CSV file, or to a folder of Parquet files.
+
+    Parameters
+    ----------
+    native : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
+    path : path
+        A name that ends in .parquet or .csv is a file, another one a folder of Parquet files. Spark writes Parquet
+        only, and always a folder.
+    partition_by : names
+        Columns that become folders, `column=value`: then it is always a folder.
+
+    Examples
+    --------
+    >>> import duckdb, tempfile, pathlib
+    >>> from modicum.engines.partitioned_writing import write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(4)")
+    ...     write(table, pathlib.Path(folder) / "out", partition_by=["odd"])
+    ...     sorted(each.name for each in (pathlib.Path(folder) / "out").iterdir())
+    ['odd=0', 'odd=1']
+    """
+    with asking(engine_of(_lazy(native))):
+        put(native, path, partition_by)
+
+
+def put(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> None:
+    """As `write`, with the engine's own errors as they are, for a caller who can say more of them."""
+    lazy, name = _lazy(native), os.fspath(path)
+    _check_partitions(lazy.collect_schema().names(), partition_by)
+    if lazy.implementation in SPARK:
+        _write_spark(lazy.to_native(), name, partition_by)
+    elif is_folder(name, "duckdb", bool(partition_by)):
+        with beside_folder(name, holds_only_parquet, _WHAT) as folder:
+            _write_folder(lazy, folder, partition_by)
+    else:
+        with replacing(_no_folder(name)) as temporary:
+            _write_file(lazy, temporary)
+
+
+def is_folder(name: str, engine: str, parted: bool) -> bool:
+    """Whether a result goes to a folder of Parquet files: Spark's always does.
+
+    Examples
+    --------
+    >>> from modicum.engines.partitioned_writing import is_folder
+    >>> is_folder("out.parquet", "duckdb", False), is_folder("out.parquet", "spark", False)
+    (False, True)
+    """
+    if engine == "spark" or parted:
+        if name.lower().removesuffix(".gz").endswith(CSV):
+            what = "The engine 'spark' writes" if engine == "spark" else "Partitions are"
+            raise ParameterError(f"{what} folders of Parquet files, not CSV. Got {name!r} instead.")
+        return True
+    return os.path.splitext(name)[1] == "" or not file_format(name)
+
+
+def check_output(name: str) -> None:
+    """Refuse a folder that cannot be written, before any work is done; one elsewhere is Spark's affair."""
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
+        check_folder(name, holds_only_parquet, _WHAT)
+
+
+def holds_only_parquet(folder: Path) -> bool:
+    """Whether a folder holds nothing but Parquet files and what Spark leaves beside them."""
+    files = (each.name for each in folder.rglob("*") if not each.is_dir())
+    return all(name.endswith((*PARQUET, ".crc")) or name == "_SUCCESS" for name in files)
+
+
+def _lazy(native: Any) -> nw.LazyFrame[Any]:
+    frame: Any = nw.from_native(native)
+    return frame.lazy() if isinstance(frame, nw.DataFrame) else frame
+
+
+def _no_folder(name: str) -> str:
+    if os.path.isdir(name):
+        raise DataError(f"The file {name!r} cannot be written: it is a folder.")
+    return name
+
+
+def _check_partitions(columns: Sequence[str], partition_by: Sequence[str]) -> None:
+    unknown = [name for name in partition_by if name not in columns]
+    if unknown:
+        raise DataError(f"The column {unknown[0]!r} is not in the result; it has {quoted(columns, limit=8)}.")
+    if partition_by and len(set(partition_by)) >= len(columns):
+        raise ParameterError("The 'partition_by' parameter names every column; a file needs one that is left.")
+
+
+def _write_file(lazy: nw.LazyFrame[Any], path: str) -> None:
+    native = _own(lazy)
+    if lazy.implementation is nw.Implementation.POLARS and file_format(path) == "parquet":
+        native.sink_parquet(path)
+    elif hasattr(native, "write_parquet"):
+        write_table(native, path)
+    else:
+        write_table(_through_arrow(lazy), path)
+
+
+def _write_folder(lazy: nw.LazyFrame[Any], folder: str, partition_by: Sequence[str]) -> None:
+    native = _own(lazy)
+    if not hasattr(native, "write_parquet"):
+        native = _through_arrow(lazy)
+    if partition_by:
+        native.write_parquet(folder, partition_by=list(partition_by), overwrite=True)
+    else:
+        native.write_parquet(folder, per_thread_output=True, overwrite=True)
+
+
+def _own(lazy: nw.LazyFrame[Any]) -> Any:
+    """The table in its engine's words; Ibis over DuckDB is asked in DuckDB's."""
+    native: Any = lazy.to_native()
+    if lazy.implementation is nw.Implementation.IBIS and native.get_backend().name == "duckdb":
+        return native.get_backend().con.sql(str(native.compile()))
+    return native
+
+
+def _through_arrow(lazy: nw.LazyFrame[Any]) -> Any:
+    """The table as a DuckDB relation that reads it batch by batch."""
+    import duckdb
+
+    pyarrow = require("pyarrow", "scale")
+    batches = batches_of(pyarrow, lazy)
+    first = next(batches, None)
+    kinds = lazy.head(0).collect(backend="pyarrow").to_native().schema if first is None else first.schema
+    reader = pyarrow.RecordBatchReader.from_batches(kinds, batches if first is None else chain([first], batches))
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection.from_arrow(reader)
+
+
+def _write_spark(native: Any, path: str, partition_by: Sequence[str]) -> None:
+    is_folder(path, "spark", bool(partition_by))
+    if not is_local(native.sparkSession, path):
+        _spark_parquet(native, partition_by, path, "errorifexists")
+        return
+    with beside_folder(path.removeprefix("file://"), holds_only_parquet, _WHAT) as folder:
+        _spark_parquet(native, partition_by, f"file://{folder}", "overwrite")
+
+
+def _spark_parquet(native: Any, partition_by: Sequence[str], path: str, mode: str) -> None:
+    native.write.mode(mode).partitionBy(*partition_by).parquet(path)
+
+
+# Where a release is made and put: beside its place until it has been checked, then in its place.
+#
+# On this machine everything lies in folders beside the result, which are gone at the end, whatever happens. On another
+# file system (`s3://`, `hdfs://`, …) Spark keeps what is made beside the result too, and writes the result only after
+# the
+# check, to a place where there is nothing yet.
+
+Check = Callable[[EngineTable], None]
+
+
+def check_place(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str]) -> None:
+    """Refuse, before any work, a place where the result could not be put."""
+    name = os.fspath(path)
+    table.check(partition_by)
+    if is_csv(name) and (isinstance(table, SparkTable) or partition_by):
+        who = "The engine 'spark' writes" if isinstance(table, SparkTable) else "Partitions are written as"
+        raise ParameterError(f"{who} folders of Parquet files, not CSV. Got {name!r} instead.")
+    if not _is_here(table, name):
+        return
+    if _is_one_file(table, name, partition_by):
+        parent = Path(os.path.realpath(name)).parent
+        if os.path.isdir(name) or not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+            raise DataError(f"The file {name!r} cannot be written there.")
+    else:
+        check_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
+
+
+def is_csv(name: str) -> bool:
+    """Whether a result of this name is a CSV file."""
+    return os.path.splitext(name.removesuffix(".gz"))[1] in (".csv", ".tsv", ".txt", ".data")
+
+
+def _is_one_file(table: EngineTable, name: str, partition_by: Sequence[str]) -> bool:
+    if isinstance(table, SparkTable) or partition_by or not os.path.splitext(name)[1]:
+        return False
+    return bool(file_format(name))
+
+
+def _is_here(table: EngineTable, name: str) -> bool:
+    return not isinstance(table, SparkTable) or is_local(table.native.sparkSession, name)
+
+
+@contextmanager
+def room_beside(table: EngineTable, path: str | os.PathLike[str]) -> Iterator[str]:
+    """A folder for what is made on the way, beside the result; gone at the end."""
+    name = os.fspath(path)
+    if not _is_here(table, name):
+        room = f"{name.rstrip('/')}-{secrets.token_hex(8)}"
+        try:
+            yield room
+        finally:
+            _delete(table, room)
+        return
+    target = Path(os.path.realpath(name.removeprefix("file://")))
+    folder = target.parent / f".modicum-{secrets.token_hex(8)}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise DataError(f"Nothing can be written beside {name!r}: {error.strerror}.") from None
+    try:
+        yield str(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _delete(table: EngineTable, path: str) -> None:
+    """Remove a folder of a file system that Spark knows."""
+    assert isinstance(table, SparkTable)
+    context = table.native.sparkSession.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    place.getFileSystem(context._jsc.hadoopConfiguration()).delete(place, True)
+
+
+def put_release(
+    table: EngineTable,
+    result: Any,
+    path: str | os.PathLike[str],
+    partition_by: Sequence[str],
+    check: Check,
+    schema: Schema,
+) -> None:
+    """Write a lazy result, check what was written, and only then let it take its place.
+
+    Parameters
+    ----------
+    table : where the records came from
+    result : the lazy table to write
+    path, partition_by : as `modicum.engines.partitioned_writing.write` takes them
+    check : is given what was written, and raises where that may not be
+    schema : tells the types of what is written as CSV
+    """
+    name = os.fspath(path)
+    if not _is_here(table, name):
+        check(SparkTable(result))
+        write(result, name, partition_by)
+        return
+    with replacing(name) if _is_one_file(table, name, partition_by) else _folder(name) as beside:
+        write(result, beside, partition_by)
+        with reopened(table, beside, schema) as written:
+            check(written)
+
+
+def _folder(name: str) -> Any:
+    return beside_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
+
+
+@contextmanager
+def reopened(table: EngineTable, path: str, schema: Schema | None = None) -> Iterator[EngineTable]:
+    """What was written, as a table of the engine that wrote it."""
+    if isinstance(table, SparkTable):
+        yield SparkTable(table.native.sparkSession.read.parquet(path))
+        return
+    with opened(path, "duckdb", schema if is_csv(path) else None) as written:
+        yield written
+
+
+@contextmanager
+def reopened_together(table: EngineTable, paths: Sequence[str], schema: Schema) -> Iterator[list[EngineTable]]:
+    """Several single files that were written, as tables that one query may ask; for Spark folders."""
+    if isinstance(table, SparkTable):
+        yield [SparkTable(table.native.sparkSession.read.parquet(path)) for path in paths]
+        return
+    with bounded() as connection:
+        yield [
+            LocalTable(
+                scan_table(connection, path, schema) if is_csv(path) else connection.read_parquet(glob.escape(path))
+            )
+            for path in paths
+        ]
+
+
+def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> Any:
+    """What was put in its place, as a lazy table for the caller to keep."""
+    name = os.fspath(path)
+    if isinstance(table, SparkTable):
+        return table.native.sparkSession.read.parquet(name)
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    if is_csv(name):
+        return connection.read_csv(glob.escape(name))
+    files = glob.escape(name) if os.path.isfile(name) else f"{glob.escape(name)}/**/*.parquet"
+    return connection.read_parquet(files, hive_partitioning=bool(partition_by))
+
+
+# Records with more columns beside them, made in Python where they are: a lazy table again.
+
+
+class Tagging(Protocol):
+    """What is made of each batch; it travels to other processes."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it needs."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow Schema of what is made."""
+
+    def tagged(self, table: Any) -> Any:
+        """What becomes of a batch: a pyarrow Table of the schema."""
+
+
+@contextmanager
+def tagged(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable]:
+    """The table that the work makes, made once: in a file of this folder, or on the disks of Spark's executors."""
+    table.check(work.columns)
+    if isinstance(table, SparkTable):
+        from pyspark import StorageLevel
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        made = table.only(work.columns).mapInArrow(_on_spark(work), from_arrow_schema(numbered(work.schema)))
+        made = made.toDF(*work.schema.names).persist(StorageLevel.DISK_ONLY)
+        try:
+            yield SparkTable(made)
+        finally:
+            made.unpersist()
+        return
+    assert isinstance(table, LocalTable)
+    parquet = require("pyarrow.parquet", "scale")
+    with asking(table.engine), parquet.ParquetWriter(f"{room}/tagged.parquet", work.schema) as writer:
+        for frame in table.batches(work.columns):
+            writer.write_table(work.tagged(frame.to_native()))
+    with opened(f"{room}/tagged.parquet") as made:
+        yield made
+
+
+def _on_spark(work: Tagging) -> Any:
+    names = numbered(work.schema).names
+
+    def tag(batches: Iterator[Any]) -> Iterator[Any]:
+        for frame in frames_of(batches, work.columns):
+            yield from work.tagged(frame.to_native()).rename_columns(names).to_batches()
+
+    return tag

@@ -1,0 +1,299 @@
+"""Tables in Spark: work goes to the executors by `mapInArrow`, and Spark itself adds the counts up.
+
+Each task sends the cells of its array that are not zero; Spark sums them cell by cell, so that the driver sees one
+number per cell however many tasks there were. A task that is lost is run again by Spark, and its first attempt counts
+for nothing: the sums are the same.
+"""
+
+import os
+import re
+import sys
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from modicum.engines.failures import asking
+from modicum.engines.table import Counts, Digest, EngineTable, Fold, Gather, collected
+from modicum.errors import DataError, ParameterError, require
+
+_CELLS = 1_000_000  # sent at once
+
+
+class SparkTable(EngineTable):
+    """A Spark DataFrame."""
+
+    engine = "spark"
+
+    def _fold(self, work: Fold) -> Counts:
+        sums = (
+            self.only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
+        )
+        counts = work.empty()
+        counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
+        return counts
+
+    def _gather(self, work: Gather) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        picked = self.only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
+        return picked.toArrow().cast(work.schema)
+
+    def _digest(self, work: Digest) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        form = from_arrow_schema(work.schema)
+        parts = self.only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        whole = work.empty()
+        work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
+        return whole
+
+    def only(self, columns: Sequence[str]) -> Any:
+        """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
+        native: Any = self.lazy.to_native()
+        return native.selectExpr(*(f"{_in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
+
+    def col(self, name: str) -> nw.Expr:
+        """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
+        return nw.col(_in_ticks(name) if set(".`") & set(name) else name)
+
+    def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
+        names = [key for key in keys if isinstance(key, str)]
+        if len(names) < len(keys):
+            return super().keyed(keys)
+        return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
+
+
+def _in_ticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
+    """The batches of `SparkTable.only`, as frames under the columns' own names."""
+    pyarrow = require("pyarrow", "scale")
+    for batch in batches:
+        if batch.num_rows:
+            table = pyarrow.Table.from_batches([batch]).rename_columns(list(columns))
+            yield nw.from_native(table, eager_only=True)
+
+
+def _counting(work: Fold) -> Any:
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        counts = work.empty()
+        for frame in frames_of(batches, work.columns):
+            work.add(counts, frame)
+        cells = np.flatnonzero(counts)
+        for start in range(0, len(cells), _CELLS):
+            some = cells[start : start + _CELLS]
+            yield pyarrow.record_batch({"cell": some.astype(np.int64), "n": counts[some]})
+
+    return count
+
+
+def _picking(work: Gather) -> Any:
+    def pick(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        for frame in frames_of(batches, work.columns):
+            found = work.pick(frame)
+            yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
+
+    return pick
+
+
+def _summing(work: Digest) -> Any:
+    def add(batches: Iterator[Any]) -> Iterator[Any]:
+        summary = work.empty()
+        for frame in frames_of(batches, work.columns):
+            work.add(summary, frame)
+        yield from work.sent(summary).to_batches()
+
+    return add
+
+
+def _merging(work: Digest) -> Any:
+    def merge(batches: Iterator[Any]) -> Iterator[Any]:
+        pyarrow = require("pyarrow", "scale")
+        summary = work.empty()
+        for batch in batches:
+            work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
+        yield from work.sent(summary).to_batches()
+
+    return merge
+
+
+# The Spark session to work in: the one that is there, the one that a launcher meant, or one on this machine.
+
+_LAUNCHED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # by spark-submit, by Spark Connect
+_HERE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.driver.memory": "2g",
+}
+
+
+@contextmanager
+def session() -> Iterator[Any]:
+    """A Spark session for as long as the block lasts; only one that was made here is stopped at its end.
+
+    An active session is taken as it is (Databricks, a notebook, a program that made one); under `spark-submit` the
+    session is made with what it was told; else it runs in this process's machine alone, on all its cores, in UTC.
+    """
+    sql = require("pyspark.sql", "spark")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PySpark warns of pandas 3, which is not used with it here
+        active = sql.SparkSession.getActiveSession()
+        made = active or _made(sql.SparkSession.builder)
+    try:
+        yield made
+    finally:
+        if active is None:
+            made.stop()
+
+
+def _made(builder: Any) -> Any:
+    builder = builder.appName("modicum")
+    if any(os.environ.get(name) for name in _LAUNCHED):
+        return builder.getOrCreate()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = builder.master("local[*]")
+    for name, value in _HERE.items():
+        builder = builder.config(name, value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("OFF")  # what goes wrong is said by an exception
+    return made
+
+
+def is_local(spark: Any, path: str) -> bool:
+    """Whether a path is a file of this machine for Spark, whose usual file system may be another one."""
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", path)
+    if scheme:
+        return scheme.group(1).lower() == "file"
+    try:
+        return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
+    except Exception:  # Spark Connect has no context here: its server's files are not ours
+        return False
+
+
+# Texts in Unicode normal form C in Spark, which has no function for it.
+#
+# Hardly any table holds a text in another form. So Spark first looks for texts beyond ASCII; where there are some,
+# those
+# in another form are gathered, each once, and replaced one by one.
+
+MOST = 10_000  # texts of a column that are replaced one by one
+_BEYOND_ASCII = r"[^\x00-\x7F]"
+
+
+@dataclass(frozen=True)
+class OtherForms:
+    """Picks the texts that are not in normal form C, and the number of their column."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def schema(self) -> Any:
+        pyarrow = require("pyarrow", "scale")
+        return pyarrow.schema([("column", pyarrow.int64()), ("word", pyarrow.string())])
+
+    def pick(self, frame: nw.DataFrame[Any]) -> Any:
+        found = [(i, word) for i, name in enumerate(self.columns) for word in frame[name].unique().to_list()]
+        odd = [(i, word) for i, word in found if word is not None and not unicodedata.is_normalized("NFC", word)]
+        pyarrow = require("pyarrow", "scale")
+        return pyarrow.table({"column": [i for i, _ in odd], "word": [word for _, word in odd]}, schema=self.schema)
+
+
+def formed(table: EngineTable, names: Sequence[str]) -> list[nw.Expr]:
+    """Each column of texts in normal form C."""
+    beyond = _beyond_ascii(table, names)
+    others: dict[str, set[str]] = {name: set() for name in names}
+    if beyond:
+        picked = table.gather(OtherForms(tuple(beyond)))
+        for i, word in zip(picked["column"].to_pylist(), picked["word"].to_pylist(), strict=True):
+            others[beyond[i]].add(word)
+    return [_replaced(table, name, sorted(others[name])) for name in names]
+
+
+def _beyond_ascii(table: EngineTable, names: Sequence[str]) -> list[str]:
+    """The columns in which a text has a character that is not ASCII: one pass, in the engine."""
+    asked = [
+        table.col(name).str.contains(_BEYOND_ASCII).cast(nw.Int64).max().alias(f"c{i}") for i, name in enumerate(names)
+    ]
+    with asking(table.engine):
+        found = collected(table.lazy.select(*asked))
+    return [name for i, name in enumerate(names) if found[f"c{i}"][0]]
+
+
+def _replaced(table: EngineTable, name: str, odd: list[str]) -> nw.Expr:
+    column = table.col(name)
+    if not odd:
+        return column
+    if len(odd) > MOST:
+        raise DataError(
+            f"The column {name!r} holds more than {MOST:,} different texts that are not in Unicode normal form C, "
+            f"which the engine {table.engine!r} cannot make; normalise it first, or use DuckDB or polars."
+        )
+    new = [unicodedata.normalize("NFC", word) for word in odd]
+    return nw.when(column.is_in(odd)).then(column.replace_strict(odd, new, default=None)).otherwise(column)
+
+
+# Pieces of work done by Spark's executors, for work that is more computing than data.
+#
+# What all pieces share is broadcast once; each piece is a Spark job of one task, started by a thread here, so that
+# Spark
+# runs as many at once as it has room for and does a lost executor's piece again.
+
+
+class Shared(Protocol):
+    """What is sent to every executor: it does pieces."""
+
+    def do(self, piece: Any) -> Any:
+        """The result of a piece."""
+
+
+class SparkWorkers:
+    """The executors of a Spark session.
+
+    Parameters
+    ----------
+    session : SparkSession
+        A classic one; Spark Connect has no way to send what all pieces share once.
+    shared : object with a method `do(piece)`
+        Sent to the executors.
+    """
+
+    def __init__(self, session: Any, shared: Shared) -> None:
+        context = getattr(session, "_sc", None)  # a Connect session raises where it is asked for `sparkContext`
+        if context is None or not hasattr(context, "broadcast"):
+            raise ParameterError(
+                "The 'workers' parameter must be a Spark session with a driver of its own (not Spark Connect), or None "
+                f"for threads of this process. Got {type(session).__name__} instead."
+            )
+        self._context = context
+        self._shared = context.broadcast(shared)
+
+    def __enter__(self) -> "SparkWorkers":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._shared.destroy()
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at once."""
+        return max(1, int(self._context.defaultParallelism))
+
+    def do(self, piece: Any) -> Any:
+        """The result of a piece, from whichever executor had room for it."""
+        shared = self._shared
+        return self._context.parallelize([piece], 1).map(lambda each: shared.value.do(each)).collect()[0]
