@@ -10,8 +10,7 @@ from conftest import as_polars
 import modicum as md
 from modicum.attacks import OverlapWarning, Reconstruction
 from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.layers import Answers, gradients
-from modicum.learners.network import Network, target_shares
+from modicum.learners.network import Answers, Network, gradients, target_shares
 from modicum.learners.portfolio import MEMBERS
 from modicum.table.targets import Target
 

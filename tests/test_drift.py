@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control, ttest_ind
 import modicum as md
 from modicum.errors import DataError, ModicumError, ParameterError
 from modicum.evaluation import drift
-from modicum.measures.changes import change, grown, holm
+from modicum.measures.intervals import change, grown, holm
 
 
 def records(n: int, seed: int, *, label: str = "a", tells_sex: bool = False) -> tuple[pd.DataFrame, pd.Series]:

@@ -9,10 +9,8 @@ import modicum as md
 from modicum.attacks import Reconstruction
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
-from modicum.learners.frequent import Frequent
-from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.layers import Answers, Rows, Weights, gradients, hidden_layer
-from modicum.learners.network import Network
+from modicum.learners.inputs import Frequent, Inputs, count_table
+from modicum.learners.network import Answers, Network, Rows, Weights, gradients, hidden_layer
 from modicum.learners.portfolio import MEMBERS, NAIVE, Portfolio, Question
 
 

@@ -26,7 +26,7 @@ from modicum.attacks.evidence import Evidence
 from modicum.attacks.likelihood_ratio import _ratio, _scaled
 from modicum.attacks.membership_result import best_threshold
 from modicum.attacks.pool import halves
-from modicum.measures.ranking import auc, auc_interval, rate_at, rate_interval
+from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval
 
 METHODS = [
     pytest.param("forest", marks=pytest.mark.slow),

@@ -13,10 +13,9 @@ from sklearn.linear_model import LogisticRegression
 import modicum as md
 from modicum.errors import ModicumError, ParameterError
 from modicum.evaluation import AttributeNeed, Step, necessity
-from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.steps import RANGES, in_ranges, least_loss
 from modicum.generalization.core import raw_generalization
-from modicum.measures.intervals import mean_interval
+from modicum.measures.intervals import difference_interval, mean_interval, skill_intervals
 from modicum.table.frames import as_frame
 from modicum.table.splits import drawn_rows
 

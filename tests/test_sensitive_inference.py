@@ -18,7 +18,7 @@ from modicum.attacks.nu_svc import Merged, NuSvc, Setting, fair_limits, settings
 from modicum.attacks.sensitive_inference import _chosen
 from modicum.errors import DataError, ParameterError
 from modicum.learners.inputs import Inputs
-from modicum.measures.confusion import best_cut, confusion, matthews, matthews_interval
+from modicum.measures.scores import best_cut, confusion, matthews, matthews_interval
 
 QUICK = {"folds": 2, "inner_folds": 2, "max_rows": 300, "n_jobs": 1}
 

@@ -21,9 +21,8 @@ from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation import grids, study_pieces
 from modicum.evaluation.screening import read_off, screened
 from modicum.evaluation.study_data import StudyData
-from modicum.learners.backoff import Backoff
+from modicum.learners.backoff import Backoff, most_likely
 from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.prefixes import most_likely
 from modicum.measures.front import on_front
 from modicum.table.splits import split_rows
 

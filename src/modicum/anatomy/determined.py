@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.measures.alike import held, value_codes
+from modicum.measures.anonymity import held, value_codes
 from modicum.table.codes import group_rows
 from modicum.table.frames import numbers
 from modicum.table.schema import Attribute, Schema

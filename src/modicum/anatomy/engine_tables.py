@@ -21,7 +21,7 @@ from modicum.engines.partitioned_writing import reopened_together, room_beside, 
 from modicum.engines.spark import SparkTable, is_local
 from modicum.engines.table import COUNT, EngineTable, collected
 from modicum.errors import DataError, require
-from modicum.measures.alike import size_counts
+from modicum.measures.anonymity import size_counts
 from modicum.measures.diversity import l_diversity
 from modicum.releases.anatomy_files import WrittenAnatomy, entry_of, table_files, write_description
 from modicum.releases.anatomy_release import group_column

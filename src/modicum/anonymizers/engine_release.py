@@ -22,7 +22,7 @@ from modicum.engines.coding import schema_at
 from modicum.engines.partitioned_writing import check_place, lasting, made_of_parts, put_release, reopened, room_beside
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import DataError, ParameterError
-from modicum.measures.alike import size_counts
+from modicum.measures.anonymity import size_counts
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric

@@ -7,7 +7,7 @@ Tuples keep the calls short: `table` is (codes, starts, sizes, positions, is_cat
 import numba
 import numpy as np
 
-from modicum.measures.requirement_kernel import holds
+from modicum.measures.kernel import holds
 
 
 @numba.njit(cache=True, nogil=True)

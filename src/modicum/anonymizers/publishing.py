@@ -12,13 +12,11 @@ from modicum.anonymizers.stand_ins import Members, Values
 from modicum.anonymizers.task import Task
 from modicum.errors import DataError
 from modicum.generalization.representatives import typed_column
-from modicum.measures.alike import alike, named_columns
-from modicum.measures.anonymity import k_anonymity
+from modicum.measures.anonymity import alike, k_anonymity, named_columns
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric, discernibility
-from modicum.measures.group_loss import category_widths, group_ncp, number_widths
-from modicum.measures.information_loss import InformationLoss
+from modicum.measures.information_loss import InformationLoss, category_widths, group_ncp, number_widths
 from modicum.releases.release import Release
 from modicum.table.frames import as_frame
 from modicum.table.values import Codes, Floats, canonical

@@ -6,7 +6,7 @@ import numpy as np
 
 from modicum.attacks.evidence import Evidence
 from modicum.errors import require
-from modicum.learners.linear import linear_layer
+from modicum.learners.mlp import linear_layer
 from modicum.table.values import Floats, Mask
 
 TREES = 100
@@ -44,7 +44,7 @@ class Forest:
         self.random_state = random_state
 
     def fit(self, evidence: Evidence, member: Mask) -> "Forest":
-        from modicum.measures.ranking import auc
+        from modicum.measures.scores import auc
 
         X = evidence.columns
         grown = [self._grown(X, member, least) for least in LEAVES]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.asked import AskedModel, true_chance
 from modicum.attacks.attribute_result import AttributeInferenceResult, GuessedRecords, Judge, difference
 from modicum.attacks.candidates import Candidates
 from modicum.attacks.giveaways import check_giveaways
 from modicum.attacks.imputation import Viewer, Without, most_likely
 from modicum.attacks.two_sides import Side, both_sides, joined, warn_of_shared
 from modicum.errors import DataError, ParameterError, check_choice, check_number
+from modicum.learners.asking import AskedModel, true_chance
 from modicum.table.frames import as_frame, column
 from modicum.table.targets import BINS
 from modicum.table.values import Codes, Floats

@@ -7,7 +7,7 @@ import numpy as np
 
 from modicum.attacks.estimate import Estimate
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, resampled_interval, share_interval
-from modicum.measures.ranking import share_of
+from modicum.measures.scores import share_of
 from modicum.table.values import Codes, Floats, plain
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.asked import AskedModel, true_chance
 from modicum.attacks.two_sides import Side
+from modicum.learners.asking import AskedModel, true_chance
 from modicum.table.values import Codes, Floats
 
 LEAST = 1e-9  # chance; what is less counts as this

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.attacks.asked import AskedModel, true_chance
 from modicum.attacks.two_sides import taken
 from modicum.errors import DataError, ParameterError
-from modicum.learners.asking import safe_message
+from modicum.learners.asking import AskedModel, safe_message, true_chance
 from modicum.table.values import Codes, Floats, Mask
 
 ENOUGH = 32  # shadow models on either side from which on each record has a variance of its own

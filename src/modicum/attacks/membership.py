@@ -3,7 +3,6 @@
 import time
 from typing import Any
 
-from modicum.attacks.asked import AskedModel
 from modicum.attacks.attack_models import AttackModel, AttackNetwork, Forest, LossThreshold, cross_scores
 from modicum.attacks.estimate import Estimate
 from modicum.attacks.likelihood_ratio import likelihood_ratios, unfitted
@@ -11,7 +10,8 @@ from modicum.attacks.membership_result import MembershipResult, best_threshold
 from modicum.attacks.pool import Pool
 from modicum.attacks.two_sides import both_sides, person_units, warn_of_shared
 from modicum.errors import ParameterError, check_choice, check_number
-from modicum.measures.ranking import auc, share_of
+from modicum.learners.asking import AskedModel
+from modicum.measures.scores import auc, share_of
 from modicum.table.values import Floats
 
 FOREST, NETWORK, LOSS, LIRA, STRONGEST = METHODS = ("forest", "network", "loss", "lira", "strongest")

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.attacks.estimate import Estimate
-from modicum.measures.ranking import auc, auc_interval, rate_at, rate_interval, share_of
+from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
 from modicum.table.values import Codes, Floats, Mask, plain
 
 FALSE_RATES = (0.001, 0.01)

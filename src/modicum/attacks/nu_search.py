@@ -13,7 +13,7 @@ from modicum.attacks.folds import fold_codes
 from modicum.attacks.kernel_rows import Points, kernel
 from modicum.attacks.nu_svc import MOST_VALUES, Merged, NuSvc, Setting, fair_limits, settings
 from modicum.learners.inputs import Inputs, chunks
-from modicum.measures.confusion import best_cut, confusion, matthews
+from modicum.measures.scores import best_cut, confusion, matthews
 from modicum.table.values import Codes, Floats
 
 

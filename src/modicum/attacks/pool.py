@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.asked import AskedModel
 from modicum.attacks.attack_models import FOLDS
 from modicum.attacks.evidence import Evidence
 from modicum.attacks.membership_result import Answers
 from modicum.attacks.two_sides import Side, joined
 from modicum.errors import DataError
+from modicum.learners.asking import AskedModel
 from modicum.table.values import Codes, Floats, Mask
 
 

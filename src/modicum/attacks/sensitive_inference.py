@@ -16,8 +16,8 @@ from modicum.attacks.kernel_rows import Points
 from modicum.attacks.nu_search import NuAdversary
 from modicum.attacks.sensitive_result import GuessedSensitive, SensitiveInferenceResult
 from modicum.errors import ParameterError, check_number
-from modicum.measures.confusion import confusion, matthews, matthews_interval
 from modicum.measures.intervals import mean_interval
+from modicum.measures.scores import confusion, matthews, matthews_interval
 from modicum.progress import run_all
 from modicum.table.frames import as_frame, column
 from modicum.table.roles import as_names

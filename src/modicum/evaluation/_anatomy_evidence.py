@@ -9,8 +9,7 @@ from modicum.errors import check_number_is
 from modicum.evaluation.anatomy_learning import AnatomyLearned
 from modicum.evaluation.anatomy_measures import AnatomyAttribute, SensitiveMeasured, crowds, measured, published
 from modicum.evaluation.anatomy_work import AnatomyWork
-from modicum.evaluation.crowds import Crowd
-from modicum.measures.uniqueness import check_population
+from modicum.measures.uniqueness import Crowd, check_population
 from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.values import plain

@@ -26,8 +26,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import percent
 from modicum.learners.portfolio import TREES
-from modicum.measures.changes import Change, change, grown
-from modicum.measures.intervals import LEVEL
+from modicum.measures.intervals import LEVEL, Change, change, grown
 from modicum.progress import run_all
 from modicum.table.codes import FEW
 from modicum.table.roles import as_names, attribute_weights, personal_attributes

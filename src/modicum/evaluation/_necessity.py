@@ -13,12 +13,11 @@ from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.models import model_on
 from modicum.evaluation.need_work import NeedData, Tried
 from modicum.evaluation.needs import AttributeNeed, Necessity, Step
-from modicum.evaluation.paired import difference_interval, skill_intervals
 from modicum.evaluation.steps import OneStep, one_step_changes
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.portfolio import TREES
-from modicum.measures.intervals import Interval
+from modicum.measures.intervals import Interval, difference_interval, skill_intervals
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.progress import cores, run_all
 from modicum.table.frames import as_frame

@@ -8,14 +8,13 @@ from modicum.anonymizers.base import Anonymizer
 from modicum.attacks import MembershipResult
 from modicum.errors import DataError
 from modicum.evaluation._utility import Utility
-from modicum.evaluation.crowds import Crowd
 from modicum.evaluation.group_guesses import GroupInference
 from modicum.evaluation.release_learning import members_told
 from modicum.evaluation.release_measures import Measured, PublishedAttribute, measured, published
 from modicum.evaluation.release_trial import Learning, learning
 from modicum.evaluation.release_work import ReleaseWork
 from modicum.learners.portfolio import TREES
-from modicum.measures.uniqueness import check_population
+from modicum.measures.uniqueness import Crowd, check_population
 from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
 from modicum.releases.release import Release
 from modicum.table.schema import Schema

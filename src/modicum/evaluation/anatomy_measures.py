@@ -6,9 +6,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.evaluation.crowds import Crowd, crowd
-from modicum.measures.alike import alike, held
+from modicum.measures.anonymity import alike, held
 from modicum.measures.diversity import l_diversity
+from modicum.measures.uniqueness import Crowd, crowd
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame
 from modicum.table.values import Codes

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.measures.alike import alike, held
+from modicum.measures.anonymity import alike, held
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import as_frame, column
 from modicum.table.inference import infer_attribute

@@ -8,7 +8,7 @@ import numpy as np
 
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
-from modicum.learners.record_trees import RecordTrees
+from modicum.learners.boosting import RecordTrees
 from modicum.minimizers import ModelGuided
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, label_name, label_values

@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from modicum.errors import ParameterError, quoted
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail
+from modicum.learners.boosting import RecordTrees, all_classes
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.portfolio import NETWORK, NEURAL, TREES, Portfolio, Question
-from modicum.learners.record_trees import RecordTrees, all_classes
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame
 from modicum.table.roles import person_codes

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.evaluation.paired import difference_interval
 from modicum.evaluation.prism_scores import balanced, balanced_interval
-from modicum.measures.intervals import Interval
+from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import Prepared, forbidden_units
 from modicum.prism.choosing.pool import TIE

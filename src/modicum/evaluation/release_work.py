@@ -8,8 +8,8 @@ import numpy as np
 
 from modicum.anonymizers.base import Anonymizer
 from modicum.errors import DataError, ParameterError, check_number_is
-from modicum.evaluation.crowds import Crowd, crowd
 from modicum.evaluation.group_guesses import GroupInference, group_inference, value_targets
+from modicum.measures.uniqueness import Crowd, crowd
 from modicum.releases.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, column

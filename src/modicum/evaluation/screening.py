@@ -14,9 +14,9 @@ from modicum.evaluation.study_data import SeedData
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.description import persons_in
+from modicum.learners.backoff import most_likely
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.prefixes import most_likely
 from modicum.measures.certificate import best_in_hindsight
 from modicum.measures.scores import Predictions
 from modicum.table.codes import group_rows

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
@@ -102,3 +102,38 @@ def chunks(n: int, width: int, cells: int = 20_000_000) -> Sequence[slice]:
     """Pieces of n rows such that a table of rows × width stays small."""
     step = max(1, cells // max(1, width))
     return [slice(start, min(n, start + step)) for start in range(0, n, step)]
+
+
+# A target with very many values: the frequent ones are learned, the others share a place.
+
+
+class Frequent:
+    """The `most` most frequent values of a target, and one place for all others where there are more."""
+
+    def __init__(self, table: Counts, most: int) -> None:
+        total = np.asarray(table.sum(axis=0), dtype=np.float64) + 1e-9
+        self.share = total / total.sum()
+        self.values = np.sort(np.argsort(-total, kind="stable")[:most])
+        self.rest = np.setdiff1d(np.arange(len(total)), self.values)
+
+    @property
+    def places(self) -> npt.NDArray[np.float64]:
+        """The share of each place among all records."""
+        rest = [self.share[self.rest].sum()] if len(self.rest) else []
+        return np.append(self.share[self.values], rest)
+
+    def pooled(self, table: Counts) -> Counts:
+        """The counts of each place."""
+        if not len(self.rest):
+            return table
+        rest = csr_array(np.asarray(table[:, self.rest].sum(axis=1))[:, None])
+        return csr_array(hstack([table[:, self.values], rest], format="csr"))
+
+    def spread(self, chances: Any) -> Scores:
+        """The chance of each value from the chance of each place."""
+        if not len(self.rest):
+            return np.asarray(chances, dtype=np.float32)
+        result = np.empty((len(chances), len(self.share)), dtype=np.float32)
+        result[:, self.values] = chances[:, :-1]
+        result[:, self.rest] = chances[:, -1:] * (self.share[self.rest] / self.share[self.rest].sum())
+        return result

@@ -7,10 +7,23 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import require
-from modicum.learners.frequent import Frequent
-from modicum.learners.inputs import Counts, Inputs, Scores, chunks
-from modicum.learners.linear import linear_layer
+from modicum.learners.inputs import Counts, Frequent, Inputs, Scores, chunks
 from modicum.learners.network import MOST_VALUES, number_scale, scaled_numbers, schedule, target_shares
+
+# One layer of a PyTorch network, whose start the caller's seed alone decides.
+
+
+def linear_layer(torch: Any, random: np.random.Generator, inputs: int, outputs: int, scale: float = 1.0) -> Any:
+    """A linear layer with He's start, times `scale`, and no bias yet.
+
+    The weights are drawn by numpy: PyTorch's generator is one for all threads.
+    """
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, inputs, outputs)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(random.standard_normal((outputs, inputs)) * np.sqrt(2 / inputs) * scale))
+        layer.bias.zero_()
+    return layer
+
 
 ARCHITECTURES = {"MLP-2": (50,), "MLP-3": (100, 100), "MLP-5": (256, 256, 256, 256)}
 _SLOWER = {"MLP-2": 1.0, "MLP-3": 0.3, "MLP-5": 0.1}  # at the paper's rate of 0.01 deep networks do not settle

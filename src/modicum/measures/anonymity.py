@@ -1,9 +1,279 @@
 """How many records are alike in what can be observed of them: k-anonymity (Sweeney 2002) and disclosure risk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from modicum.measures.alike import size_counts
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from modicum.engines import is_table, table_at
+from modicum.engines.counting import counted_few, sizes_at, with_keys
+from modicum.engines.table import EngineTable
+from modicum.errors import DataError, ParameterError
+from modicum.table.codes import first_rows, group_rows, sizes_of
+from modicum.table.frames import as_frame, texts
+from modicum.table.values import canonical
+
+# Records that are alike in what can be observed of them, and what they hold: the counts behind k, ℓ, t and costs.
+#
+# Two records are alike when all their quasi-identifiers are equal; a missing value equals another missing value. Only
+# what occurs is counted: there is never a table of every group with every value.
+
+Ints = npt.NDArray[np.int64]
+
+_EMPTY = DataError("The data has no rows, so nobody is hidden in it.")
+_CLOSE = 4096
+MANY = "modicum_many"
+_MOST_PLACES = 4  # for each record, of a table of all combinations
+
+
+@dataclass(frozen=True)
+class Held:
+    """How often each value occurs in each group, for those that occur, by group and then by value.
+
+    Attributes
+    ----------
+    group, value, count : of each combination that occurs
+    sizes : how many records each group has
+    totals : how many records each value has
+    """
+
+    group: Ints
+    value: Ints
+    count: Ints
+    sizes: Ints
+    totals: Ints
+
+
+def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[Any, list[str]]:
+    """The frame, or the table in its engine, and the quasi-identifiers to look at: all but the `others` by default.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.anonymity import named_columns
+    >>> named_columns(pd.DataFrame({"age": [31], "job": ["nurse"], "who": [1]}), None, "who")[1]
+    ['age', 'job']
+    """
+    table = table_at(frame) if is_table(frame) else as_frame(frame)
+    if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
+        raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {names!r}.")
+    asked = table.columns if names is None else list(dict.fromkeys(names))
+    found = [name for name in asked if name not in others]
+    for name in [*found, *(name for name in others if name is not None)]:
+        if name not in table.columns:
+            raise DataError(f"The column {name!r} is not in the data.")
+    if isinstance(table, nw.DataFrame) and not len(table):
+        raise _EMPTY
+    return table, found
+
+
+def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
+    """A number per record such that two share it exactly when they are equal in these columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.anonymity import alike
+    >>> from modicum.table.frames import as_frame
+    >>> table = as_frame(pd.DataFrame({"age": [31, None, 31, None], "job": ["a", "a", "a", "a"]}))
+    >>> alike(table, ["age", "job"]).tolist()
+    [1, 0, 1, 0]
+    """
+    if not names:
+        return np.zeros(len(table), dtype=np.int64)
+    return group_rows(np.column_stack(_observed(table, names)))
+
+
+def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = None) -> tuple[Ints, Ints]:
+    """The sizes of the groups of records that are alike, from small to large, and how many groups have each.
+
+    A table in an engine is counted there. With a person column persons are counted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.anonymity import size_counts
+    >>> [found.tolist() for found in size_counts(pd.DataFrame({"age": [31, 30, 31, 29]}), ["age"])]
+    [[1, 2], [2, 1]]
+    """
+    table, found = named_columns(frame, names, person)
+    if isinstance(table, EngineTable):
+        return _sizes_at(table, found, person)
+    if person is None:
+        sizes = alike_sizes(table, found)
+    else:
+        sizes = np.bincount(held(alike(table, found), value_codes(table[person])).group)
+    return np.unique(sizes, return_counts=True)
+
+
+def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> tuple[Ints, Ints]:
+    lazy, keys = with_keys(table, [*names, *([person] if person else [])])
+    lazy = lazy.with_columns(nw.lit(0).alias("modicum_all")).select("modicum_all", *keys)
+    if person:  # each once in a group, those without a name together
+        lazy = lazy.unique()
+    sizes = sizes_at(lazy, ["modicum_all", *keys[: len(names)]])
+    if not len(sizes[0]):
+        raise _EMPTY
+    return sizes
+
+
+def alike_sizes(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
+    """How many records each group of equal ones has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.anonymity import alike_sizes
+    >>> from modicum.table.frames import as_frame
+    >>> alike_sizes(as_frame(pd.DataFrame({"age": [31, 30, 31]})), ["age"]).tolist()
+    [1, 2]
+    """
+    return sizes_of(_observed(table, names)) if names else np.array([len(table)])
+
+
+def _observed(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
+    """A number for each value, column by column; whole numbers that lie close together are their own."""
+    return [_own(table[name]) for name in names]
+
+
+def _own(series: nw.Series[Any]) -> Ints:
+    if not series.dtype.is_signed_integer() or series.null_count():
+        return value_codes(series)
+    values = series.to_numpy().astype(np.int64)
+    return values if int(values.max()) - int(values.min()) < _CLOSE else value_codes(series)
+
+
+def value_codes(series: nw.Series[Any]) -> Ints:
+    """A number per record such that two share it exactly when their values are equal; -1 is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.anonymity import value_codes
+    >>> from modicum.table.frames import as_frame
+    >>> value_codes(as_frame(pd.DataFrame({"pay": [2.5, None, 0.0, 2.5]}))["pay"]).tolist()
+    [0, -1, 1, 0]
+    """
+    if series.dtype.is_float() or (series.dtype.is_integer() and not series.null_count()):
+        return np.asarray(pd.factorize(series.to_numpy())[0], dtype=np.int64)
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        return _by_text(native.cat.codes.to_numpy(), native.cat.categories)
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.StringDtype):
+        return _by_text(*pd.factorize(native))
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum) and hasattr(native, "to_physical"):
+        return _polars_text(series)
+    return texts(series)[0]
+
+
+def _by_text(codes: Any, values: Any) -> Ints:
+    """Codes that are the same for values of one canonical text."""
+    position: dict[str, int] = {}
+    places = [position.setdefault(canonical(value), len(position)) for value in values]
+    return np.array([*places, -1], dtype=np.int64)[codes]
+
+
+def _polars_text(series: nw.Series[Any]) -> Ints:
+    """Polars numbers its categories, which is much faster than to make Python's texts of every record."""
+    if series.dtype == nw.String:
+        series = series.cast(nw.Categorical())
+    physical = nw.from_native(series.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1)
+    codes = pd.factorize(physical.to_numpy())[0]
+    distinct = series[first_rows(codes)]
+    return _by_text(
+        np.where(distinct.is_null().to_numpy()[codes], -1, codes), ["" if v is None else v for v in distinct]
+    )
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """The group of each record and its value in the column that is sensitive; `records` where rows are counted."""
+
+    groups: Ints
+    column: Any
+    records: Ints | None = None
+
+    def held(self, values: Ints) -> Held:
+        """How often each of these values, one for each row of the column, occurs in each group."""
+        return held(self.groups, values, self.records)
+
+
+def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> Sensitive:
+    """The group of each record and the column that is sensitive within it, which may not be what groups are made of.
+
+    Of a table in an engine each combination comes once, with how many records have it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.measures.anonymity import sensitive_column
+    >>> found = sensitive_column(pd.DataFrame({"job": ["a", "a"], "pay": [1, 2]}), ["job"], "pay", "sensitive")
+    >>> found.groups.tolist(), found.column.name
+    ([0, 0], 'pay')
+    """
+    table, names = sensitive_names(frame, quasi_identifiers, name, parameter)
+    if isinstance(table, EngineTable):
+        lazy, keys = with_keys(table, [*names, name])
+        found, records = counted_few(lazy, keys, "quasi-identifiers and sensitive values")
+        if not len(found):
+            raise _EMPTY
+        table = found.rename(dict(zip(keys, [*names, name], strict=True)))
+        return Sensitive(alike(table, names), table[name], records)
+    return Sensitive(alike(table, names), table[name])
+
+
+def sensitive_names(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Any, list[str]]:
+    """The frame or the table in its engine, and the quasi-identifiers, none of which may be the sensitive column."""
+    if not isinstance(name, str):
+        raise ParameterError(f"The {parameter!r} parameter must be a column's name. Got {name!r} instead.")
+    asked = quasi_identifiers if isinstance(quasi_identifiers, str | None) else list(quasi_identifiers)
+    if isinstance(asked, list) and name in asked:
+        raise ParameterError(f"The {parameter!r} column {name!r} may not also be a quasi-identifier.")
+    return named_columns(frame, asked, name)
+
+
+def value_counts_at(table: EngineTable, names: Sequence[str], name: str) -> tuple[nw.LazyFrame[Any], list[str]]:
+    """In the engine: how many records each group has with each value, in the column `MANY`, and the groups' keys."""
+    lazy, keys = with_keys(table, [*names, name])
+    lazy = lazy.with_columns(nw.lit(0).alias("modicum_all"))
+    groups = ["modicum_all", *keys[:-1]]
+    return lazy.group_by([*groups, keys[-1]]).agg(nw.len().cast(nw.Int64).alias(MANY)), groups
+
+
+def held(groups: Ints, values: Ints, records: Ints | None = None) -> Held:
+    """Count each value in each group, each row so many times. A value of -1, missing, is a value of its own: the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.anonymity import held
+    >>> found = held(np.array([0, 0, 1, 1]), np.array([0, 0, 0, -1]))
+    >>> found.group.tolist(), found.value.tolist(), found.count.tolist()
+    ([0, 1, 1], [0, 0, 1], [2, 1, 1])
+    """
+    width = int(values.max()) + 1
+    values = np.where(values < 0, width, values)
+    width += 1
+    sizes = _counts(groups, records)
+    key = groups * width + values
+    if len(sizes) * width <= _MOST_PLACES * len(key):
+        counts = _counts(key, records)
+        there = np.flatnonzero(counts)
+        counts = counts[there]
+    elif records is None:
+        there, counts = np.unique(key, return_counts=True)
+    else:
+        there, which = np.unique(key, return_inverse=True)
+        counts = _counts(which, records)
+    return Held(there // width, there % width, counts, sizes, _counts(values, records, width))
+
+
+def _counts(codes: Ints, records: Ints | None, least: int = 0) -> Ints:
+    return np.bincount(codes, weights=records, minlength=least).astype(np.int64)
 
 
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:

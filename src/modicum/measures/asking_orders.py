@@ -14,10 +14,189 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
-from modicum.errors import ParameterError
-from modicum.generalization.questionnaire import Questionnaire
-from modicum.measures.asking_steps import Asked, Steps, amounts
+from modicum.errors import DataError, ParameterError
+from modicum.generalization.bins import AnyPartition, Groups, Intervals
+from modicum.generalization.questionnaire import Equivalence, Questionnaire
+from modicum.measures.information_loss import domain_of, ncp, share_of_width
+from modicum.table.codes import first_rows, group_rows
+from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.roles import attribute_weights
+from modicum.table.values import Codes, Floats, Mask
+
+# One question after others: how often it is asked, and how much its answer tells (for `asking_orders`).
+
+_MOST_RECORDS = 2_000
+_MOST_STEPS = 25_000  # kept in memory, at most 8 kB each
+
+Asked = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Node:
+    """After some attributes were answered.
+
+    `ids` says which records have come to the same (-1: nothing more is asked of them); the others are by attribute:
+    the choice each record would make, the share of records it is asked of, and the mean NCP of what they would tell.
+    """
+
+    ids: Codes
+    told: dict[int, npt.NDArray[np.int32]]
+    asked: dict[int, float]
+    lost: dict[int, float]
+
+
+class Steps:
+    """All records that differ, and every set of attributes that was looked at."""
+
+    def __init__(
+        self, questionnaire: Questionnaire, X: Any, sensitivity: Mapping[str, float] | None, random_state: int
+    ) -> None:
+        if not isinstance(questionnaire, Questionnaire):
+            raise ParameterError(f"Orders are those of a questionnaire. Got {type(questionnaire).__name__} instead.")
+        self.cells, whole = questionnaire.cells, questionnaire.equivalence
+        frame = as_frame(X, self.cells.names)
+        if not len(frame):
+            raise DataError("The data has no rows, so that nothing can be measured.")
+        weights = amounts(sensitivity, "sensitivity", self.cells.names)
+        if not any(weights.values()):
+            raise ParameterError("The 'sensitivity' parameter must give at least one attribute a number above 0.")
+        self.shares = list(attribute_weights(self.cells.names, weights).values())
+        kept = {a for a, name in enumerate(self.cells.names) if name in self.cells.kept}
+        # Codes that are equivalent from the start are taken together; `places` leads from each code to its class.
+        firsts = {a: found[0] for a, found in whole.classes(whole.boxes).items()}
+        own = {a: np.unique(first) for a, first in firsts.items()}
+        self.places = {a: np.searchsorted(own[a], first) for a, first in firsts.items()}
+        self.alike = Equivalence(
+            {a: box[:, own[a]] for a, box in whole.boxes.items()},
+            {a: drawn[own[a]] for a, drawn in whole.drawn.items()},
+            whole.results,
+        )
+        self.first: Asked = frozenset(a for a in own if a in kept or len(own[a]) == 1)
+        self.free = [a for a in own if a not in self.first]
+        codes = self.cells.detail.codes(frame)
+        for a in range(codes.shape[1]):
+            codes[:, a] = self.places[a][codes[:, a]] if a in own else 0
+        self.codes, self.weights = _distinct(codes, random_state)
+        by_attribute = ncp(self.cells, frame).by_attribute
+        self.kept_losses = {name: by_attribute[name] for name in self.cells.kept}
+        self.losses = {a: _losses(self.cells.detail.partitions[a], frame) for a in self.free}
+        self._nodes: dict[Asked, Node] = {}
+
+    def measured(self, places: Sequence[int]) -> tuple[dict[str, float], float]:
+        """For an order, the share of records that each attribute is asked of, and the NCP of what is told in all."""
+        asked, lost, done = dict.fromkeys(self.cells.kept, 1.0), dict(self.kept_losses), self.first
+        for a in places:
+            node = self.node(done)
+            asked[self.cells.names[a]], lost[self.cells.names[a]] = node.asked[a], node.lost[a]
+            done |= {a}
+        pairs = zip(self.cells.names, self.shares, strict=True)
+        return asked, float(sum(share * lost.get(attribute, 1.0) for attribute, share in pairs))
+
+    def node(self, done: Asked) -> Node:
+        """Where records stand after these attributes."""
+        if done not in self._nodes:
+            node = self._made(done, self._ids(done))
+            if sum(len(known.told) for known in self._nodes.values()) > _MOST_STEPS:
+                self._nodes.clear()
+            self._nodes[done] = node
+        return self._nodes[done]
+
+    def _ids(self, done: Asked) -> Codes:
+        if done == self.first:
+            return group_rows(self.codes[:, sorted(done)])
+        before = [(done - {a}, a) for a in done - self.first]
+        parent, a = next((each for each in before if each[0] in self._nodes), before[0])
+        node = self.node(parent)
+        ids, going_on = node.ids.copy(), node.ids >= 0
+        ids[going_on] = group_rows(np.column_stack([node.ids, node.told[a]])[going_on])
+        return ids
+
+    def _made(self, done: Asked, ids: Codes) -> Node:
+        going_on = np.flatnonzero(ids >= 0)
+        ones = going_on[first_rows(ids[going_on])]  # one record for each id
+        reached = np.ones((len(ones), self.cells.n_cells), dtype=bool)
+        for b in done:
+            reached &= self.alike.boxes[b].T[self.codes[ones, b]]
+        rows = sparse.csr_array(reached).astype(float)
+        boxes = {b: box for b, box in self.alike.boxes.items() if b not in done}
+        told, asked, lost = {}, {}, {}
+        undecided = np.zeros(len(ones), dtype=bool)
+        for a, classes in self.alike.classes(boxes, rows).items():
+            differ: Mask = np.any(classes > 0, axis=1)
+            undecided |= differ
+            told[a] = np.zeros(len(ids), dtype=np.int32)
+            told[a][going_on] = classes[ids[going_on], self.codes[going_on, a]]
+            of = going_on[differ[ids[going_on]]]
+            asked[a] = float(self.weights[of].sum())
+            lost[a] = 1 - asked[a] + self._lost(a, classes, ids[of], told[a][of], self.weights[of])
+        ids = ids.copy()
+        ids[going_on] = np.where(undecided[ids[going_on]], ids[going_on], -1)
+        return Node(ids, told, asked, lost)
+
+    def _lost(self, a: int, classes: Codes, ids: Codes, told: npt.NDArray[np.int32], weights: Floats) -> float:
+        """NCP of what these records tell, summed by weight."""
+        cases = group_rows(np.column_stack([ids, told]))
+        ones = first_rows(cases)
+        sets = classes[ids[ones]] == told[ones][:, None]
+        return float(self.losses[a](sets[:, self.places[a]]) @ np.bincount(cases, weights=weights))
+
+
+def _distinct(codes: Codes, random_state: int) -> tuple[Codes, Floats]:
+    """The different rows and the share of each; a sample where there are too many."""
+    groups = group_rows(codes)
+    weights = np.bincount(groups) / len(groups)
+    if len(weights) > _MOST_RECORDS:
+        weights = np.random.default_rng(random_state).multinomial(_MOST_RECORDS, weights) / _MOST_RECORDS
+    return codes[first_rows(groups)][weights > 0], weights[weights > 0]
+
+
+def _losses(partition: AnyPartition, frame: Any) -> Callable[[Mask], Floats]:
+    """NCP of sets of codes, a row each."""
+    series = column(frame, partition.name)
+    if isinstance(partition, Groups):
+        return _category_losses(partition, bool((texts(series)[0] < 0).any()))
+    assert isinstance(partition, Intervals)
+    domain = domain_of(partition.attribute, numbers(series, partition.attribute))
+    edges = partition.edges.tolist()
+    lows = np.array([1 - share_of_width(low, np.inf, partition.attribute, domain) for low in [-np.inf, *edges]])
+    highs = np.array([share_of_width(-np.inf, high, partition.attribute, domain) for high in [*edges, np.inf]])
+
+    def widths(sets: Mask) -> Floats:
+        own = np.pad(sets[:, : len(lows)], [(0, 0), (1, 1)])
+        starts, ends = own[:, 1:-1] & ~own[:, :-2], own[:, 1:-1] & ~own[:, 2:]
+        return np.maximum(ends @ highs - starts @ lows, 0.0)
+
+    return widths
+
+
+def _category_losses(partition: Groups, has_missing: bool) -> Callable[[Mask], Floats]:
+    sizes = np.zeros(len(partition.labels))
+    sizes[: len(partition.buckets)] = [len(bucket.values) for bucket in partition.buckets]
+    sizes[partition.missing_code] += has_missing and partition.missing_code >= 0
+    unseen = partition.unseen_code if partition.unseen_code >= len(partition.buckets) else None
+
+    def shares(sets: Mask) -> Floats:
+        values = sets @ sizes
+        found = np.where(values > 1, values / sizes.sum(), 0.0)
+        return found if unseen is None else np.where(sets[:, unseen] & (sets.sum(axis=1) == 1), 1.0, found)
+
+    return shares
+
+
+def amounts(given: Mapping[str, float] | None, what: str, names: Sequence[str]) -> dict[str, float]:
+    """One finite number ≥ 0 for each attribute, 1 where none is given."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ParameterError(f"The {what!r} parameter must map names to numbers. Got {type(given).__name__} instead.")
+    for name, amount in (given or {}).items():
+        if name not in names:
+            raise ParameterError(f"The {what!r} parameter names {name!r}, which the cells do not have.")
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < np.inf:
+            raise ParameterError(f"The {what!r} parameter must give {name!r} a number ≥ 0.")
+    return {name: float((given or {}).get(name, 1.0)) for name in names}
+
 
 _WIDTH = 252  # sets of attributes in view at a time: all of them, for up to 10 attributes
 _WORK = 1_000_000  # beyond 8 attributes the width, times their number squared, times cells, stays below it

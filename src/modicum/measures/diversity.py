@@ -12,7 +12,7 @@ import numpy as np
 from modicum.engines import is_table
 from modicum.engines.table import collected
 from modicum.errors import DataError, ParameterError
-from modicum.measures.alike import MANY, Held, sensitive_column, sensitive_names, value_codes, value_counts_at
+from modicum.measures.anonymity import MANY, Held, sensitive_column, sensitive_names, value_codes, value_counts_at
 
 Diversity = Literal["distinct", "entropy", "recursive"]  # what an anonymizer can be asked for
 

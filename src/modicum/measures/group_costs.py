@@ -8,7 +8,7 @@ import numpy as np
 
 from modicum.engines.table import EngineTable, collected
 from modicum.errors import DataError, ParameterError
-from modicum.measures.alike import MANY, alike, held, sensitive_names, size_counts, value_codes, value_counts_at
+from modicum.measures.anonymity import MANY, alike, held, sensitive_names, size_counts, value_codes, value_counts_at
 
 
 def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:

@@ -68,7 +68,7 @@ class Requirement:
 
     def met_by(self, counts: npt.NDArray[Any]) -> bool:
         """Whether a group with these counts of sensitive values may be released."""
-        from modicum.measures.requirement_kernel import holds  # deferred: the compiler takes a second to import
+        from modicum.measures.kernel import holds  # deferred: the compiler takes a second to import
 
         n = int(counts.sum())
         return n >= self.k and (self.is_plain or bool(holds(np.asarray(counts, dtype=np.float64), n, self.rule)))

@@ -16,9 +16,9 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
+from modicum.learners.backoff import most_likely
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import set_aside
-from modicum.learners.prefixes import most_likely
 from modicum.minimizers.base import CodedData, Minimizer, guessed_codes, obeying
 from modicum.minimizers.score_groups import least_variance_groups
 from modicum.minimizers.soft import middle_ranks

@@ -13,8 +13,8 @@ from modicum.errors import DataError, ParameterError, check_number, quoted
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import buckets_asked
+from modicum.learners.boosting import RecordTrees
 from modicum.learners.portfolio import set_aside
-from modicum.learners.record_trees import RecordTrees
 from modicum.measures.front import Limits, check_target, knee
 from modicum.minimizers.base import CodedData, Minimizer, obeying
 from modicum.minimizers.merging.cells import TINY

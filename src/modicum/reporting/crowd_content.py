@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from modicum.evaluation.crowds import Crowd
+from modicum.measures.uniqueness import Crowd
 from modicum.reporting.content import Ends, Few, Part, Share
 from modicum.reporting.disclosure import combinations, few, outward, tens, tens_up
 
@@ -43,7 +43,7 @@ def crowd_content(crowd: Crowd, is_public: bool = False) -> dict[str, Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from modicum.evaluation.crowds import crowd
+    >>> from modicum.measures.uniqueness import crowd
     >>> from modicum.reporting.crowd_content import crowd_content
     >>> told = crowd_content(crowd(pd.DataFrame({"age": [30] * 997 + [31, 32, 33]}), ["age"]))
     >>> told["alone"], told["sizes"]["1"], told["smallest"]

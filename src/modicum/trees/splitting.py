@@ -23,8 +23,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from modicum.measures.kernel import holds
 from modicum.measures.requirement import PLAIN, Requirement
-from modicum.measures.requirement_kernel import holds
 from modicum.table.counts import Histogram, Layout
 
 _ROUNDS = 3

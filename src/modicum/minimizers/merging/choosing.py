@@ -8,7 +8,7 @@ import numpy as np
 
 from modicum.errors import DataError
 from modicum.generalization import Generalization
-from modicum.learners.record_trees import RecordTrees
+from modicum.learners.boosting import RecordTrees
 from modicum.measures.front import Limits, above
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.table.codes import Weights
