@@ -17,7 +17,7 @@ from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at, schema_at
 from modicum.errors import DataError, DataWarning, ParameterError
 from modicum.minimizers.privacy_tree import _criterion, _layout
-from modicum.minimizers.sampling import drawn
+from modicum.minimizers.sample_check import drawn
 from modicum.table.codes import all_counts
 from modicum.table.counts import NodeSplit, RowCounts
 from modicum.table.roles import attribute_weights

@@ -15,8 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import modicum as md
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import FullDetail
-from modicum.minimizers.iterative import _along_main_axis, _label_scores
-from modicum.minimizers.score_groups import least_variance_groups
+from modicum.minimizers.iterative import _along_main_axis, _label_scores, least_variance_groups
 from modicum.table.codes import equal_starts
 
 

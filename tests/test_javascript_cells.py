@@ -13,7 +13,7 @@ from modicum.export.javascript import to_javascript
 from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.cells import Ask, Cell, CellPartition
 from modicum.generalization.record_format import record_format
-from modicum.minimizers.guiding.making_cells import one_cell
+from modicum.minimizers.model_guided.cell_search import one_cell
 from modicum.provenance import identity
 
 

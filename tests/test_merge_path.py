@@ -15,7 +15,7 @@ import modicum as md
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.generalization.bins import Dropped, FullDetail
 from modicum.measures import k_anonymity
-from modicum.minimizers.merging import descent
+from modicum.minimizers.merge_path import path as descent
 
 
 def planted(n: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:

@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modicum.minimizers.merging.cells import Cells, Guessing
-from modicum.minimizers.merging.descent import _RECORDS, Rules, descended, everything, nothing, path
-from modicum.minimizers.merging.groupings import best_intervals, best_sets, interval_costs, set_costs
-from modicum.minimizers.merging.runs import Grouped
+from modicum.minimizers.merge_path.path import (
+    _RECORDS,
+    Rules,
+    best_intervals,
+    best_sets,
+    descended,
+    everything,
+    interval_costs,
+    nothing,
+    path,
+    set_costs,
+)
+from modicum.minimizers.merge_path.record_cells import Cells, Grouped, Guessing
 from modicum.progress import Stop
 
 SIZES = (5, 4, 2)

@@ -18,14 +18,10 @@ import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError, PrivacyWarning
 from modicum.learners.asking import Model
 from modicum.measures import disclosure_risk, ncp
-from modicum.minimizers.guiding.grouping import exactly, grouped, numbers_of, partition_of
-from modicum.minimizers.guiding.homogeneous import homogeneous_tree
-from modicum.minimizers.guiding.losses import Losses
-from modicum.minimizers.guiding.node_costs import node_costs
-from modicum.minimizers.guiding.outcomes import Outcomes
-from modicum.minimizers.guiding.pruning import Nodes, weakest_links
-from modicum.minimizers.guiding.records import Records
-from modicum.minimizers.guiding.views import View
+from modicum.minimizers.model_guided.attribute_grouping import exactly, grouped, numbers_of, partition_of
+from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, homogeneous_tree, node_costs, weakest_links
+from modicum.minimizers.model_guided.outcomes import Outcomes
+from modicum.minimizers.model_guided.records import Records, View
 from modicum.progress import Stop
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
-from modicum.minimizers import neural
-from modicum.minimizers.neural import Perceptron, Training
-from modicum.minimizers.soft import SoftBuckets, middle_ranks
+from modicum.minimizers.neural import base as neural
+from modicum.minimizers.neural.base import Perceptron, Training
+from modicum.minimizers.neural.soft_buckets import SoftBuckets, middle_ranks
 from modicum.table.codes import Coder
 
 METHODS = [md.AdversarialTraining, md.MutualInformation]

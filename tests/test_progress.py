@@ -11,7 +11,8 @@ import pytest
 
 import modicum as md
 from modicum.errors import ParameterError, StoppedWarning
-from modicum.minimizers import iterative, neural
+from modicum.minimizers import iterative
+from modicum.minimizers.neural import base as neural
 from modicum.progress import cores, results, run_all, stoppable, watched
 from modicum.trees.tree import Tree
 

@@ -19,7 +19,7 @@ from modicum.generalization.cells import Ask, Cell, CellPartition
 from modicum.generalization.questionnaire import Equivalence, Questionnaire, choice_label
 from modicum.measures.asking_orders import Order, compare_orders, measure_order
 from modicum.measures.information_loss import share_of_width
-from modicum.minimizers.guiding.making_cells import one_cell
+from modicum.minimizers.model_guided.cell_search import one_cell
 
 AGE = md.Attribute(name="age", kind="number", storage="integer", domain=(0, 100))
 SCHOOL = md.Attribute(name="school", kind="ordered", domain=("none", "basic", "higher", "doctor"))

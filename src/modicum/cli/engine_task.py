@@ -72,7 +72,7 @@ def fitted_in(
 
 def drawn_in(file: Path, engine: str, roles: Roles, sample: int, seed: int) -> Any:
     """Records drawn by an engine, as features, label and schema; and others to check with."""
-    from modicum.minimizers.sampling import drawn
+    from modicum.minimizers.sample_check import drawn
 
     with labelled_in(file, engine, roles) as table, notes.status("Drawing records …"):
         learning, other = drawn(table, roles.label, sample, seed)

@@ -8,7 +8,7 @@ import numpy as np
 from modicum.errors import ParameterError, check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, keep
-from modicum.minimizers.from_counts import AnyData, CountingMinimizer
+from modicum.minimizers.base import AnyData, CountingMinimizer
 from modicum.table.codes import Coding, NumberCoding
 from modicum.table.counts import Layout
 from modicum.table.schema import Schema

@@ -10,8 +10,7 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import obeying
-from modicum.minimizers.from_counts import AnyData, CountingMinimizer
+from modicum.minimizers.base import AnyData, CountingMinimizer, obeying
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
 from modicum.table.counts import Layout

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from modicum.errors import check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
-from modicum.minimizers.from_counts import AnyData, CountingMinimizer
+from modicum.minimizers.base import AnyData, CountingMinimizer
 from modicum.table.codes import CategoryCoding, EqualWidths, NumberCoding
 from modicum.table.schema import Schema
 

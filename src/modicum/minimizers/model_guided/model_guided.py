@@ -14,19 +14,14 @@ from modicum.engines import is_table, table_at
 from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.learners.asking import Model
 from modicum.minimizers.base import Minimizer, in_memory_only
-from modicum.minimizers.guiding.best import best
-from modicum.minimizers.guiding.cell_search import artifact, hidden, searched
-from modicum.minimizers.guiding.clusters import groups_of
-from modicum.minimizers.guiding.held_out import HeldOut, Reported
-from modicum.minimizers.guiding.homogeneous import homogeneous_tree
-from modicum.minimizers.guiding.losses import Losses
-from modicum.minimizers.guiding.making_cells import one_cell
-from modicum.minimizers.guiding.outcomes import Outcomes
-from modicum.minimizers.guiding.paper import paper
-from modicum.minimizers.guiding.records import Records
-from modicum.minimizers.guiding.setting import Setting
-from modicum.minimizers.guiding.stand_ins import Members
-from modicum.minimizers.guiding.views import View
+from modicum.minimizers.model_guided.bucket_search import best, paper
+from modicum.minimizers.model_guided.cell_records import Members
+from modicum.minimizers.model_guided.cell_search import artifact, hidden, one_cell, searched
+from modicum.minimizers.model_guided.guiding_tree import Losses, homogeneous_tree
+from modicum.minimizers.model_guided.held_out import HeldOut, Reported
+from modicum.minimizers.model_guided.outcomes import Outcomes, groups_of
+from modicum.minimizers.model_guided.records import Records, View
+from modicum.minimizers.model_guided.setting import Setting
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame, is_array

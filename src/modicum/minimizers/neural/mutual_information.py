@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.minimizers.neural import NeuralMinimizer, Training
+from modicum.minimizers.neural.base import NeuralMinimizer, Training
 from modicum.table.codes import all_counts
 
 

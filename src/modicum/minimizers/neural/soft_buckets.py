@@ -144,7 +144,7 @@ def middle_ranks(coding: Coding) -> Floats:
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.minimizers.soft import middle_ranks
+    >>> from modicum.minimizers.neural.soft_buckets import middle_ranks
     >>> from modicum.table.codes import Coder
     >>> X = pd.DataFrame({"age": [20, 30, 30, 90]})
     >>> middle_ranks(Coder.fit(X, md.Schema.infer(X)).codings[0]).tolist()

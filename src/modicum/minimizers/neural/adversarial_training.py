@@ -7,7 +7,7 @@ import numpy as np
 
 from modicum.errors import check_number
 from modicum.minimizers.base import guessed_codes
-from modicum.minimizers.neural import RATE, NeuralMinimizer, Perceptron, Training, set_rate
+from modicum.minimizers.neural.base import RATE, NeuralMinimizer, Perceptron, Training, set_rate
 from modicum.table.codes import Weights
 from modicum.table.schema import Schema
 from modicum.table.values import Codes

@@ -11,7 +11,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
 from modicum.minimizers.base import CodedData, Minimizer, obeying
-from modicum.minimizers.soft import SoftBuckets
+from modicum.minimizers.neural.soft_buckets import SoftBuckets
 from modicum.progress import stoppable, watched
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema

@@ -9,7 +9,7 @@ import numpy as np
 
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import keep, middle_code, partition
-from modicum.minimizers.guiding.records import Matrix, Records
+from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.table.codes import Coding, usual_code
 from modicum.table.values import Codes
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.minimizers.guiding.outcomes import Outcomes
-from modicum.minimizers.guiding.records import Matrix, Records
+from modicum.minimizers.model_guided.outcomes import Outcomes
+from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.table.codes import Coder, Coding, all_counts, weighted_median
 from modicum.table.values import Codes, Floats
 from modicum.trees import Tree

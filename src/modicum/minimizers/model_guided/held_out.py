@@ -13,8 +13,8 @@ from modicum.generalization.core import DistinctColumns
 from modicum.learners.asking import Model
 from modicum.measures.information_loss import InformationLoss, ncp
 from modicum.measures.intervals import Interval, Resampling, mean_interval
-from modicum.minimizers.guiding.outcomes import Outcomes
-from modicum.minimizers.guiding.views import View
+from modicum.minimizers.model_guided.outcomes import Outcomes
+from modicum.minimizers.model_guided.records import View
 from modicum.table.codes import group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats

@@ -2,22 +2,52 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from modicum.minimizers.guiding.grouping import Grouping, Groupings, exactly, grouped, whole
-from modicum.minimizers.guiding.losses import Losses
-from modicum.minimizers.guiding.node_costs import node_costs
-from modicum.minimizers.guiding.points import GuidedPoint
-from modicum.minimizers.guiding.pruning import Nodes, Pruned, weakest_links
-from modicum.minimizers.guiding.records import Records
-from modicum.minimizers.guiding.stand_ins import Members
+from modicum.generalization import Generalization
+from modicum.minimizers.base import obeying
+from modicum.minimizers.model_guided.attribute_grouping import (
+    Grouping,
+    Groupings,
+    exactly,
+    grouped,
+    partition_of,
+    whole,
+)
+from modicum.minimizers.model_guided.cell_records import Members
+from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, Pruned, node_costs, weakest_links
+from modicum.minimizers.model_guided.records import Records
 from modicum.progress import Stop
 from modicum.table.codes import Coder
 from modicum.table.values import Codes
 from modicum.trees import Tree
+
+# A point of a path: the buckets that a search came to, and what they keep and hide.
+
+
+@dataclass(frozen=True)
+class GuidedPoint:
+    """One generalization of a path.
+
+    Attributes
+    ----------
+    agreement : how many predictions stay, on the records that the choice was made on
+    loss : what it hides of the records that made it, by the loss that was asked for (NCP by default)
+    generalization : what is collected
+    """
+
+    agreement: float
+    loss: float
+    groupings: Groupings = field(repr=False)
+    coder: Coder = field(repr=False)
+
+    @cached_property
+    def generalization(self) -> Generalization:
+        found = [partition_of(c, g) for c, g in zip(self.coder.codings, self.groupings, strict=True)]
+        return obeying(self.coder, found)
 
 
 @dataclass(frozen=True)

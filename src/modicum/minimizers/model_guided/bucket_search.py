@@ -1,0 +1,347 @@
+"""The best generalization for a target: refine what the tree made where it is too coarse, then merge what can be."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from modicum.minimizers.model_guided.attribute_grouping import (
+    Grouping,
+    Groupings,
+    coarser,
+    column_of,
+    exactly,
+    numbers_of,
+)
+from modicum.minimizers.model_guided.cell_search import Stands
+from modicum.minimizers.model_guided.guiding_tree import Losses
+from modicum.minimizers.model_guided.records import Matrix, Records
+from modicum.minimizers.model_guided.setting import GuidedPoint, Setting
+from modicum.progress import Stop
+from modicum.table.values import Floats
+
+# The better search that papers/1 §5.3 asks for: merge the buckets whose loss the model feels least, down to nothing.
+#
+# Every step to less detail is tried on a sample of the records *with the model itself*: how many predictions does it
+# change, and how much does it hide? The steps that hide most for each changed prediction are taken together, as many as
+# a small budget of changed predictions allows.
+
+LEAST_STEP = 0.002  # of the predictions, that one round may change
+NEAR, FAR = 0.2, 0.5  # or this share of those that are changed already: on the way to the target, and beyond it
+_DOUBT = 0.3  # changed predictions that a step on few records may hide
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Step:
+    """An attribute in less detail: which buckets it touches, how many predictions it changes, what it hides."""
+
+    attribute: int
+    grouping: Grouping
+    touched: tuple[int, ...]
+    gain: float
+    cost: float
+
+    @property
+    def price(self) -> float:
+        return (max(self.cost, 0.0) + _DOUBT) / max(self.gain, _TINY)
+
+
+@dataclass
+class State:
+    """Where a search is: the buckets, the records as numbers, and each one's miss."""
+
+    groupings: Groupings
+    matrix: Matrix
+    misses: Floats
+
+    @classmethod
+    def of(cls, groupings: Groupings, records: Records) -> "State":
+        matrix = numbers_of(groupings, records)
+        if all(grouping.exact for grouping in groupings) and not (records.strange >= 0).any():
+            return cls(groupings, matrix, np.zeros(len(records)))
+        return cls(groupings, matrix, records.misses(matrix, np.arange(len(records))))
+
+    def missed(self, start: int = 0) -> float:
+        """How much is missed by the records from `start` on."""
+        return float(self.misses[start:].sum())
+
+    def agreement_of(self, start: int = 0) -> float:
+        """The agreement on the records from `start` on."""
+        return 1.0 - float(self.misses[start:].mean())
+
+    def after(self, steps: Sequence[Step], records: Records) -> "State":
+        """The state once these steps are made, which touch different buckets."""
+        groupings = list(self.groupings)
+        for step in steps:
+            groupings[step.attribute] = _joined(groupings[step.attribute], self.groupings[step.attribute], step)
+        return self.changed(groupings, records)
+
+    def changed(self, groupings: Groupings, records: Records) -> "State":
+        """The state with other buckets; only what changes is asked again."""
+        matrix = numbers_of(groupings, records)
+        misses = self.misses.copy()
+        changed = np.flatnonzero((matrix != self.matrix).any(axis=1))
+        misses[changed] = records.misses(matrix[changed], changed)
+        return State(groupings, matrix, misses)
+
+
+def _joined(now: Grouping, before: Grouping, step: Step) -> Grouping:
+    """A merge made before other merges of the same attribute, made after them."""
+    if now is before or len(step.touched) != 2:
+        return step.grouping
+    one, other = (int(now.bucket_of[before.members[bucket][0]]) for bucket in step.touched)
+    return now.merged(one, other, int(before.stands[step.touched[1]]))
+
+
+def descend(
+    start: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int], stop: Stop
+) -> Iterator[State]:
+    """The states of a path from `start` to nothing collected of the free attributes, each coarser than the last.
+
+    Steps are tried on the first `n_sample` records; what they do together is measured on all.
+    """
+    state = start
+    while not stop.asked:
+        steps = tried(state, records, n_sample, losses, free)
+        if not steps:
+            return
+        budget = budget_of(state, n_sample, FAR)
+        state = state.after(chosen(steps, budget), records)
+        yield state
+
+
+def budget_of(state: State, n_sample: int, rate: float) -> float:
+    """How many predictions one round may change."""
+    return max(LEAST_STEP * n_sample, rate * float(state.misses[:n_sample].sum()))
+
+
+def tried(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[Step]:
+    """Every step to less detail, with what it costs on the first records and what it hides; the cheapest first."""
+    found: list[tuple[int, Grouping, tuple[int, ...], float]] = []
+    which, numbers, attributes = [], [], []
+    for a in free:
+        grouping = state.groupings[a]
+        parts = [] if grouping.exact else [losses.part(a, members) for members in grouping.members]
+        for new, touched in coarser(losses.coder.codings[a], grouping, losses.counts[a]):
+            column = column_of(new, records, a)[:n_sample]
+            rows = np.flatnonzero(column != state.matrix[:n_sample, a])
+            found.append((a, new, touched, _gain(losses, a, grouping, parts, new, touched)))
+            which.append(rows)
+            numbers.append(column[rows])
+            attributes.append(np.full(len(rows), a))
+    if not found:
+        return []
+    rows = np.concatenate(which)
+    matrix = state.matrix[rows]
+    matrix[np.arange(len(rows)), np.concatenate(attributes)] = np.concatenate(numbers)
+    rise = records.misses(matrix, rows) - state.misses[rows]
+    owner = np.repeat(np.arange(len(found)), [len(w) for w in which])
+    costs = np.bincount(owner, weights=rise, minlength=len(found)).tolist()
+    return sorted((Step(*own, cost) for own, cost in zip(found, costs, strict=True)), key=lambda step: step.price)
+
+
+def _gain(
+    losses: Losses, a: int, old: Grouping, parts: Sequence[float], new: Grouping, touched: Sequence[int]
+) -> float:
+    """What a step hides, from the buckets that it touches."""
+    if len(touched) != 2:
+        return losses.mean(a, new.members) - sum(parts)
+    both = np.sort(np.concatenate([old.members[bucket] for bucket in touched]))
+    return losses.part(a, both) - sum(parts[bucket] for bucket in touched)
+
+
+def chosen(steps: Sequence[Step], budget: float) -> list[Step]:
+    """The cheapest step, and as many of the next ones as fit the budget and do not stand in each other's way.
+
+    A bucket whose stand stays may take in several others; one that is taken in cannot do anything else.
+    """
+    taken: list[Step] = []
+    moved: set[tuple[int, int]] = set()
+    stays: set[tuple[int, int]] = set()
+    left, most = budget, max(1, len(steps) // 3)
+    for step in steps:
+        own = [(step.attribute, bucket) for bucket in step.touched]
+        goes, holds = (set(own[:1]), set(own[1:])) if len(own) == 2 else (set(own), set())
+        free = not goes & (moved | stays) and not holds & moved
+        if not taken or (max(step.cost, 0.0) <= left and free):
+            taken.append(step)
+            moved |= goes
+            stays |= holds
+            left -= max(step.cost, 0.0)
+        if len(taken) >= most:
+            break
+    return taken
+
+
+_FAILURES = 4  # steps that did not fit, before the search ends
+
+
+@dataclass(frozen=True)
+class Found:
+    """The way from full detail to nothing, and which of its points was chosen."""
+
+    path: list[GuidedPoint]
+    chosen: int
+
+
+def best(setting: Setting) -> Iterator[Found]:
+    """Search; each state found on the way is given as the last of a path, so that progress shows."""
+    path: list[GuidedPoint] = []
+
+    def noted(state: State) -> Found:
+        path.append(setting.point(state.groupings, state.agreement_of(setting.n_sample)))
+        return Found(path, len(path) - 1)
+
+    yield noted(State.of(setting.untouched(), setting.tried))
+    state = refined(State.of(setting.of_tree(setting.tree), setting.tried), setting)
+    yield noted(state)
+    for closer in constrained(state, setting):
+        state = closer
+        yield noted(state)
+    at = len(path) - 1
+    for beyond in descend(state, setting.tried, setting.n_sample, setting.losses, setting.free, setting.stop):
+        yield Found(noted(beyond).path, at)
+    yield Found(path, at)
+
+
+def refined(state: State, setting: Setting) -> State:
+    """The state with more detail, until the target is reached (or everything is as it was).
+
+    Always the attribute whose detail saves most predictions for each unit of information loss given up: to all its
+    codes apart, or where that is not enough to its exact values. `ILAG` (papers/1 equation 3) is the inverse of that;
+    but it prefers, by its second case, attributes that save nothing at all. What is saved is looked up among the
+    records that are missed so far.
+    """
+    while state.missed(setting.n_sample) > setting.allowed and not setting.stop.asked:
+        options = [(a, g) for a in setting.free for g in _finer(state.groupings[a], a, setting)]
+        if not options:
+            return state
+        a, grouping = options[int(np.argmax(_worth(state, options, setting)))]
+        groupings = list(state.groupings)
+        groupings[a] = grouping
+        state = state.changed(groupings, setting.tried)
+    return state
+
+
+def _finer(grouping: Grouping, a: int, setting: Setting) -> list[Grouping]:
+    if grouping.exact:
+        return []
+    finest = setting.finest(a)
+    return [*([finest] if grouping.n_buckets < finest.n_buckets else []), exactly(setting.coder.codings[a])]
+
+
+def _worth(state: State, options: Sequence[tuple[int, Grouping]], setting: Setting) -> list[float]:
+    """Predictions saved by each option for the information loss that it gives up."""
+    missed = np.flatnonzero(state.misses)
+    matrices = []
+    for a, grouping in options:
+        matrix = state.matrix[missed]
+        matrix[:, a] = column_of(grouping, setting.tried, a)[missed]
+        matrices.append(matrix)
+    left = setting.tried.misses(np.concatenate(matrices), np.tile(missed, len(options))).reshape(len(options), -1)
+    saved = state.misses.sum() - left.sum(axis=1)
+    lost = []
+    for a, grouping in options:
+        after = 0.0 if grouping.exact else setting.losses.mean(a, grouping.members)
+        lost.append(setting.losses.mean(a, state.groupings[a].members) - after)
+    return [float((s + 1e-6) / max(loss, 1e-6)) for s, loss in zip(saved, lost, strict=True)]
+
+
+def constrained(state: State, setting: Setting) -> Iterator[State]:
+    """Steps to less detail as long as the target is kept on the records to choose on."""
+    refused: set[tuple[int, tuple[int, ...]]] = set()
+    failures = 0
+    while failures < _FAILURES and not setting.stop.asked:
+        steps = tried(state, setting.tried, setting.n_sample, setting.losses, setting.free)
+        room = setting.allowed - state.missed(setting.n_sample)
+        if room < 0:
+            return
+        most = room * setting.n_sample / max(1, setting.n_choose)
+        steps = [step for step in steps if (step.attribute, step.touched) not in refused and step.cost <= most]
+        if not steps:
+            return
+        taken = chosen(steps, min(budget_of(state, setting.n_sample, NEAR), most))
+        after = _kept(state, taken, setting)
+        if after is None:
+            refused.add((taken[0].attribute, taken[0].touched))
+            failures += 1
+            continue
+        if any(after.groupings[a].n_buckets != state.groupings[a].n_buckets for a, _ in refused):
+            refused.clear()  # buckets are numbered anew
+        state = after
+        yield state
+
+
+def _kept(state: State, steps: Sequence[Step], setting: Setting) -> State | None:
+    """The state after as many of the steps as keep the target; None where the first alone does not."""
+    while steps:
+        after = state.after(steps, setting.tried)
+        if after.missed(setting.n_sample) <= setting.allowed:
+            return after
+        steps = steps[: len(steps) // 2]
+    return None
+
+
+# The search of papers/1 §3.1, as it is written there.
+
+
+@dataclass(frozen=True)
+class PaperStep:
+    """One iteration: the tree, the attributes taken out of the generalization, and its buckets as a point.
+
+    `agreement` is that of the cells, by which the paper decides; the point has that of the buckets by themselves.
+    """
+
+    stands: Stands
+    kept: list[int]
+    agreement: float
+    point: GuidedPoint
+
+
+def paper(setting: Setting, representatives: str) -> list[PaperStep]:
+    """Its iterations, the chosen one last.
+
+    Where the leaves of the homogeneous tree reach the target, the tree is pruned by one level after another as long as
+    they still do. Where they do not, the attribute with the lowest ILAG leaves the generalization, until they do:
+
+        ILAG(f) = NCP(f) / gain(f), or NCP(f) where the gain is 0  (equation 3),
+
+    with NCP(f) of the global recoding and gain(f) the rise of the agreement as f is left as it is (a fall counts as 0).
+    """
+    locked = [a for a, c in enumerate(setting.coder.codings) if a not in setting.free and not c.attribute.forbidden]
+    steps = [_step(Stands.of(setting.tree, setting, representatives), locked, setting)]
+    if steps[0].agreement >= setting.target:
+        return _pruned(steps, setting, representatives)
+    while (
+        steps[-1].agreement < setting.target
+        and not setting.stop.asked
+        and len(steps[-1].kept) < len(locked) + len(setting.free)
+    ):
+        last = steps[-1]
+        left = [a for a in setting.free if a not in last.kept]
+        everyone = np.arange(setting.n_choose)
+        agreements = 1.0 - last.stands.missed_with(last.kept, left, everyone) / setting.n_choose
+        losses = [setting.loss_of(a, last.point.groupings[a]) for a in left]
+        gains = np.maximum(0.0, agreements - last.agreement)
+        ilag = [loss / gain if gain else loss for loss, gain in zip(losses, gains, strict=True)]
+        steps.append(_step(last.stands, [*last.kept, left[int(np.argmin(ilag))]], setting))
+    return steps
+
+
+def _pruned(steps: list[PaperStep], setting: Setting, representatives: str) -> list[PaperStep]:
+    for level in range(1, int(setting.nodes.heights[0]) + 1):
+        step = _step(Stands.of(setting.nodes.by_level(level), setting, representatives), steps[0].kept, setting)
+        if step.agreement < setting.target or setting.stop.asked:
+            break
+        steps.append(step)
+    return steps
+
+
+def _step(stands: Stands, kept: Sequence[int], setting: Setting) -> PaperStep:
+    groupings = setting.of_tree(stands.tree)
+    for a in kept:
+        groupings[a] = exactly(setting.coder.codings[a])
+    agreement = 1.0 - float(stands.misses(kept).mean())
+    recoded = State.of(groupings, setting.tried).agreement_of(setting.n_sample)
+    return PaperStep(stands, sorted(kept), agreement, setting.point(groupings, recoded))

@@ -1,0 +1,1 @@
+"""Buckets and classifier trained together with PyTorch (papers/0 Appendix C)."""
