@@ -16,9 +16,9 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
-from modicum.anonymizers.grouping import for_kernel
 from modicum.anonymizers.hilbert import _numbered, curve_order
 from modicum.anonymizers.ranks import Ranked
+from modicum.anonymizers.task import for_kernel
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning
 from modicum.table.frames import as_frame
 
@@ -292,7 +292,7 @@ def test_relaxed_halves_split_equal_values():
 
 
 def test_hilbert_cuts_the_line_as_cheaply_as_any_cut_does():
-    from modicum.anonymizers.curve_kernel import cheapest_runs
+    from modicum.anonymizers.hilbert import cheapest_runs
 
     random = np.random.default_rng(0)
     X = pd.DataFrame({"a": random.integers(0, 20, 14), "b": random.choice(["x", "y", "z", None], 14)})

@@ -330,7 +330,7 @@ def test_a_command_that_is_terminated_leaves_nothing_behind(tmp_path):
     pd.DataFrame({"age": np.arange(100), "ill": ["no", "yes"] * 50}).to_parquet(tmp_path / "in.parquet")
     code = (
         "import os, signal, sys\n"
-        "import modicum.anonymizers.engine_release as module\n"
+        "import modicum.anonymizers.out_of_core.engine_release as module\n"
         "module._losses = lambda *given: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from modicum.cli.main import run\n"
         "sys.argv = ['modicum', 'anonymize', 'in.parquet', '-o', 'out.parquet', '--k', '5', '--engine', 'duckdb',\n"

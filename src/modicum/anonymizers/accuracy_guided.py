@@ -1,27 +1,171 @@
 """Accuracy-guided anonymization: groups in which a model says the same (papers/2 §3, Algorithm 1)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.grouping import split
-from modicum.anonymizers.guided_tree import guided_groups
-from modicum.anonymizers.guiding_model import GuidingModel
-from modicum.anonymizers.part_release import Upper, WholeTask
-from modicum.anonymizers.stand_ins import Members, Representatives, Values
-from modicum.anonymizers.task import Task, class_codes
-from modicum.anonymizers.upper_guided import guide_at, guided_parts
+from modicum.anonymizers.group_representatives import Members, Representatives, Values, median, of_codes, usual_label
+from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.upper_guided import guide_at, guided_groups, guided_parts
+from modicum.anonymizers.ranks import Ranked
+from modicum.anonymizers.task import Task, class_codes, split
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
+from modicum.generalization.representatives import typed_column
+from modicum.learners.asking import Model, Predictions
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
 from modicum.table.frames import is_array
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CATEGORIES_OF_LABEL, Labels, label_values
 from modicum.table.values import Codes
+
+# Made-up records that the model takes for what they stand for (DESIGN §2).
+#
+# The model is asked about every group's medians. Where it says something else than of most of the group, other made-up
+# records are tried: some attributes at another quantile, or at another category that at least two records of the group
+# have. The one nearest to the medians of which the model says what it should is taken; where there is none, the medians
+# stay.
+
+_SHARES = (0.1, 0.25, 0.75, 0.9)
+_TRIES = 24
+_MOVED = 0.35  # the chance that an attribute is moved in a try
+
+# Lists of values, one per attribute, and the group that each record stands for → what the model says.
+Asking = Callable[[Sequence[list[Any]], Codes], Codes]
+
+
+def accepted(members: Sequence[Members], usual: Codes, ask: Asking, random_state: int) -> list[Values]:
+    """A record for each group of which the model says what is usual there, where one was found."""
+    middle = [median(each) for each in members]
+    wrong = np.flatnonzero(ask([each.values for each in middle], np.arange(len(usual))) != usual)
+    if not len(wrong):
+        return middle
+    choices = [_choices(each, own) for each, own in zip(members, middle, strict=True)]
+    random = np.random.default_rng(random_state)
+    moved = random.uniform(size=(_TRIES, len(members), len(wrong))) < _MOVED
+    which = random.integers(0, 2**31, size=moved.shape) * moved
+    tried = [
+        [options[which[i, j, g] % len(options)] for i in range(_TRIES) for g, options in _of(choices[j], wrong)]
+        for j in range(len(members))
+    ]
+    right = (ask(tried, np.tile(wrong, _TRIES)) == np.tile(usual[wrong], _TRIES)).reshape(_TRIES, len(wrong))
+    cost = np.where(right, _distance(middle, tried, wrong), np.inf)
+    best = cost.argmin(axis=0)
+    found = np.isfinite(cost.min(axis=0))
+    for j, own in enumerate(middle):
+        for g, group in enumerate(wrong.tolist()):
+            if found[g]:
+                own.values[group] = tried[j][best[g] * len(wrong) + g]
+    return middle
+
+
+def _of(choices: Sequence[list[Any]], wrong: Codes) -> list[tuple[int, list[Any]]]:
+    return [(g, choices[group]) for g, group in enumerate(wrong.tolist())]
+
+
+def _choices(members: Members, middle: Values) -> list[list[Any]]:
+    """For each group the median, then other values that are not one person's."""
+    found = [[value] for value in middle.values]
+    if members.column.attribute.has_order:
+        others = [median(members, share) for share in _SHARES]
+    else:
+        common = np.argsort(-np.bincount(members.column.codes), kind="stable")[:6]
+        others = [_where_shared(members, np.full(len(found), code)) for code in common.tolist()]
+    for other in others:
+        for own, value in zip(found, other.values, strict=True):
+            if value is not None:
+                own.append(value)
+    return found
+
+
+def _where_shared(members: Members, code: Codes) -> Values:
+    return of_codes(members.column, np.where(members.shared(code), code, members.column.missing))
+
+
+def _distance(middle: Sequence[Values], tried: Sequence[Sequence[Any]], wrong: Codes) -> Any:
+    """How far each try lies from the medians: positions for an order, 1 for another category."""
+    total = np.zeros((_TRIES, len(wrong)))
+    for own, values in zip(middle, tried, strict=True):
+        there = Values(own.column, list(values)).positions.reshape(_TRIES, len(wrong))
+        apart = np.abs(there - own.positions[wrong])
+        total += apart if own.column.attribute.has_order else apart > 0
+    return total
+
+
+# The model that guides an anonymization: what it says of the records, and of those that are to stand for groups.
+
+
+class GuidingModel:
+    """A model and the columns that it takes.
+
+    Parameters
+    ----------
+    model : fitted estimator, or function of a frame
+    task : Task
+        The records; the model takes those columns of them that it was fitted to, else all that may be collected.
+    array : bool
+        Whether it takes arrays.
+
+    Attributes
+    ----------
+    said : what the model says of the records
+    """
+
+    def __init__(self, model: Any, task: Task, array: bool) -> None:
+        self._model = Model(model)
+        self._array = array
+        known = None if array else getattr(model, "feature_names_in_", None)
+        self._columns = task.schema.features if known is None else [str(name) for name in known]
+        absent = [name for name in self._columns if name not in task.schema]
+        if absent:
+            raise DataError(f"The model takes a column {absent[0]!r}, which the data or its schema does not have.")
+        self.said = self._ask(task.frame.select(self._columns))
+
+    def stand_ins(self, task: Task, members: Sequence[Members], random_state: int) -> list[Values]:
+        """For each group a made-up record of which the model says what it says of most of the group.
+
+        Columns that are no quasi-identifiers are released as they are; to ask the model, their medians stand for them.
+        """
+        groups = members[0].groups
+        if task.guide is None or class_codes(self.said, len(self.said)) is None:  # numbers, in tenths
+            return [median(each) for each in members]
+        classes = np.unique(self.said)
+        others = [name for name in self._columns if name not in task.names]
+        ranked = Ranked.of(task.frame, task.schema, others) if others else Ranked(())
+        beside = {each.attribute.name: median(Members(each, groups)).written for each in ranked.columns}
+
+        def ask(values: Sequence[list[Any]], of: Codes) -> Codes:
+            made = {name: Values(each.column, own) for name, each, own in zip(task.names, members, values, strict=True)}
+            placed = {name: own.written for name, own in made.items()}
+            placed |= {name: [written[group] for group in of.tolist()] for name, written in beside.items()}
+            return pd.Index(classes).get_indexer(pd.Index(self._ask(self._records(task, placed))))
+
+        return accepted(members, usual_label(groups, task.guide), ask, random_state)
+
+    def _records(self, task: Task, values: dict[str, list[Any]]) -> nw.DataFrame[Any]:
+        """Values as records in the types that the data has."""
+        empty = task.frame[:0]
+        columns = {}
+        for name in self._columns:
+            own = np.arange(len(values[name]))
+            column = typed_column(task.schema[name], values[name], own, task.frame if len(own) else empty)
+            columns[name] = nw.from_native(column, series_only=True)
+        if isinstance(task.frame.to_native(), pd.DataFrame):
+            plain = {name: each.to_native().reset_index(drop=True) for name, each in columns.items()}
+            return nw.from_native(pd.DataFrame(plain), eager_only=True)
+        return nw.from_dict(columns)
+
+    def _ask(self, frame: nw.DataFrame[Any]) -> Predictions:
+        native = frame.to_native()
+        return self._model(native.to_numpy() if self._array else native)
+
 
 _BINS = 10  # of predictions that are numbers
 

@@ -12,9 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from modicum.anonymizers.part_release import Upper, WholeTask
-from modicum.anonymizers.publishing import loss, measured, release, replaced
-from modicum.anonymizers.stand_ins import (
+from modicum.anonymizers.group_representatives import (
     REPRESENTATIVES,
     Members,
     Representatives,
@@ -25,6 +23,8 @@ from modicum.anonymizers.stand_ins import (
     nearest_records,
     of_codes,
 )
+from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.publishing import loss, measured, release, replaced
 from modicum.anonymizers.task import Task, task_of
 from modicum.engines import is_table, table_at
 from modicum.engines.failures import asking
@@ -205,7 +205,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         ...     anonymizer.release_.rows, anonymizer.release_.k >= 50, anonymizer.release_.frame.columns
         (5000, True, ['age', 'job'])
         """
-        from modicum.anonymizers.engine_release import release_at  # deferred: it needs all that engines need
+        from modicum.anonymizers.out_of_core.engine_release import (
+            release_at,  # deferred: it needs all that engines need
+        )
 
         self._check_settings()
         table = table_at(X)

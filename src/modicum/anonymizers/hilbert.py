@@ -1,11 +1,12 @@
 """Hilbert: order the records along a space-filling curve, then cut the line (Ghinita et al. 2007)."""
 
+import numba
 import numpy as np
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.grouping import for_kernel
+from modicum.anonymizers.kernel import may_be_group, working_space
 from modicum.anonymizers.ranks import Ranked
-from modicum.anonymizers.task import Task
+from modicum.anonymizers.task import Task, for_kernel
 from modicum.table.values import Codes
 
 _BITS = 16  # of each coordinate, at most
@@ -47,7 +48,6 @@ class Hilbert(Anonymizer):
     """
 
     def _groups(self, task: Task) -> Codes:
-        from modicum.anonymizers.curve_kernel import cheapest_runs, halved_runs
 
         order, table = curve_order(task.ranked), for_kernel(task.ranked)
         if task.needs.is_plain:
@@ -59,7 +59,6 @@ class Hilbert(Anonymizer):
 
 def curve_order(ranked: Ranked) -> Codes:
     """The records in the order of the Hilbert curve through their ranks; those at one point by their row."""
-    from modicum.anonymizers.curve_kernel import hilbert_words
 
     steps = np.maximum(ranked.codes.max(axis=0), 1).astype(np.int64)
     bits = int(min(_BITS, max(1, np.ceil(np.log2(steps.max() + 1)))))
@@ -79,3 +78,114 @@ def _numbered(order: Codes, last: Codes) -> Codes:
     groups = np.empty(len(order), dtype=np.int64)
     groups[order] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     return groups
+
+
+# The Hilbert curve, and groups of neighbours along it.
+
+
+@numba.njit(cache=True, nogil=True)
+def hilbert_words(cells, bits, words):  # type: ignore[no-untyped-def]
+    """Each point's place on the Hilbert curve as words of 60 bits, the first word first (Skilling 2004).
+
+    `cells` are the coordinates, whole numbers of so many bits; they are overwritten.
+    """
+    n, d = cells.shape
+    top = np.int64(1) << (bits - 1)
+    for r in range(n):
+        x = cells[r]
+        q = top
+        while q > 1:
+            p = q - 1
+            for a in range(d):
+                if x[a] & q:
+                    x[0] ^= p
+                else:
+                    t = (x[0] ^ x[a]) & p
+                    x[0] ^= t
+                    x[a] ^= t
+            q >>= 1
+        for a in range(1, d):
+            x[a] ^= x[a - 1]
+        t = np.int64(0)
+        q = top
+        while q > 1:
+            if x[d - 1] & q:
+                t ^= q - 1
+            q >>= 1
+        for a in range(d):
+            x[a] ^= t
+        place = 0
+        for b in range(bits - 1, -1, -1):
+            for a in range(d):
+                word = place // 60
+                words[r, word] = (words[r, word] << 1) | ((x[a] >> b) & 1)
+                place += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def cheapest_runs(order, table, k):  # type: ignore[no-untyped-def]
+    """Cut a sequence of records into runs of at least k with the least loss (NCP), exactly, by dynamic programming.
+
+    No run of the best cut needs to hold 2k records or more: cutting it once more loses no more.
+    """
+    codes, starts, sizes, positions, is_category, present = table
+    n, d = codes.shape
+    least, last = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
+    least[0] = 0.0
+    marks = np.full(sizes.sum(), -1, np.int64)
+    lowest, highest, widths = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d)
+    values, missing = np.empty(d, np.int64), np.empty(d, np.bool_)
+    for end in range(k, n + 1):
+        total = 0.0
+        for a in range(d):
+            lowest[a], highest[a], values[a], missing[a], widths[a] = sizes[a], -1, 0, False, 0.0
+        for start in range(end - 1, max(-1, end - 2 * k), -1):
+            r = order[start]
+            for a in range(d):
+                code = codes[r, a]
+                width = widths[a]
+                if is_category[a]:
+                    if marks[starts[a] + code] == end:
+                        continue
+                    marks[starts[a] + code] = end
+                    values[a] += 1
+                    width = values[a] / present[a] if values[a] > 1 else 0.0
+                else:
+                    if code == sizes[a] - 1:
+                        missing[a] = True
+                    else:
+                        lowest[a], highest[a] = min(lowest[a], code), max(highest[a], code)
+                    if highest[a] >= 0:
+                        width = positions[starts[a] + highest[a]] - positions[starts[a] + lowest[a]]
+                        if missing[a]:
+                            width = 1.0
+                total += width - widths[a]
+                widths[a] = width
+            if end - start >= k and least[start] + (end - start) * total < least[end]:
+                least[end], last[end] = least[start] + (end - start) * total, start
+    return last
+
+
+@numba.njit(cache=True, nogil=True)
+def halved_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
+    """Cut a sequence of records in two, near its middle, while both parts may be groups; where each run ends."""
+    n = len(order)
+    room = working_space(table, needs)
+    last = np.zeros(n + 1, np.int64)
+    lows, highs = [0], [n]
+    while len(lows):
+        low, high = lows.pop(), highs.pop()
+        middle = -1
+        for share in shares:
+            place = low + int((high - low) * share)
+            if may_be_group(order, low, place, needs, room) and may_be_group(order, place, high, needs, room):
+                middle = place
+                break
+        if middle < 0:
+            last[high] = low
+            continue
+        lows.append(middle)
+        highs.append(high)
+        lows.append(low)
+        highs.append(middle)
+    return last

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.grouping import split
-from modicum.anonymizers.part_release import Upper, WholeTask
-from modicum.anonymizers.stand_ins import Representatives
-from modicum.anonymizers.task import Task
-from modicum.anonymizers.upper_levels import upper_levels
+from modicum.anonymizers.group_representatives import Representatives
+from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.upper_tree import upper_levels
+from modicum.anonymizers.task import Task, split
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
 from modicum.measures.closeness import Distance

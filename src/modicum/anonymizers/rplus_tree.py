@@ -12,10 +12,9 @@ from sklearn.base import clone
 
 from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.batches import Parts, Survey, Tally, frames, put_back
-from modicum.anonymizers.grouping import split
-from modicum.anonymizers.part_release import Upper, WholeTask
-from modicum.anonymizers.task import Task, parts_of, task_of
-from modicum.anonymizers.upper_levels import upper_levels
+from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.upper_tree import upper_levels
+from modicum.anonymizers.task import Task, parts_of, split, task_of
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, check_number
 from modicum.releases.release import Release

@@ -11,13 +11,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.grouping import Needs
-from modicum.anonymizers.part_release import ReleasedParts, WholeTask, loss_column, released_schema
+from modicum.anonymizers.out_of_core.part_release import ReleasedParts, WholeTask, loss_column, released_schema
+from modicum.anonymizers.out_of_core.upper_guided import has_classes
+from modicum.anonymizers.out_of_core.whole_columns import MOST_NUMBERS, WholeColumn, whole_columns
 from modicum.anonymizers.publishing import refuse_broken
-from modicum.anonymizers.surveying import whole_columns
-from modicum.anonymizers.task import check_limits, parts_of, requirement_of, why_not
-from modicum.anonymizers.upper_guided import has_classes
-from modicum.anonymizers.whole_columns import MOST_NUMBERS, WholeColumn
+from modicum.anonymizers.task import Needs, check_limits, parts_of, requirement_of, why_not
 from modicum.engines.coding import schema_at
 from modicum.engines.partitioned_writing import check_place, lasting, made_of_parts, put_release, reopened, room_beside
 from modicum.engines.table import EngineTable, collected

@@ -5,12 +5,10 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 
-from modicum.anonymizers.coarse_columns import AnyColumn
-from modicum.anonymizers.grouping import Needs
+from modicum.anonymizers.out_of_core.whole_columns import AnyColumn, WholeColumn
 from modicum.anonymizers.publishing import replaced, widths_of
 from modicum.anonymizers.ranks import Ranked, RankedColumn
-from modicum.anonymizers.task import Task
-from modicum.anonymizers.whole_columns import WholeColumn
+from modicum.anonymizers.task import Needs, Task
 from modicum.errors import DataError, require
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import Coder

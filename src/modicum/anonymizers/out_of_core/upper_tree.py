@@ -8,17 +8,19 @@ one that cannot be split, however many it has.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.anonymizers.coarse_columns import AnyColumn, CoarseColumn
-from modicum.anonymizers.cut_tree import Cut, CutParts, CutTree, Encoded
-from modicum.anonymizers.exact_medians import Looking, Median
+from modicum.anonymizers.out_of_core.cut_tree import Cut, CutParts, CutTree, Encoded, Looking, Median, looking
+from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.whole_columns import MOST_NUMBERS, AnyColumn, CoarseColumn, WholeColumn
 from modicum.anonymizers.ranks import Ranked
-from modicum.anonymizers.whole_columns import WholeColumn
-from modicum.engines.coded_table import CodeFold
-from modicum.engines.table import Counts
+from modicum.engines.coded_table import CodedTable, CodeFold
+from modicum.engines.table import Counts, EngineTable
+from modicum.errors import DataError
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import CodeArray
 from modicum.table.values import Codes
@@ -40,7 +42,7 @@ class _Counting:
         return np.zeros(len(self.open) * int(self.starts[-1]), dtype=np.int64)
 
     def add(self, counts: Counts, codes: CodeArray) -> None:
-        from modicum.anonymizers.upper_kernel import count_codes
+        from modicum.anonymizers.out_of_core.kernel import count_codes
 
         count_codes(codes, _slots(self.tree, self.open, codes), self.starts, self.starts[-1], counts)
 
@@ -61,7 +63,7 @@ class _Weighing:
         return np.zeros(len(self.limits) * int(self.starts[-1]), dtype=np.int64)
 
     def add(self, counts: Counts, codes: CodeArray) -> None:
-        from modicum.anonymizers.upper_kernel import count_left
+        from modicum.anonymizers.out_of_core.kernel import count_left
 
         cuts = (self.firsts, self.attributes, self.limits)
         slots = _slots(self.tree, self.open, codes)
@@ -174,7 +176,7 @@ class UpperTree:
 
     def _tried(self, counts: Counts, looked: dict[int, Median]) -> list[Cut]:
         """The cuts that a node may make, in the order in which they are tried."""
-        from modicum.anonymizers.upper_kernel import counted_places, counted_spread
+        from modicum.anonymizers.out_of_core.kernel import counted_places, counted_spread
 
         starts, sizes, _, is_category, _ = self._table
         widths, limits = np.empty(len(sizes)), np.empty(3, dtype=np.int64)
@@ -205,7 +207,7 @@ class UpperTree:
         return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 
     def _best(self, tried: list[Cut], counts: Counts, left: Counts) -> list[Cut]:
-        from modicum.anonymizers.upper_kernel import loss_of_sides
+        from modicum.anonymizers.out_of_core.kernel import loss_of_sides
 
         best, found = np.inf, []
         widths = np.empty(len(self.quasi))
@@ -225,3 +227,60 @@ class UpperTree:
         start, many = len(counts) - self._sizes[-1], len(self.requirement.overall)
         own, both = left[start : start + many], counts[start : start + many]
         return self.requirement.met_by(own) and self.requirement.met_by(both - own)
+
+
+# The upper levels of Mondrian and the R+-tree, grown where the table lives.
+
+
+def upper_levels(table: EngineTable, task: WholeTask, rows: int, *, tight: bool) -> Upper:
+    """Which part each record belongs to, no part with more than so many records unless it cannot be split.
+
+    Codes are made once, unless a number has very many values: then its codes change as it is cut.
+    """
+    if task.rows <= rows:
+        return CutParts(CutTree.root(), Encoded(task.quasi))
+    coarse = [each.attribute.name for each in task.quasi if isinstance(each, CoarseColumn)]
+    if coarse:
+        return _looked(table, task, rows, tight, coarse[0])
+    last = () if task.sensitive is None else (task.sensitive,)
+    with CodedTable.of(table, Encoded((*task.quasi, *last))) as coded:
+        tree = UpperTree(
+            lambda work, _: coded.fold(work), task.quasi, task.sensitive, task.requirement, tight, rows
+        ).grow(task.rows)
+    return CutParts(tree, Encoded(task.quasi))
+
+
+def _looked(table: EngineTable, task: WholeTask, rows: int, tight: bool, name: str) -> Upper:
+    if tight:
+        raise DataError(
+            f"The column {name!r} has more than {MOST_NUMBERS:,} different numbers, too many for RPlusTree where the "
+            "table lives; round them, or take Mondrian or AccuracyGuided."
+        )
+    upper = UpperTree(
+        lambda work, encoded: table.fold(_Raw(encoded, work)),
+        task.quasi,
+        task.sensitive,
+        task.requirement,
+        tight,
+        rows,
+        looking(table),
+    )
+    return upper.grow_parts(task.rows)
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """Counting codes that are made on the way."""
+
+    encoded: Encoded
+    work: CodeFold
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.encoded.names)
+
+    def empty(self) -> Counts:
+        return self.work.empty()
+
+    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+        self.work.add(counts, self.encoded.encode(frame))

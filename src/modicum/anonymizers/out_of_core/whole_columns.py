@@ -1,0 +1,201 @@
+"""What is known of a column of a table too large for memory, counted in its engine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from modicum.anonymizers.ranks import RankedColumn, Whole, in_order
+from modicum.engines.counting import Numbers, Words, surveyed
+from modicum.engines.order_statistics import CountBetween
+from modicum.engines.table import EngineTable, collected
+from modicum.errors import DataError
+from modicum.table.codes import MAX_CATEGORIES, too_many_categories
+from modicum.table.frames import check_outside, check_words, not_readable, numbers, texts
+from modicum.table.schema import Attribute
+from modicum.table.values import Codes, Floats
+
+MOST_NUMBERS = 65_535  # different ones that are counted one by one; missing is one more code
+
+
+@dataclass(frozen=True)
+class WholeColumn:
+    """One attribute of the whole table.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    values : the distinct texts or numbers, in order
+    counts : how many records have each
+    missing : how many have none
+    """
+
+    attribute: Attribute
+    values: Any
+    counts: npt.NDArray[np.int64]
+    missing: int
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, missing included."""
+        return len(self.values) + 1
+
+    @property
+    def whole(self) -> Whole:
+        """What every part is told."""
+        if self.attribute.is_category or not len(self.values):
+            return Whole((0.0, 0.0), self.counts, self.missing)
+        return Whole((float(self.values[0]), float(self.values[-1])), self.counts[:0], self.missing)
+
+    def as_ranked(self) -> RankedColumn:
+        """The attribute as a partition sees it, without records."""
+        return RankedColumn(self.attribute, np.zeros(0, dtype=np.int32), self.values, whole=self.whole)
+
+    def ranked(self, series: nw.Series[Any]) -> RankedColumn:
+        """The records of a part: a category's codes are those of the whole table, a number's its ranks in the part."""
+        if self.attribute.is_category:
+            return RankedColumn(self.attribute, self.encode(series).astype(np.int32), self.values, whole=self.whole)
+        own = RankedColumn.of(series, self.attribute)
+        return RankedColumn(self.attribute, own.codes, own.values, own.is_single, self.whole)
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        """Each record's place among the values of the whole table; missing comes after them."""
+        if self.attribute.is_category:
+            codes, words = texts(series)
+            place = {word: i for i, word in enumerate(self.values)}
+            if not place.keys() >= set(words):
+                raise _changed(self.attribute.name)
+            return np.array([*(place[word] for word in words), len(place)], dtype=np.int64)[codes]
+        found = numbers(series, self.attribute)
+        gone = np.isnan(found)
+        codes = np.where(gone, len(self.values), np.searchsorted(self.values, found))
+        if not np.array_equal(
+            np.append(self.values, np.nan)[np.minimum(codes, len(self.values))], found, equal_nan=True
+        ):
+            raise _changed(self.attribute.name)
+        return codes
+
+
+def _changed(name: str) -> DataError:
+    return DataError(f"The column {name!r} has changed while the table was read.")
+
+
+# A number with more different values than are counted one by one, coded by ranges of them.
+
+RANGES = 4_000
+
+
+@dataclass(frozen=True)
+class CoarseColumn:
+    """One attribute of the whole table, of which the values are not known one by one.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    ends : the lowest and the highest value
+    edges : code i holds edges[i - 1] < x <= edges[i]; where there are more codes than edges the last has no end
+    own : the edges to begin with, to which those of cuts are added
+    missing : how many records have no value
+    """
+
+    attribute: Attribute
+    ends: tuple[float, float]
+    edges: Floats
+    own: Floats
+    missing: int
+
+    @classmethod
+    def of(cls, attribute: Attribute, some: Floats, missing: int) -> "CoarseColumn":
+        """From some of the values in order, the first and the last among them."""
+        places = np.unique(np.linspace(0, len(some) - 1, RANGES).astype(np.int64))
+        return cls(attribute, (float(some[0]), float(some[-1])), some[places], some[places], missing)
+
+    @property
+    def values(self) -> Floats:
+        """What the codes stand for, as far as it is known: the upper end of each range."""
+        return np.append(self.edges, self.ends[1])
+
+    @property
+    def size(self) -> int:
+        """How many codes there are, missing included."""
+        return len(self.edges) + 2
+
+    @property
+    def whole(self) -> Whole:
+        """What every part is told."""
+        return Whole(self.ends, np.zeros(0, dtype=np.int64), self.missing)
+
+    def as_ranked(self) -> RankedColumn:
+        """The attribute as a partition sees it, without records."""
+        return RankedColumn(self.attribute, np.zeros(0, dtype=np.int32), self.values, whole=self.whole)
+
+    def ranked(self, series: nw.Series[Any]) -> RankedColumn:
+        """The records of a part, by their ranks in it."""
+        return replace(RankedColumn.of(series, self.attribute), whole=self.whole)
+
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        """Each record's range; missing comes after all."""
+        found = numbers(series, self.attribute)
+        return np.where(np.isnan(found), self.size - 1, np.searchsorted(self.edges, found))
+
+    def cut_at(self, values: Floats) -> "CoarseColumn":
+        """With ranges that end at these values too."""
+        return replace(self, edges=np.unique(np.concatenate([self.own, values[np.isfinite(values)]])))
+
+    def limit(self, values: Floats) -> npt.NDArray[np.int64]:
+        """The first code beyond each value; that of missing for infinity."""
+        return np.asarray(np.searchsorted(self.edges, values) + 1, dtype=np.int64)
+
+
+AnyColumn = WholeColumn | CoarseColumn
+
+
+# What must be known of the columns of a table before it is taken apart: one pass over it.
+
+
+def whole_columns(table: EngineTable, attributes: Sequence[Attribute]) -> list[AnyColumn]:
+    """Count the values of these columns: one pass."""
+    for attribute in attributes:
+        table.check([attribute.name])
+        if isinstance(table.types[attribute.name], nw.Duration):
+            raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
+    found = surveyed(table, attributes, MOST_NUMBERS, words=MAX_CATEGORIES)
+    return [_whole(table, attribute, found[attribute.name]) for attribute in attributes]
+
+
+def _whole(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> AnyColumn:
+    if isinstance(found, Numbers):
+        return _number(table, attribute, found)
+    if found.overfull:
+        raise too_many_categories(attribute, _different(table, attribute.name) - (found.missing > 0))
+    check_words(attribute, found.counts)
+    values = tuple(in_order(attribute, found.counts))
+    counts = np.array([found.counts[value] for value in values], dtype=np.int64)
+    return WholeColumn(attribute, values, counts, found.missing)
+
+
+def _number(table: EngineTable, attribute: Attribute, found: Numbers) -> AnyColumn:
+    if found.unreadable:
+        raise not_readable(attribute, found.unreadable)
+    if np.isinf(found.distinct).any():
+        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
+    low, high = attribute.bounds
+    outside = (found.distinct < low) | (found.distinct > high)
+    if outside.any():
+        check_outside(attribute, int(found.counts[outside].sum()) if found.complete else _outside(table, attribute))
+    if not found.complete:
+        return CoarseColumn.of(attribute, found.distinct, found.missing)
+    return WholeColumn(attribute, found.distinct, found.counts, found.missing)
+
+
+def _outside(table: EngineTable, attribute: Attribute) -> int:
+    low, high = attribute.bounds
+    counts = table.fold(CountBetween((attribute,), (np.array([np.nextafter(low, -np.inf), high]),)))
+    return int(counts[0] + counts[2])
+
+
+def _different(table: EngineTable, name: str) -> int:
+    return int(collected(table.lazy.select(nw.col(name).n_unique()))[name][0])
