@@ -19,11 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modicum as md
-from modicum.anatomy.asked import asked_of
-from modicum.anatomy.bucketize import bucketize
-from modicum.anatomy.determined import determining
-from modicum.anatomy.random_groups import random_groups
-from modicum.anatomy.suppression import largest_l, most_of_a_value
+from modicum.anatomy.checks import asked_of, determining
+from modicum.anatomy.grouping import bucketize, largest_l, most_of_a_value, random_groups
 from modicum.anatomy.tables import checked_release, value_order
 from modicum.errors import ArtifactError, DataError, ModicumError, ParameterError, PrivacyWarning, SchemaError
 from modicum.table.frames import as_frame as narwhals_frame

@@ -24,10 +24,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import modicum as md
-from modicum.anatomy import classifier, kernel_space, paper_bound, training_data
-from modicum.anatomy.joining import Join
+from modicum.anatomy import anatomy_classifier as classifier
+from modicum.anatomy import paper_bound, training_data
+from modicum.anatomy import pruning as kernel_space
+from modicum.anatomy.join import Join
 from modicum.anatomy.pruning import Norms
-from modicum.anatomy.training_sets import seeded
+from modicum.anatomy.training import seeded
 from modicum.errors import DataError, ParameterError, PrivacyWarning
 
 # Releases

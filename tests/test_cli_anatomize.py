@@ -206,7 +206,7 @@ def test_how_many_are_left_out_is_the_same_for_people_and_programs(tmp_path):
 
 
 def test_tables_are_made_without_loading_what_only_the_classifier_needs():
-    code = "import sys; from modicum.anatomy import Anatomy; print('modicum.anatomy.classifier' in sys.modules)"
+    code = "import sys; from modicum.anatomy import Anatomy; print('modicum.anatomy.anatomy_classifier' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 

@@ -7,21 +7,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOME = {
-    "Anatomy": "modicum.anatomy.anatomize",
-    "AnatomyClassifier": "modicum.anatomy.classifier",
+    "Anatomy": "modicum.anatomy.anatomy",
+    "AnatomyClassifier": "modicum.anatomy.anatomy_classifier",
     "PaperBound": "modicum.anatomy.bound",
     "paper_bound": "modicum.anatomy.bound",
-    "training_data": "modicum.anatomy.training_sets",
+    "training_data": "modicum.anatomy.training",
 }
 
 __all__ = ["Anatomy", "AnatomyClassifier", "PaperBound", "paper_bound", "training_data"]
 
 if TYPE_CHECKING:
-    from modicum.anatomy.anatomize import Anatomy as Anatomy
+    from modicum.anatomy.anatomy import Anatomy as Anatomy
+    from modicum.anatomy.anatomy_classifier import AnatomyClassifier as AnatomyClassifier
     from modicum.anatomy.bound import PaperBound as PaperBound
     from modicum.anatomy.bound import paper_bound as paper_bound
-    from modicum.anatomy.classifier import AnatomyClassifier as AnatomyClassifier
-    from modicum.anatomy.training_sets import training_data as training_data
+    from modicum.anatomy.training import training_data as training_data
 
 
 def __getattr__(name: str) -> Any:

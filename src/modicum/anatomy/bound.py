@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from modicum.anatomy.coding import coded, coded_sensitive
-from modicum.anatomy.joining import Join
+from modicum.anatomy.join import Join, coded, coded_sensitive
 from modicum.anatomy.pruning import Chosen, Norms, pruned
-from modicum.anatomy.training_sets import check_asked, class_of, seeded
+from modicum.anatomy.training import check_asked, class_of, seeded
 from modicum.errors import DataError, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column

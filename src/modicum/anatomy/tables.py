@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.anatomy.asked import Asked
+from modicum.anatomy.checks import Asked
 from modicum.errors import DataError
 from modicum.measures.diversity import l_diversity
 from modicum.releases.anatomy_release import AnatomyRelease, group_column

@@ -7,9 +7,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anatomy.joining import Join
-from modicum.anatomy.kernel_space import pruned_in_kernel_space
-from modicum.anatomy.pruning import Chosen, pruned
+from modicum.anatomy.join import Join
+from modicum.anatomy.pruning import Chosen, pruned, pruned_in_kernel_space
 from modicum.errors import ParameterError, check_choice, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame, column

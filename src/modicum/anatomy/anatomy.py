@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from modicum.anatomy.asked import Asked, asked_of, generator
-from modicum.anatomy.bucketize import bucketize
-from modicum.anatomy.dealing import Deal, Numbering, numbers_of
-from modicum.anatomy.leaks import leaks, repeated_persons
-from modicum.anatomy.random_groups import random_groups
-from modicum.anatomy.suppression import kept_jointly, kept_records, largest_l
+from modicum.anatomy.checks import Asked, asked_of, generator, leaks, repeated_persons
+from modicum.anatomy.grouping import (
+    Deal,
+    Numbering,
+    bucketize,
+    kept_jointly,
+    kept_records,
+    largest_l,
+    numbers_of,
+    random_groups,
+)
 from modicum.anatomy.tables import checked_release, value_order
 from modicum.engines import is_table, table_at
 from modicum.engines.failures import asking
@@ -155,7 +160,7 @@ class Anatomy(BaseEstimator):
         ...     anatomy.release_to(X, f"{folder}/released").release_.to_dict()["sensitive"]["illness"]["groups"]
         1666
         """
-        from modicum.anatomy.engine_release import released_at  # deferred: it needs all that engines need
+        from modicum.anatomy.engine_tables import released_at  # deferred: it needs all that engines need
 
         table = table_at(X)
         with asking(table.engine):

@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from modicum.anatomy.anatomize import Anatomy
-from modicum.anatomy.training_sets import KEEPS, KINDS, SPACES, TrainingSet, class_of, training_set
+from modicum.anatomy.anatomy import Anatomy
+from modicum.anatomy.training import KEEPS, KINDS, SPACES, TrainingSet, class_of, training_set
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.columns import Design
 from modicum.releases.anatomy_release import AnatomyRelease

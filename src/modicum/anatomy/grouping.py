@@ -1,0 +1,434 @@
+"""Xiao and Tao's bucketization: groups of ℓ records whose sensitive values all differ, the most frequent values first.
+
+Xiao and Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006; papers/4 §3 builds on it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from modicum.engines.sampling import RecordHash
+from modicum.table.codes import group_rows
+from modicum.table.values import Codes, Mask
+
+
+def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:
+    """A group for each record: at least ℓ in each, all with different values.
+
+    Each group takes a record from each of the ℓ values that have most records left, at random among equals. Fewer than
+    ℓ records stay at the end, all with different values; each goes to a random group that lacks its value. No value may
+    be more frequent than 1/ℓ of all records.
+
+    Parameters
+    ----------
+    codes : for each record its sensitive value, from 0 without gaps
+    l : the paper's ℓ
+    random : the source of chance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import bucketize
+    >>> groups = bucketize(np.array([0, 0, 1, 1, 2]), 2, np.random.default_rng(0))
+    >>> sorted(np.bincount(groups).tolist())
+    [2, 3]
+    """
+    counts = np.bincount(codes)
+    by_value, starts = shuffled_by_value(codes, counts, random)
+    order = random.permutation(len(counts))
+    order = order[np.argsort(-counts[order], kind="stable")]
+    groups = np.full(len(codes), -1, dtype=np.int64)
+    many = _fill(by_value, starts, counts.astype(np.int64), order, l, groups, random)
+    for record in np.flatnonzero(groups < 0):  # at most ℓ - 1
+        lacks = np.ones(many, dtype=bool)
+        own = groups[by_value[starts[codes[record]] : starts[codes[record] + 1]]]
+        lacks[own[own >= 0]] = False
+        groups[record] = random.choice(np.flatnonzero(lacks))
+    return groups
+
+
+def shuffled_by_value(codes: Codes, counts: Codes, random: np.random.Generator) -> tuple[Codes, Codes]:
+    """The records one value after another, those of one value in random order, and where each value's begin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import shuffled_by_value
+    >>> records, starts = shuffled_by_value(np.array([1, 0, 1]), np.array([1, 2]), np.random.default_rng(0))
+    >>> records[0], sorted(records[1:].tolist()), starts.tolist()
+    (np.int64(1), [0, 2], [0, 1, 3])
+    """
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return _dealt(codes, random.permutation(len(codes)), starts), starts
+
+
+@numba.njit(cache=True, nogil=True)
+def _dealt(codes, records, starts):  # type: ignore[no-untyped-def]
+    """The records by value, otherwise in the order in which they are given."""
+    found, reached = np.empty_like(records), starts.copy()
+    for record in records:
+        found[reached[codes[record]]] = record
+        reached[codes[record]] += 1
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(by_value, starts, left, order, l, groups, random):  # type: ignore[no-untyped-def]
+    """Make groups while ℓ values have records left; how many were made.
+
+    `order` are the values by how many records they have left. The first ℓ of them give one each; of the values that
+    are as frequent as the last of these, those that give are drawn. Those that gave are moved behind their equals,
+    so that the order stays right without sorting.
+    """
+    many = 0
+    while len(order) >= l and left[order[l - 1]] > 0:
+        level = left[order[l - 1]]
+        first = l - 1
+        while first > 0 and left[order[first - 1]] == level:
+            first -= 1
+        low, high = l, len(order)  # where the values begin that have fewer left
+        while low < high:
+            middle = (low + high) // 2
+            if left[order[middle]] == level:
+                low = middle + 1
+            else:
+                high = middle
+        for taken in range(l - first):
+            last = low - 1 - taken
+            drawn = random.integers(first, last + 1)
+            order[drawn], order[last] = order[last], order[drawn]
+            left[order[last]] -= 1
+            groups[by_value[starts[order[last]] + left[order[last]]]] = many
+        for place in range(first):
+            left[order[place]] -= 1
+            groups[by_value[starts[order[place]] + left[order[place]]]] = many
+        many += 1
+    return many
+
+
+# Whether records can be ℓ-diverse, and the fewest to leave out where they cannot.
+
+_MOST_KINDS = 2_000  # combinations of values for which what stays is found for all attributes at once
+_NODES = 1_000  # of the search tree, after which the best that was found is taken
+
+
+def largest_l(counts: Codes) -> int:
+    """The largest ℓ for which groups exist, none with a value in more than 1/ℓ of it: ⌊n / the highest count⌋.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import largest_l
+    >>> largest_l(np.array([4, 3, 3]))
+    2
+    """
+    return int(counts.sum() // counts.max())
+
+
+def most_of_a_value(counts: Codes, l: int) -> int:
+    """How many records of one value may stay so that the fewest are left out; 0 where nothing can stay.
+
+    Groups exist exactly where no value has more than 1/ℓ of the records that stay. Where m of each value may stay,
+    S(m) = Σ min(count, m) records do, and that is enough where S(m) ≥ ℓ m. S grows with m and is concave with S(0) = 0,
+    so that all m up to the largest are enough, and the largest keeps most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import most_of_a_value
+    >>> most_of_a_value(np.array([9, 2, 2]), 2)
+    4
+    """
+    low, high = 0, int(counts.sum()) // l
+    while low < high:
+        middle = (low + high + 1) // 2
+        if int(np.minimum(counts, middle).sum()) >= l * middle:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def kept_records(codes: Codes, l: int, random: np.random.Generator) -> Mask:
+    """Which records stay when the fewest are left out, drawn at random among those of a value that is too frequent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import kept_records
+    >>> kept_records(np.array([0, 0, 0, 1]), 2, np.random.default_rng(0)).sum()
+    np.int64(2)
+    """
+    counts = np.bincount(codes)
+    records, starts = shuffled_by_value(codes, counts, random)
+    rank = np.arange(len(codes)) - np.repeat(starts[:-1], counts)
+    kept = np.zeros(len(codes), dtype=bool)
+    kept[records] = rank < most_of_a_value(counts, l)
+    return kept
+
+
+def kept_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) -> Mask | None:
+    """Which records stay so that several attributes have groups; None where that would take too long to find out.
+
+    How many stay of each combination of values is an integer program: as many as possible in all, while ℓ times those
+    of any one value are at most that. Which records of a combination stay is drawn. Nothing stays where nothing can.
+
+    Parameters
+    ----------
+    columns : for each attribute each record's value as a code from 0
+    l : the paper's ℓ
+    random : the source of chance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import kept_jointly
+    >>> kept_jointly([np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0])], 2, np.random.default_rng(0)).tolist()
+    [False, False, True, True]
+    """
+    kinds = group_rows(np.column_stack(columns))
+    counts = np.bincount(kinds)
+    if len(counts) > _MOST_KINDS:
+        return None
+    first = np.zeros(len(counts), dtype=np.int64)
+    first[kinds] = np.arange(len(kinds))
+    stay = _most_of_each([column[first] for column in columns], counts, l)
+    if stay is None:
+        return None
+    records, starts = shuffled_by_value(kinds, counts, random)
+    kept = np.zeros(len(kinds), dtype=bool)
+    kept[records] = np.arange(len(kinds)) - np.repeat(starts[:-1], counts) < np.repeat(stay, counts)
+    return kept
+
+
+def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | None:
+    """How many records of each combination stay; `values` has, for each attribute, the combinations' values."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_array
+
+    many = len(counts)
+    offsets = np.cumsum([0, *(int(own.max()) + 1 for own in values)])
+    rows = np.concatenate([own + offset for own, offset in zip(values, offsets, strict=False)])
+    width = int(offsets[-1])
+    # The last variable is how many stay in all: ℓ · (those of a value) - all ≤ 0, and the sum of all is it.
+    entries = np.repeat([l, -1, 1, -1], [len(rows), width, many, 1])
+    places = (
+        np.concatenate([rows, np.arange(width), np.full(many + 1, width)]),
+        np.concatenate([np.tile(np.arange(many), len(values)), np.full(width, many), np.arange(many + 1)]),
+    )
+    matrix = coo_array((entries, places), shape=(width + 1, many + 1)).tocsr()
+    found = milp(
+        np.append(np.zeros(many), -1),
+        integrality=np.ones(many + 1),
+        bounds=Bounds(0, np.append(counts, counts.sum())),
+        constraints=LinearConstraint(matrix, np.append(np.full(width, -np.inf), 0), 0),
+        options={"node_limit": _NODES, "mip_rel_gap": 0},
+    )
+    return None if found.x is None else np.round(found.x[:many]).astype(np.int64)
+
+
+# Groups by arithmetic: the records of one sensitive value after another, dealt to the groups in turn.
+#
+# The values are laid out one after another, each with its records in the order of a secret hash of what they hold, and
+# the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so that no two of its places
+# fall
+# into one group; every group has at least ℓ records, all with different values. Where a record goes follows from how
+# many
+# records each value has and from its number among those of its own value. So the plan is a few numbers for each value,
+# however many records there are, an engine can carry it out, and the order of the rows does not matter.
+
+_FACTORS = 2**20  # below which the factor is drawn that mixes the groups' numbers
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Which group each record of a sensitive value goes to.
+
+    Attributes
+    ----------
+    starts : for each value the place of its first record
+    groups : how many groups there are
+    most : how many records of a value stay
+    factor, shift : how the groups are numbered, so that neighbours in the layout are none in number
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import Deal
+    >>> deal = Deal.of(np.array([2, 2, 1]), 2, np.random.default_rng(0))
+    >>> deal.groups, sorted(deal.group(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])).tolist())
+    (2, [0, 0, 0, 1, 1])
+    """
+
+    starts: npt.NDArray[np.int64]
+    groups: int
+    most: int
+    factor: int
+    shift: int
+
+    @classmethod
+    def of(cls, counts: Codes, l: int, random: np.random.Generator) -> "Deal":
+        """Plan for values with so many records each, of which the fewest are left out where one is too frequent."""
+        most = min(int(counts.max()), most_of_a_value(counts, l))
+        stay = np.minimum(counts, most)
+        order = random.permutation(len(counts))
+        starts = np.empty(len(counts), dtype=np.int64)
+        starts[order] = np.cumsum(stay[order]) - stay[order]
+        groups = int(stay.sum()) // l
+        factor = next(f for f in _drawn_factors(groups, random) if gcd(f, groups) == 1)
+        return cls(starts, groups, most, factor, int(random.integers(0, groups)))
+
+    def group(self, codes: Codes, numbers: Codes) -> Codes:
+        """The groups, from 0, of records with these values and numbers among the records of their value."""
+        found: Codes = self.of_places(self.starts[codes] + numbers)
+        return found
+
+    def of_places(self, places: Any) -> Any:
+        """The groups of places in the layout: an array, or an expression of an engine."""
+        return (places % self.groups * self.factor + self.shift) % self.groups
+
+
+def _drawn_factors(groups: int, random: np.random.Generator) -> Any:
+    """Factors to try, one after another; 1 always does in the end."""
+    first = int(random.integers(1, min(groups, _FACTORS) + 1))
+    return (*range(first, min(groups, _FACTORS) + 1), 1)
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The order of the records of one value: by two hashes of all that is released of them."""
+
+    first: RecordHash
+    second: RecordHash
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], random: np.random.Generator) -> "Numbering":
+        """Draw the hashes."""
+        one, other = random.integers(0, 2**62, 2).tolist()
+        return cls(RecordHash(columns, one), RecordHash(columns, other))
+
+    def hashes(self, frame: Any) -> tuple[Codes, Codes]:
+        """Both hashes of each record, as whole numbers."""
+        one, other = (each.of(frame).view(np.int64) for each in (self.first, self.second))
+        return one, other
+
+
+def numbers_of(codes: Codes, hashes: tuple[Codes, Codes]) -> Codes:
+    """Each record's number, from 0, among those of its value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import numbers_of
+    >>> numbers_of(np.array([1, 0, 1]), (np.array([5, 7, 2]), np.array([0, 0, 0]))).tolist()
+    [1, 0, 0]
+    """
+    order = np.lexsort((hashes[1], hashes[0], codes))
+    counts = np.bincount(codes)
+    found = np.empty(len(codes), dtype=np.int64)
+    found[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return found
+
+
+# Groups of different sensitive values by chance alone, which tell nothing of what a method would have preferred.
+#
+# Whoever knows that a method avoids certain groups may conclude from those it made (minimality attacks); papers/4 §1
+# recommends a random assignment against that.
+
+_ROUNDS = 10  # in which each record may change places
+_EMPTY = -1
+
+
+def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
+    """A group for each record, about uniform among all assignments of sizes as equal as possible without duplicates.
+
+    The values are laid out one after another in random order and dealt to the ⌊n/ℓ⌋ groups, one round after another,
+    each round in a random order; a value that goes on into the next round starts with groups that lack it. Then each
+    record in turn, ten times over, changes places with one drawn at random wherever both groups still have no value
+    twice. Such steps leave the uniform distribution as it is; how near they come to it is not proven. No value may be
+    more frequent than 1/ℓ of all records.
+
+    Parameters
+    ----------
+    codes : for each record its sensitive value, from 0 without gaps
+    l : the paper's ℓ
+    random : the source of chance
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.anatomy.grouping import random_groups
+    >>> groups = random_groups(np.array([0, 0, 1, 1, 2]), 2, np.random.default_rng(0))
+    >>> sorted(np.bincount(groups).tolist())
+    [2, 3]
+    """
+    many = len(codes) // l
+    order = random.permutation(int(codes.max()) + 1)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    laid = place[codes]
+    records, _ = shuffled_by_value(laid, np.bincount(laid), random)
+    values = laid[records]
+    groups = _deal(values, many, random)
+    sizes = np.bincount(groups, minlength=many)
+    width = int(sizes.max())
+    order = np.argsort(groups, kind="stable")
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = groups[order] * width + rank  # groups of equal width lie close in memory; what is left over stays empty
+    held, who = (np.full(many * width, _EMPTY, dtype=np.int32) for _ in range(2))
+    held[places], who[places] = values[order], records[order]
+    _swap(held, who, width, _ROUNDS, random)
+    found = np.empty_like(codes)
+    found[who[places]] = places // width
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _deal(values, many, random):  # type: ignore[no-untyped-def]
+    """A group for each place; equal values lie together and are at most as many as there are groups."""
+    groups = np.empty(len(values), np.int64)
+    deck = np.arange(many)
+    for start in range(0, len(values), many):
+        kept, straddling = many, 0  # how many at the front of the old deck do not have the value that goes on
+        if start > 0:
+            while kept > 0 and values[start - many + kept - 1] == values[start]:
+                kept -= 1
+            if kept < many:
+                while straddling < many and start + straddling < len(values):
+                    if values[start + straddling] != values[start]:
+                        break
+                    straddling += 1
+        for i in range(straddling):  # drawn from the groups that lack the value
+            j = random.integers(i, kept)
+            deck[i], deck[j] = deck[j], deck[i]
+        for i in range(straddling, many - 1):
+            j = random.integers(i, many)
+            deck[i], deck[j] = deck[j], deck[i]
+        for i in range(min(many, len(values) - start)):
+            groups[start + i] = deck[i]
+    return groups
+
+
+@numba.njit(cache=True, nogil=True)
+def _swap(values, records, width, rounds, random) -> None:  # type: ignore[no-untyped-def]
+    """Let pairs of records change places where no group gets a value twice."""
+    n = len(values)
+    for step in range(rounds * n):
+        one, other = step % n, random.integers(0, n)
+        mine, theirs = values[one], values[other]
+        if mine == theirs or min(mine, theirs) == _EMPTY:
+            continue
+        group, beyond = one - one % width, other - other % width
+        if group == beyond:
+            continue
+        free = True
+        for i in range(width):
+            free = free and values[group + i] != theirs and values[beyond + i] != mine
+        if free:
+            values[one], values[other] = theirs, mine
+            records[one], records[other] = records[other], records[one]
