@@ -23,8 +23,8 @@ from studies import run_sections
 from targets import target
 
 import modicum as md
-import modicum.prism.training
-from modicum.prism.training import LISTED, Problem, Trainer
+import modicum.prism.solver.trainer
+from modicum.prism.solver.trainer import LISTED, Problem, Trainer
 
 FORBIDDEN = 20
 PROBLEMS = 200
@@ -96,7 +96,7 @@ def exact() -> dict[str, Any]:
     for seed in range(PROBLEMS):
         X, t, counts, most, forbidden = _problem(np.random.default_rng(seed))
         problem = Problem.of(X, t[:, None], counts, tuple((j,) for j in range(X.shape[1])), 1.0, 1000.0, "hinge")
-        with mock.patch.object(modicum.prism.training, "LISTED", LISTED if seed % 2 else 0):
+        with mock.patch.object(modicum.prism.solver.trainer, "LISTED", LISTED if seed % 2 else 0):
             trained = Trainer(problem).solve(most, forbidden, gap=1e-6, progress=False)
         masters[trained.master] += 1
         best = min(_libsvm(X[:, list(s)], t, counts) for s in _allowed(X.shape[1], most, forbidden))

@@ -26,7 +26,7 @@ from studies import run_sections
 
 import modicum as md
 from modicum.evaluation.prism_comparison import PRISM, ModelCost, PrismCost
-from modicum.prism.one_hot import attribute_columns
+from modicum.prism.discovery.sides import attribute_columns
 from modicum.progress import run_all
 from modicum.table.frames import as_frame
 from modicum.table.splits import split_rows

@@ -16,10 +16,12 @@ from scipy.stats.contingency import association, crosstab
 import modicum as md
 from modicum.errors import DataError, ParameterError
 from modicum.prism import Correlation, correlations
-from modicum.prism.discovery import Discovery
-from modicum.prism.finding import candidates, joint_kernel, learned_measures
-from modicum.prism.finding.bins import bin_starts
-from modicum.prism.finding.chi2_null import Null, null_chi2
+from modicum.prism.discovery import kernel as joint_kernel
+from modicum.prism.discovery import learned_measures
+from modicum.prism.discovery import measure as candidates
+from modicum.prism.discovery.association import Null, null_chi2
+from modicum.prism.discovery.attribute_codes import bin_starts
+from modicum.prism.discovery.discovery import Discovery
 from modicum.table.frames import as_frame as narwhals_frame
 
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from modicum.errors import ParameterError, StoppedWarning
-from modicum.prism import training
-from modicum.prism.choosing.hinge import Hinge
-from modicum.prism.choosing.listing import maximal_supports
-from modicum.prism.choosing.merging import Merging
-from modicum.prism.choosing.problem import distinct_rows
-from modicum.prism.choosing.supports import Limits, largest_support, unpacked
-from modicum.prism.training import Problem, Trainer
+from modicum.prism.solver import trainer as training
+from modicum.prism.solver.hinge import Hinge
+from modicum.prism.solver.problem import Merging, distinct_rows
+from modicum.prism.solver.supports import Limits, largest_support, maximal_supports, unpacked
+from modicum.prism.solver.trainer import Problem, Trainer
 
 KINDS = ("binary", "grouped", "several tasks", "squared", "squared tasks", "binding box")
 
@@ -183,7 +181,7 @@ def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
         every = set(feasible(n, most, sets))
         maximal = {s for s in every if not any(tuple(sorted({*s, u})) in every for u in set(range(n)) - set(s))}
         for hitting in (3_000_000, -1):
-            monkeypatch.setattr("modicum.prism.choosing.listing._COMPARED", hitting)
+            monkeypatch.setattr("modicum.prism.solver.supports._COMPARED", hitting)
             listed = maximal_supports(Limits.of(n, most, sets), 10_000)
             assert {unpacked(row, n) for row in listed} == maximal
 
@@ -198,7 +196,7 @@ def test_thousands_of_forbidden_sets_are_looked_through_in_little_work(monkeypat
     triples = [list(each) for each in combinations(range(24), 3)]
     assert largest_support(24, triples) == 2
     assert len(maximal_supports(Limits.of(24, 8, triples), 1_000)) == 24 * 23 // 2
-    monkeypatch.setattr("modicum.prism.choosing.listing._WORK", 10_000)
+    monkeypatch.setattr("modicum.prism.solver.supports._LISTING_WORK", 10_000)
     few = [each for each in triples if sum(each) % 7 == 0]
     assert maximal_supports(Limits.of(24, 8, few), 300_000) is None
 
@@ -215,8 +213,8 @@ def test_only_minimal_sets_are_kept():
 
 def test_what_is_not_settled_in_time_is_bounded_from_above(monkeypatch):
     for seconds in (10.0, 0.0):
-        monkeypatch.setattr("modicum.prism.choosing.supports._WORK", 0)
-        monkeypatch.setattr("modicum.prism.choosing.supports._SECONDS", seconds)
+        monkeypatch.setattr("modicum.prism.solver.supports._WORK", 0)
+        monkeypatch.setattr("modicum.prism.solver.supports._SECONDS", seconds)
         for seed in range(6):
             r = np.random.default_rng(seed)
             sets = [r.choice(9, size=3, replace=False).tolist() for _ in range(12)]
@@ -367,7 +365,7 @@ def test_a_solver_that_fails_is_asked_again_without_presolve(monkeypatch):
         return failed if asked[-1] else milp(*args, **kwargs)
 
     monkeypatch.setattr(scipy.optimize, "milp", sometimes)
-    monkeypatch.setattr("modicum.prism.training.branching", lambda search: iter(()))
+    monkeypatch.setattr("modicum.prism.solver.trainer.branching", lambda search: iter(()))
     monkeypatch.setattr(training, "LISTED", 0)
     check_against_all_supports(1, "binary")
     assert asked[:2] == [True, False]
@@ -412,7 +410,7 @@ def test_only_the_solvers_own_lines_are_kept_from_the_standard_output(monkeypatc
 
     import scipy.optimize
 
-    from modicum.prism.choosing.highs import solve_milp
+    from modicum.prism.solver.supports import solve_milp
 
     def loud(fails):
         ctypes.CDLL(None).puts(b"HighsMipSolverData::repair tmpSolver.run();")

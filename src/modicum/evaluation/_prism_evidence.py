@@ -19,7 +19,7 @@ from modicum.evaluation.prism_sources import check_parts, check_same, part_of, p
 from modicum.measures.certificate import check_confidence
 from modicum.prism import PrismClassifier
 from modicum.prism.base import Prepared, label_of
-from modicum.prism.discovery import Discovery
+from modicum.prism.discovery.discovery import Discovery
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import column, texts
 from modicum.table.values import Codes, plain

@@ -19,7 +19,7 @@ from modicum.evaluation.prism_cost_result import PrismCost as PrismCost
 from modicum.evaluation.prism_scores import scores
 from modicum.prism import LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
-from modicum.prism.discovery import Discovery
+from modicum.prism.discovery.discovery import Discovery
 from modicum.progress import watched
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array

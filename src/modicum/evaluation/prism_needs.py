@@ -11,8 +11,8 @@ from modicum.evaluation.prism_scores import balanced, balanced_interval
 from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import Prepared, forbidden_units
-from modicum.prism.choosing.pool import TIE
-from modicum.prism.choosing.supports import Limits
+from modicum.prism.solver.pool import TIE
+from modicum.prism.solver.supports import Limits
 from modicum.table.values import Codes, Floats, plain
 
 _NOTHING = 100 * TIE  # relative change of the objective that is rounding

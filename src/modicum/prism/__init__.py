@@ -1,10 +1,10 @@
 """PriSM (papers/3): a classifier that needs neither a sensitive attribute nor any attributes that reveal it."""
 
-from modicum.prism._correlations import correlations
-from modicum.prism.classifier import LinearSVM, Parsimony, PrismClassifier
-from modicum.prism.correlation_result import Correlation, Correlations
-from modicum.prism.regressor import PrismRegressor
-from modicum.prism.selection import Selection, select
+from modicum.prism._select import Selection, select
+from modicum.prism.discovery.correlation_result import Correlation, Correlations
+from modicum.prism.discovery.correlations import correlations
+from modicum.prism.prism_classifier import LinearSVM, Parsimony, PrismClassifier
+from modicum.prism.prism_regressor import PrismRegressor
 
 __all__ = [
     "Correlation",

@@ -23,7 +23,7 @@ def listed(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.choosing.walking import listed
+    >>> from modicum.prism.solver.kernel import listed
     >>> listed(np.ones(3, dtype=bool), 2, [[0, 1]], limit=10, work=1_000).tolist()
     [[5], [6]]
     """
@@ -38,7 +38,7 @@ def largest(allowed: npt.NDArray[np.bool_], forbidden: Sequence[Sequence[int]], 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.choosing.walking import largest
+    >>> from modicum.prism.solver.kernel import largest
     >>> largest(np.ones(3, dtype=bool), [[0, 1]], work=1_000)
     2
     """

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from modicum.errors import DataError, ParameterError
 from modicum.prism.base import LinearModel, Prepared, Task
-from modicum.prism.training import Trained
+from modicum.prism.solver.trainer import Trained
 from modicum.table.targets import MAX_CLASSES, Labels
 from modicum.table.values import Floats
 

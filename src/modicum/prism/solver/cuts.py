@@ -23,7 +23,7 @@ class Cut:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.choosing.cuts import Cut
+    >>> from modicum.prism.solver.cuts import Cut
     >>> Cut(5.0, np.array([1.0, 3.0])).at((1,))
     2.0
     """
@@ -67,7 +67,7 @@ def conjugate(s: Floats, box: float) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.choosing.cuts import conjugate
+    >>> from modicum.prism.solver.cuts import conjugate
     >>> conjugate(np.array([1.0, 4.0]), box=2.0).tolist()
     [0.5, 6.0]
     """

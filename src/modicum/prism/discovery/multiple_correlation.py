@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.prism.finding.attribute_codes import CodedAttributes, Ints
-from modicum.prism.finding.candidates import Sets
-from modicum.prism.finding.measure import Assessed, Counted, Floats, in_pieces
+from modicum.prism.discovery.attribute_codes import CodedAttributes, Ints
+from modicum.prism.discovery.measure import Assessed, Counted, Floats, Sets, in_pieces
 from modicum.table.frames import column, numbers
 from modicum.table.schema import Schema
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.errors import ParameterError
-from modicum.prism.finding.attribute_codes import Ints
-from modicum.prism.finding.candidates import Sets, first_candidates, next_candidates
-from modicum.prism.finding.measure import ROUNDING, Assessed, Floats, Measure
+from modicum.prism.discovery.attribute_codes import Ints
+from modicum.prism.discovery.measure import ROUNDING, Assessed, Floats, Measure, Sets, first_candidates, next_candidates
 
 CORRECTIONS = ("bonferroni", "fdr")
 

@@ -17,8 +17,8 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import interval_label
-from modicum.prism.finding.bins import bin_starts
-from modicum.prism.one_hot import is_one_hot, value_part
+from modicum.prism.discovery.attribute_codes import bin_starts
+from modicum.prism.discovery.sides import is_one_hot, value_part
 from modicum.table.codes import NumberCoding, Weights, first_rows, group_numbers, group_rows
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema

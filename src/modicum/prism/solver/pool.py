@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from modicum.prism.choosing.cuts import Cut, Solved
-from modicum.prism.choosing.hinge import Hinge
-from modicum.prism.choosing.problem import Problem
-from modicum.prism.choosing.squared import Squared
-from modicum.prism.choosing.supports import Limits
+from modicum.prism.solver.cuts import Cut, Solved
+from modicum.prism.solver.hinge import Hinge
+from modicum.prism.solver.problem import Problem
+from modicum.prism.solver.squared import Squared
+from modicum.prism.solver.supports import Limits
 from modicum.progress import Stop
 from modicum.table.values import Floats
 

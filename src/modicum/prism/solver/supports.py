@@ -1,16 +1,78 @@
 """Which units may be chosen together: at most so many, and never all of a forbidden set (papers/3, (6) and (8))."""
 
-from collections.abc import Sequence
+import ctypes
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.prism.choosing.highs import solve_milp
-from modicum.prism.choosing.walking import Packed, largest
+from modicum.prism.solver.kernel import Packed, largest, listed
 from modicum.table.values import Floats
+
+# HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
+#
+# When it repairs a solution it prints a line from C, whatever the options. So file descriptor 1 is a temporary file
+# while
+# it works; what others wrote meanwhile is passed on after it, its own lines are not.
+
+_OWN = b"HighsMipSolverData::"
+_ALONE = threading.Lock()  # there is one standard output
+
+
+def solve_milp(*args: Any, **kwargs: Any) -> Any:
+    """What `scipy.optimize.milp` gives, in silence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.optimize import Bounds, LinearConstraint
+    >>> from modicum.prism.solver.supports import solve_milp
+    >>> hit = LinearConstraint(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), lb=1)
+    >>> solve_milp(np.ones(3), integrality=np.ones(3), bounds=Bounds(0, 1), constraints=hit).x.tolist()
+    [0.0, 1.0, 0.0]
+    """
+    from scipy.optimize import milp  # deferred: it takes a while to load
+
+    with _ALONE, _without_own_lines():
+        return milp(*args, **kwargs)
+
+
+@contextmanager
+def _without_own_lines() -> Iterator[None]:
+    try:
+        flush = ctypes.CDLL(None).fflush
+        saved = os.dup(1)
+    except (OSError, TypeError, AttributeError):  # no C library of this kind, or no standard output
+        yield
+        return
+    flush(None)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            yield
+        finally:
+            flush(None)
+            os.dup2(saved, 1)
+            os.close(saved)
+            file.seek(0)
+            _pass_on(file.read())
+
+
+def _pass_on(written: bytes) -> None:
+    others = b"".join(line for line in written.splitlines(keepends=True) if not line.startswith(_OWN))
+    while others:
+        others = others[os.write(1, others) :]
+
 
 _WORK = 500_000_000  # steps of the walk: about a second
 _SECONDS = 10.0
@@ -22,7 +84,7 @@ class Limits:
 
     Examples
     --------
-    >>> from modicum.prism.choosing.supports import Limits
+    >>> from modicum.prism.solver.supports import Limits
     >>> limits = Limits.of(4, 2, [[0, 1], [2], [2, 3]])
     >>> limits.forbidden, limits.allowed
     (((0, 1),), (0, 1, 3))
@@ -88,7 +150,7 @@ def incidence(sets: Sequence[Sequence[int]], n_units: int) -> npt.NDArray[np.boo
 
     Examples
     --------
-    >>> from modicum.prism.choosing.supports import incidence
+    >>> from modicum.prism.solver.supports import incidence
     >>> incidence([[0, 2]], 3).tolist()
     [[True, False, True]]
     """
@@ -117,7 +179,7 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
 
     Examples
     --------
-    >>> from modicum.prism.choosing.supports import largest_support
+    >>> from modicum.prism.solver.supports import largest_support
     >>> largest_support(5, [[0, 1], [1, 2], [4]])
     3
     """
@@ -147,3 +209,51 @@ def packed(supports: Sequence[Sequence[int]], n_units: int) -> Packed:
 def unpacked(row: Packed, n_units: int) -> tuple[int, ...]:
     """The units of one support."""
     return tuple(np.flatnonzero(np.unpackbits(row, bitorder="little")[:n_units]).tolist())
+
+
+# All supports that no unit can join, where they are not too many: walked through, or from what must be left out.
+
+_LISTING_WORK = 1_000_000_000  # steps of the walk: about two seconds
+_COMPARED = 3_000_000  # sets that are compared: about a second
+
+
+def maximal_supports(limits: Limits, limit: int) -> Packed | None:
+    """All supports that no unit can join; None where they are more than the limit, or too many to look through.
+
+    It takes no more than a few seconds, whatever the limits are.
+
+    Examples
+    --------
+    >>> from modicum.prism.solver.supports import maximal_supports
+    >>> from modicum.prism.solver.supports import Limits, unpacked
+    >>> found = maximal_supports(Limits.of(3, 2, [[0, 1]]), limit=100)
+    >>> [unpacked(row, 3) for row in found]
+    [(0, 2), (1, 2)]
+    """
+    if not limits.forbidden and comb(len(limits.allowed), limits.max_units) > limit:
+        return None
+    found = _by_hitting_sets(limits, limit)
+    if found is None:
+        found = listed(limits.is_allowed, limits.max_units, limits.forbidden, limit, _LISTING_WORK)
+    return None if found is None or len(found) > limit else np.unique(found, axis=0)
+
+
+def _by_hitting_sets(limits: Limits, limit: int) -> Packed | None:
+    """From what must be left out: the minimal sets that hit all forbidden ones, and of what is left the subsets."""
+    left_out, compared = [0], 0
+    for each in (sum(1 << unit for unit in units) for units in limits.forbidden):
+        hitting = [h for h in left_out if h & each]
+        longer = {h | bit for h in left_out if not h & each for bit in _bits(each)}
+        compared += len(hitting) * len(longer) + len(left_out)
+        if len(hitting) + len(longer) > 4_000 or compared > _COMPARED:
+            return None
+        left_out = hitting + [h for h in longer if not any(other & h == other for other in hitting)]
+    wholes = [tuple(unit for unit in limits.allowed if not h >> unit & 1) for h in left_out]
+    if sum(comb(len(whole), min(len(whole), limits.max_units)) for whole in wholes) > limit:
+        return None
+    found = [s for whole in wholes for s in combinations(whole, min(len(whole), limits.max_units))]
+    return packed(found, limits.n_units)
+
+
+def _bits(mask: int) -> list[int]:
+    return [1 << unit for unit in range(mask.bit_length()) if mask >> unit & 1]

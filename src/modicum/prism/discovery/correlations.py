@@ -8,10 +8,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.correlation_result import Correlations
-from modicum.prism.discovery import Discovery, check_total
-from modicum.prism.finding.learned_measures import Function
-from modicum.prism.one_hot import Groups
+from modicum.prism.discovery.correlation_result import Correlations
+from modicum.prism.discovery.discovery import Discovery, check_total
+from modicum.prism.discovery.learned_measures import Function
+from modicum.prism.discovery.sides import Groups
 from modicum.table.codes import Weights
 from modicum.table.estimator_input import record_counts, schema_of
 from modicum.table.frames import as_frame, is_array

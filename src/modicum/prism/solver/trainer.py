@@ -7,19 +7,13 @@ from itertools import chain
 
 import numpy as np
 
-from modicum.prism.choosing.branching import branching, node_bound
-from modicum.prism.choosing.cuts import Solved
-from modicum.prism.choosing.cutting_planes import cutting_planes, root
-from modicum.prism.choosing.explicit import explicit
-from modicum.prism.choosing.heuristic import exchange, grow
-from modicum.prism.choosing.listing import maximal_supports
-from modicum.prism.choosing.pool import TIE, Pool, Search
-from modicum.prism.choosing.problem import Problem
-from modicum.prism.choosing.supports import Limits
+from modicum.prism.solver.cuts import Solved
+from modicum.prism.solver.master import branching, cutting_planes, exchange, explicit, grow, node_bound, root
+from modicum.prism.solver.pool import TIE, Pool, Search
+from modicum.prism.solver.problem import Problem
+from modicum.prism.solver.supports import Limits, maximal_supports
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.values import Floats
-
-__all__ = ["Problem", "Trained", "Trainer"]
 
 LISTED = 300_000  # maximal supports that are listed; more are left to the mixed integer program
 
@@ -78,7 +72,7 @@ class Trainer:
     Unit 0 tells most, but it may not be used together with unit 1:
 
     >>> import numpy as np
-    >>> from modicum.prism.training import Problem, Trainer
+    >>> from modicum.prism.solver.trainer import Problem, Trainer
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> y = np.where(X @ [2.0, 1.0, 0.5] > 0, 1.0, -1.0)
     >>> trainer = Trainer(Problem.of(X, y, None, ((0,), (1,), (2,)), penalty=1.0, box=1000.0, loss="hinge"))

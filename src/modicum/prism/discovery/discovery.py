@@ -8,16 +8,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.correlation_result import Correlation, Correlations
-from modicum.prism.finding.association import Association
-from modicum.prism.finding.attribute_codes import code_attributes
-from modicum.prism.finding.learned_measures import Computed, Function, GuessedByTree
-from modicum.prism.finding.levels import CORRECTIONS, Hit, Rule, search_levels
-from modicum.prism.finding.measure import Counted, Measure
-from modicum.prism.finding.multiple_correlation import MultipleCorrelation
-from modicum.prism.finding.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
-from modicum.prism.finding.sides import Sides, split_attributes
-from modicum.prism.one_hot import Groups
+from modicum.prism.discovery.association import Association
+from modicum.prism.discovery.attribute_codes import code_attributes
+from modicum.prism.discovery.correlation_result import Correlation, Correlations
+from modicum.prism.discovery.learned_measures import Computed, Function, GuessedByTree
+from modicum.prism.discovery.levels import CORRECTIONS, Hit, Rule, search_levels
+from modicum.prism.discovery.measure import Counted, Measure
+from modicum.prism.discovery.multiple_correlation import MultipleCorrelation
+from modicum.prism.discovery.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
+from modicum.prism.discovery.sides import Groups, Sides, split_attributes
 from modicum.table.codes import Weights, group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes
@@ -42,7 +41,7 @@ class Discovery:
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.prism.discovery import Discovery
+    >>> from modicum.prism.discovery.discovery import Discovery
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50, "ill": [0, 1, 1, 0] * 50})
     >>> discovery = Discovery(as_frame(X), md.Schema.infer(X), ["ill"])

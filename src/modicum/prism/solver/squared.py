@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import lsq_linear
 
-from modicum.prism.choosing.cuts import EPS, Cut, Solved, conjugate
-from modicum.prism.choosing.problem import Problem
+from modicum.prism.solver.cuts import EPS, Cut, Solved, conjugate
+from modicum.prism.solver.problem import Problem
 from modicum.table.values import Floats
 
 _CHUNK = 16_384
@@ -20,8 +20,8 @@ class Squared:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.choosing.problem import Problem
-    >>> from modicum.prism.choosing.squared import Squared
+    >>> from modicum.prism.solver.problem import Problem
+    >>> from modicum.prism.solver.squared import Squared
     >>> columns, targets = np.array([[-1.0], [1.0]]), np.array([1.0, 5.0])
     >>> found = Squared(Problem.of(columns, targets, None, ((0,),), 1.0, 1000.0, "squared")).solved((0,))
     >>> found.coefficients.round(6).tolist(), found.intercepts.round(6).tolist()

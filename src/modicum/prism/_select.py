@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from modicum.errors import ParameterError
-from modicum.prism.classifier import PrismClassifier
-from modicum.prism.correlation_result import Correlation, Correlations
-from modicum.prism.regressor import PrismRegressor
+from modicum.prism.discovery.correlation_result import Correlation, Correlations
+from modicum.prism.prism_classifier import PrismClassifier
+from modicum.prism.prism_regressor import PrismRegressor
 from modicum.table.values import plain
 
 

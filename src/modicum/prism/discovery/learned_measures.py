@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.finding.attribute_codes import Ints
-from modicum.prism.finding.candidates import Sets
-from modicum.prism.finding.measure import ROUNDING, Assessed, Counted, in_pieces
+from modicum.prism.discovery.attribute_codes import Ints
+from modicum.prism.discovery.measure import ROUNDING, Assessed, Counted, Sets, in_pieces
 from modicum.table.codes import first_rows, group_rows
 
 FOLDS = 5

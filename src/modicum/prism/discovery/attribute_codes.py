@@ -8,11 +8,41 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.prism.finding.bins import bin_starts
 from modicum.table.codes import Weights, group_numbers, group_rows
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
+
+# Bins of a number in which a frequent value stands alone, so that what it tells is seen.
+
+
+def bin_starts(counts: Weights, bins: int) -> npt.NDArray[np.bool_]:
+    """Where a bin begins among the distinct values, of which the counts are given in their order.
+
+    Every value has its own bin where there are at most `bins` of them. Else each with at least 1/bins of the records
+    has, and the values between such ones are dealt into as many bins of about equal frequency as are left, but at
+    least one between each two. So there may be up to about twice as many bins as asked for, and there are at least two
+    wherever there are two values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.discovery.attribute_codes import bin_starts
+    >>> bin_starts(np.array([1, 1, 9, 1, 1]), bins=2).tolist()
+    [True, False, True, True, False]
+    """
+    if len(counts) <= bins:
+        return np.ones(len(counts), dtype=bool)
+    alone = counts >= counts.sum() / bins
+    others = np.where(alone, 0, counts).astype(np.float64)
+    if not others.any():
+        return np.ones(len(counts), dtype=bool)
+    before = np.cumsum(others) - others
+    group = np.floor(before * max(bins - int(alone.sum()), 1) / others.sum())
+    starts = alone | (np.diff(group, prepend=-1) > 0)
+    starts[1:] |= alone[:-1]
+    return starts
+
 
 Ints = npt.NDArray[np.int64]
 
@@ -41,7 +71,7 @@ def code_attributes(
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.prism.finding.attribute_codes import code_attributes
+    >>> from modicum.prism.discovery.attribute_codes import code_attributes
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"age": range(20, 80), "job": ["nurse", "clerk", None] * 20})
     >>> code_attributes(as_frame(X), md.Schema.infer(X), {"age": ["age"], "job": ["job"]}).sizes.tolist()

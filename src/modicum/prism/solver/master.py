@@ -1,0 +1,347 @@
+"""The master problem where the maximal supports can be listed: a lower bound for each, the lowest is solved next."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.prism.solver.cuts import Cut, Solved
+from modicum.prism.solver.pool import Search
+from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpacked
+from modicum.table.values import Floats
+
+# One solved set of units that disproves many supports: all that lie within it.
+#
+# Where the optimum on a set, however large and whether feasible or not, is not below what is needed, no support inside
+# it is either. So a support that turns out not to be the best is widened as far as this holds.
+
+
+class Covers:
+    """Widens supports; how far it went the last time is where it looks first the next time."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.width = len(search.limits.allowed) // 2
+
+    def widen(self, solved: Solved) -> Iterator[None]:
+        """Adds the units that promise least, as many as still prove that nothing inside is better."""
+        search, allowed = self.search, set(self.search.limits.allowed) - set(solved.support)
+        order = [unit for unit in np.argsort(solved.cut.slopes, kind="stable").tolist() if unit in allowed]
+        low, high = 0, len(order)  # so many are known to be few enough, and so many may be
+        middle, step = self.width - len(solved.support), 1
+        while low < high and not search.out_of_time:
+            middle = min(max(middle, low + 1), high)
+            wider = search.pool.solved((*solved.support, *order[:middle]))
+            yield
+            if wider.bound >= search.enough:
+                low, middle, step = middle, middle + step, 2 * step
+            else:
+                high, middle, step = middle - 1, (low + middle) // 2, 1
+        self.width = len(solved.support) + low
+
+
+_MANY = 200  # fewer supports are solved one by one: small ones have few distinct rows
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
+
+
+class Bounds:
+    """What no rule on each of the supports goes below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.solver.cuts import Cut
+    >>> from modicum.prism.solver.master import Bounds
+    >>> from modicum.prism.solver.supports import packed
+    >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
+    >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
+    >>> bounds.values.tolist(), bounds.lowest()
+    ([6.0, 4.0], (1, 2))
+    """
+
+    def __init__(self, supports: Packed, n_units: int) -> None:
+        self.bytes = np.ascontiguousarray(supports.T)
+        self.n_units = n_units
+        self.values: Floats = np.zeros(len(supports))  # no objective is below 0
+
+    def add(self, cut: Cut) -> None:
+        """Raises every bound that the cut raises."""
+        slopes = np.zeros(8 * len(self.bytes))
+        slopes[: self.n_units] = cut.slopes
+        value = np.full(len(self.values), cut.constant)
+        for eight, part in zip(self.bytes, slopes.reshape(-1, 8), strict=True):
+            value -= (_BITS @ part)[eight]
+        np.maximum(self.values, value, out=self.values)
+
+    def lowest(self) -> tuple[int, ...]:
+        """The most promising support."""
+        return unpacked(self.bytes[:, int(self.values.argmin())], self.n_units)
+
+
+def explicit(search: Search, supports: Packed) -> Iterator[None]:
+    """Solves the most promising support until its bound proves the best found.
+
+    All allowed units together are solved first: often no support can be much better than the best that was found.
+    Each support that is not better is widened while many are left, so that one solution disproves many.
+    """
+    bounds, covers = Bounds(supports, search.pool.n_units), Covers(search)
+    if not search.out_of_time:
+        search.pool.solved(search.limits.allowed)
+        yield
+    while not search.out_of_time:
+        lowest = float(bounds.values.min())
+        search.raise_bound(lowest)
+        if search.proven:
+            return
+        support = bounds.lowest()
+        at, value = search.pool.strongest(support)
+        if value > lowest + 1e-10 * search.best.objective:
+            bounds.add(search.pool.cuts[at])
+        elif support in search.pool.supports:  # as close as the support itself was solved
+            return
+        else:
+            solved = search.solve(support)
+            bounds.add(solved.cut)
+            yield
+            if (bounds.values < search.enough).sum() > _MANY:
+                yield from covers.widen(solved)
+
+
+# The master problem where supports are too many to list: cuts in a mixed integer program, solved by HiGHS.
+#
+#     minimize η  with  η + Σ_a min(slope_a, constant − L) p_a ≥ constant  for every cut,  η ≥ L,  and the limits on p
+#
+# where L is a proven lower bound: a support with a unit of a steeper slope is bounded by L already, so the smaller
+# slope
+# is true for whole p, and much stronger between them. Numbers are divided by the best objective, since the solver's
+# tolerances are absolute; the bound that it reports is lowered by more than they allow.
+
+_TOLERANCE = 5e-6  # HiGHS lets a row be broken by 1e-6
+_SMALLEST = 1e-9  # HiGHS takes smaller numbers for 0; a larger slope keeps the bound true
+_ROOT = 40
+_PATIENCE = 3.0  # seconds of one program; Ctrl-C is heard after it
+_OPTIMAL, _TIME = 0, 1  # what scipy calls them
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program gave: p where it found one, a true lower bound, and "optimal", "time" or "failed"."""
+
+    p: Floats | None
+    bound: float
+    ended: str
+
+
+class Master:
+    """The program of all cuts that the pool holds."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        limits = search.limits
+        allowed, forbidden = limits.is_allowed * 1.0, incidence(limits.forbidden, limits.n_units)
+        self.rows = np.vstack([allowed, forbidden])
+        self.most = np.append(float(limits.max_units), forbidden.sum(axis=1) - 1.0)
+        self.upper = np.append(allowed, 1.0)
+
+    def solve(self, *, whole: bool, seconds: float = np.inf) -> Answer:
+        """The best p, if one was found, and a lower bound in the objective's own units."""
+        found = self._milp(whole, seconds, presolve=True)
+        if found.status not in (_OPTIMAL, _TIME):
+            found = self._milp(whole, seconds, presolve=False)
+        if found.status not in (_OPTIMAL, _TIME):
+            return Answer(None, 0.0, "failed")
+        bound = found.mip_dual_bound if whole or found.status == _TIME else found.fun
+        known = bound is not None and np.isfinite(bound)
+        return Answer(
+            None if found.x is None else found.x[: self.search.limits.n_units],
+            (bound - _TOLERANCE) * self.search.best.objective if known else 0.0,
+            "optimal" if found.status == _OPTIMAL else "time",
+        )
+
+    def _milp(self, whole: bool, seconds: float, presolve: bool) -> Any:
+        from scipy.optimize import Bounds, LinearConstraint  # deferred: it takes a while to load
+
+        scale, n, low = self.search.best.objective, self.search.limits.n_units, self.search.bound
+        constants, slopes = self.search.pool.table()
+        worth = constants > low
+        slopes = np.minimum(slopes[worth], (constants[worth] - low)[:, None]) / scale
+        cuts = np.hstack([np.maximum(slopes, _SMALLEST), np.ones((len(slopes), 1))])
+        limits = np.hstack([self.rows, np.zeros((len(self.rows), 1))])
+        return solve_milp(
+            np.append(np.zeros(n), 1.0),
+            integrality=np.append(np.full(n, 1 if whole else 0), 0),
+            bounds=Bounds(np.append(np.zeros(n), low / scale), self.upper),
+            constraints=[LinearConstraint(limits, ub=self.most), LinearConstraint(cuts, lb=constants[worth] / scale)],
+            options={"mip_rel_gap": self.search.gap / 8, "time_limit": max(0.0, seconds), "presolve": presolve},
+        )
+
+
+def root(search: Search) -> Iterator[None]:
+    """Cuts at shares of units, until the relaxation does not rise any more."""
+    master = Master(search)
+    search.pool.solved(search.limits.allowed)
+    yield
+    centre = search.limits.shares(search.best.support)
+    flat, before = 0, 0.0
+    for _ in range(_ROOT):
+        answer = master.solve(whole=False, seconds=min(_PATIENCE, search.left))
+        p, bound = answer.p, answer.bound
+        search.raise_bound(bound)
+        flat = flat + 1 if bound - before < 1e-3 * (search.best.objective - bound) else 0
+        if p is None or search.proven or search.out_of_time or flat > 3:
+            return
+        before = bound
+        search.pool.relaxed(0.5 * p + 0.5 * centre)
+        centre = 0.7 * centre + 0.3 * p
+        yield
+
+
+def cutting_planes(search: Search) -> Iterator[None]:
+    """Solves the support that the program finds most promising, until its bound proves the best found.
+
+    Each program is stopped after a few seconds, so that Ctrl-C is heard; where neither a new support nor a higher
+    bound came of it, the next one gets twice the time. It ends early where HiGHS fails or its tolerances are reached.
+    """
+    master, covers, patience = Master(search), Covers(search), _PATIENCE
+    while not search.out_of_time:
+        before = search.bound
+        answer = master.solve(whole=True, seconds=min(patience, search.left))
+        search.raise_bound(answer.bound)
+        if answer.ended == "failed" or search.proven or search.out_of_time:
+            return
+        support = None if answer.p is None else _completed(search, answer.p)
+        if support is not None and support not in search.pool.supports:
+            solved = search.solve(support)
+            yield
+            yield from covers.widen(solved)
+        elif answer.ended == "optimal":  # as close as the solver's tolerances allow
+            return
+        elif search.bound <= before:
+            patience *= 2
+
+
+def _completed(search: Search, p: Floats) -> tuple[int, ...] | None:
+    """The support that p means, with what else fits; None where rounding has broken a limit."""
+    chosen = tuple(np.flatnonzero(p > 0.5).tolist())
+    steepest = np.argsort(-search.pool.cuts[search.pool.strongest(chosen)[0]].slopes, kind="stable")
+    return search.limits.completed(chosen, steepest.tolist()) if search.limits.allow(chosen) else None
+
+
+# The proof without HiGHS: branch and bound over units, with bounds that are as exact as the cuts themselves.
+#
+# A node is a set of units that are in and one of units that may still join. No support below it is better than the
+# highest of its cuts' bounds, each lowered by its steepest slopes of as many units as may still join. This is weaker
+# than the program of all cuts, but it knows no tolerance and cannot fail.
+
+Node = tuple[float, tuple[int, ...], tuple[int, ...]]  # bound, units that are in, units that may join
+
+
+def branching(search: Search) -> Iterator[None]:
+    """Opens the node of the lowest bound, until that proves the best found.
+
+    Where nothing can be told any more (a support is known only as well as it was solved), it ends without a proof.
+    """
+    allowed = search.limits.allowed
+    heap: list[Node] = [(node_bound(search, (), allowed), (), allowed)]
+    settled = search.best.objective  # the lowest bound of supports that are solved already
+    while heap and not search.out_of_time:
+        search.raise_bound(min(heap[0][0], settled))
+        if search.proven or settled <= heap[0][0]:
+            return
+        bound, inside, free = heapq.heappop(heap)
+        now = node_bound(search, inside, free)
+        if now > bound:
+            heapq.heappush(heap, (now, inside, free))
+        elif free and len(inside) < search.limits.max_units:
+            for node in _children(inside, free, search):
+                heapq.heappush(heap, node)
+        else:
+            settled = min(settled, search.solve(inside).bound)
+            yield
+    if not heap:
+        search.raise_bound(settled)
+
+
+def node_bound(search: Search, inside: Sequence[int], free: Sequence[int]) -> float:
+    """What no support with these units, and others only of the free ones, goes below."""
+    return max(0.0, float(_bounds(search, inside, free).max(initial=0.0)))
+
+
+def _bounds(search: Search, inside: Sequence[int], free: Sequence[int]) -> Floats:
+    """The same from each of the cuts, lowered by more than adding up can round."""
+    constants, slopes = search.pool.table()
+    may_join = min(len(free), search.limits.max_units - len(inside))
+    lost = slopes[:, list(inside)].sum(axis=1)
+    if may_join:
+        lost = lost + np.partition(slopes[:, list(free)], len(free) - may_join, axis=1)[:, -may_join:].sum(axis=1)
+    bounds: Floats = constants - lost - 1e-14 * len(search.limits.allowed) * (np.abs(constants) + lost)
+    return bounds
+
+
+def _children(inside: tuple[int, ...], free: tuple[int, ...], search: Search) -> list[Node]:
+    """With the unit that matters most where the bound comes from, and without it."""
+    slopes = search.pool.cuts[int(_bounds(search, inside, free).argmax())].slopes
+    unit = max(free, key=lambda each: (float(slopes[each]), -each))
+    rest = tuple(each for each in free if each != unit)
+    more = tuple(sorted((*inside, unit)))
+    fitting = tuple(each for each in rest if search.limits.allow((*more, each)))
+    return [(node_bound(search, *each), *each) for each in ((inside, rest), (more, fitting))]
+
+
+# A good support to start from: the most promising unit joins until none can, then units are exchanged.
+
+_TRIED = 3  # units that are tried before one joins
+_JOINING, _LEAVING = 5, 4  # units that are tried in an exchange
+
+
+def grow(search: Search) -> Iterator[None]:
+    """Units join one by one, each time the best of those with the steepest slopes.
+
+    There is a rule on as many units as fit whatever the time, but when it is over only the steepest is tried.
+    """
+    current = search.solve(())
+    while not search.stop.asked:
+        options = [unit for unit in _steepest(current) if _may_join(search, current, unit)]
+        if not options:
+            return
+        tried: list[Solved] = []
+        for unit in options[:_TRIED]:
+            if tried and search.out_of_time:
+                break
+            tried.append(search.solve((*current.support, unit)))
+            yield
+        current = min(tried, key=lambda each: (each.objective, each.support))
+
+
+def exchange(search: Search) -> Iterator[None]:
+    """One unit of the best support goes, another comes, as long as that helps."""
+    improved = True
+    while improved and not search.out_of_time:
+        improved = False
+        for support in _neighbours(search):
+            before = search.best.objective
+            search.solve(support)
+            yield
+            if search.best.objective < before * (1 - 1e-7):
+                improved = True
+                break
+            if search.out_of_time:
+                return
+
+
+def _neighbours(search: Search) -> list[tuple[int, ...]]:
+    best = search.best
+    joining = [unit for unit in _steepest(best) if unit not in best.support][:_JOINING]
+    leaving = sorted(best.support, key=lambda unit: float(best.cut.slopes[unit]))[:_LEAVING]
+    pairs = [tuple(sorted({*best.support, new} - {old})) for new in joining for old in leaving]
+    return [support for support in pairs if search.limits.allow(support)]
+
+
+def _steepest(solved: Solved) -> list[int]:
+    return np.argsort(-solved.cut.slopes, kind="stable").tolist()
+
+
+def _may_join(search: Search, current: Solved, unit: int) -> bool:
+    return unit not in current.support and search.limits.allow((*current.support, unit))
