@@ -19,7 +19,7 @@ from peers import DIFFPRIVLIB, ask, environment
 from sklearn.pipeline import make_pipeline
 
 import modicum as md
-from modicum.attacks.overlap import OverlapWarning
+from modicum.attacks.breach import OverlapWarning
 
 TREES, DEPTH = 100, 8
 DELTA = 1e-5

@@ -16,10 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.attacks import AttributeInference, OverlapWarning
-from modicum.attacks.attribute_result import Judge, difference
-from modicum.attacks.candidates import Candidates
-from modicum.attacks.estimate import Estimate
-from modicum.attacks.giveaways import check_giveaways
+from modicum.attacks.inference.attribute_inference import check_giveaways
+from modicum.attacks.inference.attribute_result import Judge, difference
+from modicum.attacks.inference.imputation import Candidates
+from modicum.attacks.result import Estimate
 from modicum.table.frames import as_frame
 
 pytestmark = pytest.mark.slow  # they train many models

@@ -9,7 +9,7 @@ import pytest
 from engines import LAZY
 
 import modicum as md
-from modicum.attacks.overlap import OverlapWarning
+from modicum.attacks.breach import OverlapWarning
 from modicum.engines import table_at
 from modicum.evaluation.periods import value_shift
 from modicum.table.frames import as_frame as narwhals

@@ -10,8 +10,8 @@ import pytest
 from conftest import as_polars
 
 import modicum as md
-from modicum.attacks.matching_groups import Groups
-from modicum.attacks.matching_kernel import EXACT
+from modicum.attacks.matching.kernel import EXACT
+from modicum.attacks.matching.release_groups import Groups
 from modicum.errors import DataError, ParameterError
 from modicum.releases.anatomy_release import AnatomyRelease
 
@@ -112,7 +112,7 @@ def test_chances_of_large_groups_use_every_value_as_often_as_it_occurs():
 @pytest.mark.parametrize("caps", [[3, 3, 2], [1] * 8])
 def test_what_is_taken_for_a_large_group_is_close_to_exact_in_one_that_both_can_do(spread, far, caps):
     """Models are compared by how likely they make groups: a measure that falls short would call them all useless."""
-    from modicum.attacks.matching_kernel import _by_scaling, _by_subsets
+    from modicum.attacks.matching.kernel import _by_scaling, _by_subsets
 
     random = np.random.default_rng(0)
     scores, many = random.normal(0, spread, (8, len(caps))), np.array(caps)

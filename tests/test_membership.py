@@ -21,11 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.attacks import MembershipInference, OverlapWarning
-from modicum.attacks.attack_models import AttackNetwork, Forest
-from modicum.attacks.evidence import Evidence
-from modicum.attacks.likelihood_ratio import _ratio, _scaled
-from modicum.attacks.membership_result import best_threshold
-from modicum.attacks.pool import halves
+from modicum.attacks.membership.attack_models import AttackNetwork, Evidence, Forest
+from modicum.attacks.membership.membership_inference import _ratio, _scaled, halves
+from modicum.attacks.membership.membership_result import best_threshold
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval
 
 METHODS = [

@@ -11,11 +11,9 @@ from sklearn.svm import NuSVC
 
 import modicum as md
 from modicum.attacks import SensitiveInference
-from modicum.attacks.attacked import Answer
-from modicum.attacks.folds import fold_codes
-from modicum.attacks.kernel_rows import Points, kernel
-from modicum.attacks.nu_svc import Merged, NuSvc, Setting, fair_limits, settings
-from modicum.attacks.sensitive_inference import _chosen
+from modicum.attacks.inference.nu_adversary import Merged, NuSvc, Points, Setting, fair_limits, kernel, settings
+from modicum.attacks.inference.sensitive_inference import _chosen
+from modicum.attacks.inference.sensitive_result import Answer, fold_codes
 from modicum.errors import DataError, ParameterError
 from modicum.learners.inputs import Inputs
 from modicum.measures.scores import best_cut, confusion, matthews, matthews_interval
@@ -263,7 +261,7 @@ def test_folds_hold_every_value_and_whole_persons():
 
 
 def test_merged_rows_with_counts_train_the_same_machine_as_repeated_rows(monkeypatch):
-    monkeypatch.setattr("modicum.attacks.nu_svc._TOLERANCE", 1e-9)
+    monkeypatch.setattr("modicum.attacks.inference.nu_adversary._TOLERANCE", 1e-9)
     random = np.random.default_rng(0)
     points = random.integers(0, 4, (300, 2)) / 2
     values = (random.random(300) < np.where(points[:, 0] > points[:, 1], 0.9, 0.2)).astype(np.int64)

@@ -7,24 +7,46 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from modicum.attacks.breach import Breach
-from modicum.attacks.confidence import PERCENT, ConfidentResult, check_percent
-from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge
+from modicum.attacks.breach import ADVERSARY, KNOWLEDGE, Breach, Knowledge, OverlapWarning, warn_of_overlap
 from modicum.attacks.linkability import Linkability, LinkResult, people_in
 from modicum.attacks.multi_breach import MultiBreach, joint_views
-from modicum.attacks.overlap import OverlapWarning, warn_of_overlap
-from modicum.attacks.provenance import provenance
 from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
-from modicum.attacks.result import AttackResult
+from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult, check_percent
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.learners.portfolio import MEMBERS
 from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.measures.uniqueness import check_population
+from modicum.provenance import frame_hash, text_hash, versions
 from modicum.table.roles import as_names, attribute_weights
 from modicum.table.targets import BINS
 from modicum.table.values import plain
+
+# What the adversaries were run on: hashes of records and artifacts, versions, and every setting.
+
+
+def suite_provenance(breach: Breach, others: Sequence[Generalization], settings: dict[str, Any]) -> dict[str, Any]:
+    """What a suite rests on, as plain data; the records of both sides with their attributes and whose they are.
+
+    Parameters
+    ----------
+    breach : the artifact, the known and the breached records
+    others : further generalizations under which the same people were breached
+    settings : what the results depend on besides
+    """
+    artifact, person = breach.artifact, breach.artifact.schema.person
+    names = [*artifact.names, *([person] if person is not None and person in breach.known.columns else [])]
+    hashes = {
+        "known records": frame_hash(breach.known, names),
+        "breached records": frame_hash(breach.breached, [name for name in names if name in breach.breached.columns]),
+        "schema": text_hash(artifact.schema.to_dict()),
+    }
+    if hasattr(artifact, "to_dict"):
+        hashes["artifact"] = text_hash(artifact.to_dict())
+    hashes |= {f"artifact {i}": text_hash(other.to_dict()) for i, other in enumerate(others, start=2)}
+    return {"hashes": hashes, "versions": versions(), "settings": dict(plain(settings))}
+
 
 CERTIFIED: tuple[Knowledge, ...] = ("nothing", "non_personal", "all_but_one")
 Halves = tuple[Sequence[str], Sequence[str]]
@@ -205,7 +227,7 @@ def suite(
         overlap=overlap,
         random_state=random_state,
         seconds=time.perf_counter() - start,
-        provenance=provenance(breach, others, settings),
+        provenance=suite_provenance(breach, others, settings),
     )
 
 

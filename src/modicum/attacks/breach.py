@@ -1,26 +1,97 @@
 """One breach as an adversary sees it: known records to learn from, breached ones to guess about, both coded once."""
 
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
-from modicum.attacks.knowledge import Step
-from modicum.engines.buckets import target_of
+from modicum.engines.buckets import buckets_at, target_key, target_of
+from modicum.engines.file_tables import is_table, table_at
+from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, Groups
 from modicum.generalization.core import raw_generalization
-from modicum.learners.inputs import Codes, Inputs
+from modicum.learners.inputs import Inputs
 from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
-from modicum.measures.intervals import Interval, mean_interval, resampled_interval
-from modicum.table.codes import first_rows
-from modicum.table.frames import as_frame, check_values, column
+from modicum.measures.intervals import Interval, counted_interval, mean_interval, redrawn_interval, resampled_interval
+from modicum.table.codes import first_rows, group_rows
+from modicum.table.frames import as_frame, check_values, column, numbers, texts
 from modicum.table.roles import person_codes, personal_attributes
+from modicum.table.schema import Schema
 from modicum.table.targets import Target
-from modicum.table.values import Floats, Mask
+from modicum.table.values import Codes, Floats, Mask
+
+# What an adversary knows of the breached people besides their buckets (papers/0 §5, A1 and A3–A5).
+
+Knowledge = Literal["nothing", "non_personal", "all_but_one", "prefix"]
+KNOWLEDGE: tuple[Knowledge, ...] = get_args(Knowledge)
+ADVERSARY = dict(zip(KNOWLEDGE, ("A1", "A3", "A4", "A5"), strict=True))
+
+
+@dataclass(frozen=True)
+class Step:
+    """Some attributes to guess from the buckets and from the full values of others."""
+
+    targets: tuple[str, ...]
+    side: tuple[str, ...] = ()
+
+
+def steps_of(
+    knowledge: Knowledge, names: Sequence[str], personal: Sequence[str], orders: int, random_state: int
+) -> list[Step]:
+    """The questions that an adversary answers one by one.
+
+    With P the personal and N the other attributes: `nothing` sees z; `non_personal` z and x_N; `all_but_one` guesses p
+    from z, x_N and x_{P∖p}; `prefix` goes through P in an order and guesses the k-th from z, x_N and the k−1 before.
+
+    Examples
+    --------
+    >>> from modicum.attacks.breach import steps_of
+    >>> for step in steps_of("all_but_one", ["age", "job", "sex"], ["job", "sex"], 2, 0):
+    ...     print(step.targets, "from", step.side)
+    ('job',) from ('age', 'sex')
+    ('sex',) from ('age', 'job')
+    """
+    others = tuple(name for name in names if name not in personal)
+    if knowledge == "nothing":
+        return [Step(tuple(personal))]
+    if knowledge == "non_personal":
+        return [Step(tuple(personal), others)]
+    if knowledge == "all_but_one":
+        return [Step((p,), _in_order(names, {*others, *personal} - {p})) for p in personal]
+    return [
+        Step((order[k],), _in_order(names, {*others, *order[:k]}))
+        for order in attribute_orders(personal, orders, random_state)
+        for k in range(len(order))
+    ]
+
+
+def attribute_orders(personal: Sequence[str], orders: int, random_state: int) -> list[list[str]]:
+    """Random orders in pairs: each and its reverse, so that what comes early in one comes late in the other.
+
+    Examples
+    --------
+    >>> from modicum.attacks.breach import attribute_orders
+    >>> first, second, third = attribute_orders(["a", "b", "c"], 3, random_state=0)
+    >>> second == first[::-1], sorted(third)
+    (True, ['a', 'b', 'c'])
+    """
+    random = np.random.default_rng(random_state)
+    drawn: list[list[str]] = []
+    while len(drawn) < orders:
+        order = [personal[i] for i in random.permutation(len(personal))]
+        drawn += [order, order[::-1]]
+    return drawn[:orders]
+
+
+def _in_order(names: Sequence[str], known: set[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in known)
 
 
 class Breach:
@@ -178,3 +249,272 @@ def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:
         if attribute.kind != "ordered":  # whose domain may be no more than what the fit has seen
             check_values(attribute, column(frame, name))
     return frame
+
+
+# A breach in an engine: how many records have each combination of buckets and value, counted there.
+#
+# Models learn from distinct buckets with counts anyway, so that nothing is lost: the same adversary, the same guesses.
+# How often guesses about several attributes are wrong together is counted in one more pass over the breached records.
+
+_MOST_TOGETHER = 20  # attributes: there are 2ⁿ ways to guess them wrong
+_VALUE = "modicum_value"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is seen and what is guessed, each combination once: its buckets, its value, how many records have it."""
+
+    codes: Codes
+    values: Codes
+    records: Codes
+
+
+class CountedBreach(Breach):
+    """The combinations of one breach, and the questions about them answered."""
+
+    counted = True
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        known: Any,
+        breached: Any,
+        personal: Sequence[str] | None,
+        bins: int,
+        members: Sequence[str],
+        random_state: int,
+    ) -> None:
+        check_artifact(artifact)
+        self.artifact = artifact
+        self.attributes = personal_attributes(artifact.schema, personal)
+        self.members = members
+        self.random_state = random_state
+        self.persons = None
+        tables = [_table(X, artifact, what) for what, X in (("known", known), ("breached", breached))]
+        self._breached = tables[1]
+        self.records = tables[0].rows(), tables[1].rows()
+        for (what, fewest), rows in zip(FEWEST.items(), self.records, strict=True):
+            if rows < fewest:
+                raise too_few(what, rows)
+        self.targets = {name: breach_target(artifact, tables[0], name, bins) for name in self.attributes}
+        self._pairs = [
+            {name: _pairs(table, artifact, target) for name, target in self.targets.items()} for table in tables
+        ]
+        self.values = {name: pairs.values for name, pairs in self._pairs[1].items()}
+
+    def learned(self, step: Step, l2: Mapping[str, float] | None = None) -> Portfolio:
+        questions = []
+        for name in step.targets:
+            pairs = self._pairs[0][name]
+            inputs, cells = Inputs.of_codes(self.artifact, pairs.codes).distinct()
+            mask = self._masking(name, 0, cells)
+            questions.append(Question(pairs.values, self.targets[name].size, mask, cells, pairs.records.astype(float)))
+        return Portfolio(self.members, self.random_state, l2=l2).fit(inputs, cells, questions)
+
+    def guessed(self, step: Step, portfolio: Portfolio) -> dict[str, Guess]:
+        seen = {name: Inputs.of_codes(self.artifact, self._pairs[1][name].codes).distinct() for name in step.targets}
+        masks = [self._masking(name, 1, cells) for name, (_, cells) in seen.items()]
+        inputs = next(iter(seen.values()))[0]
+        guesses = portfolio.guess(inputs, masks)
+        return {
+            name: Guess(guess.value[cells], guess.chance[cells])
+            for (name, (_, cells)), guess in zip(seen.items(), guesses, strict=True)
+        }
+
+    def mean(self, name: str, values: Floats) -> float:
+        return float(values @ self._pairs[1][name].records / self.records[1])
+
+    def interval(self, name: str, values: Floats) -> Interval:
+        return counted_interval(values, self._pairs[1][name].records)
+
+    def together(
+        self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
+    ) -> tuple[float, Interval]:
+        """By counting which guesses are wrong of how many records."""
+        often = self._breached.fold(_WrongTogether.of(self, guesses))
+        ways = np.flatnonzero(often)
+        bits = {name: (ways >> i & 1).astype(np.float64) for i, name in enumerate(wrong)}
+        values, which = np.unique(weighted(bits, weights), return_inverse=True)
+        many = np.bincount(which, weights=often[ways]).astype(np.int64)
+        return float(values @ many / many.sum()), redrawn_interval(values, many, self.random_state)
+
+    def possible(self, name: str, which: int, rows: Any) -> Mask:
+        return self.artifact.possible(name, self.targets[name], self._pairs[which][name].codes[rows])
+
+    def _masking(self, name: str, which: int, cells: Codes) -> Any:
+        return self._mask(name, which, first_rows(cells))
+
+
+@dataclass(frozen=True)
+class _WrongTogether:
+    """Which attributes are guessed wrong of how many records: bit i says so of the i-th."""
+
+    columns: tuple[str, ...]
+    artifact: Artifact
+    targets: tuple[Target, ...]
+    seen: Codes
+    guesses: Codes  # one column for each target
+
+    @classmethod
+    def of(cls, breach: CountedBreach, guesses: Mapping[str, Codes]) -> "_WrongTogether":
+        if len(guesses) > _MOST_TOGETHER:
+            raise ParameterError(
+                f"The 'personal' parameter names {len(guesses)} attributes; in an engine at most {_MOST_TOGETHER} are "
+                "guessed together."
+            )
+        pairs = breach._pairs[1]
+        found = [_by_cell(pairs[name].codes, guess) for name, guess in guesses.items()]
+        targets = tuple(breach.targets[name] for name in guesses)
+        assert isinstance(breach.artifact, Generalization)
+        columns = tuple(dict.fromkeys([*breach.artifact.needed, *guesses]))
+        return cls(columns, breach.artifact, targets, found[0][0], np.column_stack([guess for _, guess in found]))
+
+    def empty(self) -> Counts:
+        return np.zeros(1 << len(self.targets), dtype=np.int64)
+
+    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
+        groups = group_rows(np.vstack([self.seen, self.artifact.codes(frame)]))
+        place = np.zeros(int(groups.max()) + 1, dtype=np.int64)
+        place[groups[: len(self.seen)]] = np.arange(len(self.seen))
+        cells = place[groups[len(self.seen) :]]
+        ways = np.zeros(len(cells), dtype=np.int64)
+        for i, target in enumerate(self.targets):
+            ways |= (self.guesses[cells, i] != target.encode(frame)).astype(np.int64) << i
+        counts += np.bincount(ways, minlength=len(counts))
+
+
+def _by_cell(codes: Codes, guess: Codes) -> tuple[Codes, Codes]:
+    """The distinct buckets, and what is guessed of each."""
+    first = first_rows(group_rows(codes))
+    return codes[first], guess[first]
+
+
+def _table(X: Any, artifact: Artifact, what: str) -> EngineTable:
+    if not is_table(X):
+        raise ParameterError(f"The {what!r} records must be in an engine where the others are. Got {type(X).__name__}.")
+    table = table_at(X)
+    person = artifact.schema.person
+    if person is not None and person in table.types:
+        raise ParameterError(
+            f"The {what!r} records have the column {person!r}, which says whose they are; {table.engine} counts only "
+            "records. Give a sample in memory, or leave the column out where everyone has one record."
+        )
+    return table
+
+
+def _pairs(table: EngineTable, artifact: Artifact, target: Target) -> Pairs:
+    table.check([target.name])
+    is_category = target.attribute.is_category
+    value = table.col(target.name) if is_category else target_key(table, target)
+    shown, codes, records = buckets_at(table, artifact, {_VALUE: value}).distinct(_VALUE)
+    if not is_category:
+        return Pairs(codes, shown[_VALUE].to_numpy().astype(np.int64), records)
+    return Pairs(codes, target.encode(shown.select(nw.col(_VALUE).alias(target.name))), records)
+
+
+# People who are among the known and the breached: an adversary that has seen them is no test.
+
+
+class OverlapWarning(UserWarning):
+    """Some of the breached records are also among the known ones.
+
+    Examples
+    --------
+    >>> import warnings, modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "race", "sex"]][:1_000]
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     found = md.attacks.Reconstruction(personal=["sex"]).run(g, known=X, breached=X[:500])
+    >>> [warning.category.__name__ for warning in said]
+    ['OverlapWarning']
+    """
+
+
+def warn_of_overlap(breach: Breach) -> int:
+    """Count the breached rows that the adversary has seen before, and warn where there are any."""
+    count = shared_rows(breach.known, breach.breached, breach.artifact.schema, breach.artifact.names)
+    if count:
+        warnings.warn(
+            overlap_text(count, len(breach.breached)),
+            OverlapWarning,
+            stacklevel=3,
+        )
+    return count
+
+
+def overlap_text(count: int | str, breached: int) -> str:
+    """What the overlap means; the count is a number, or words where it may not be told."""
+    told = count if isinstance(count, str) else f"{count:,}"
+    return (
+        f"{told} of the {breached:,} breached rows are also among the known ones, so that the adversary has seen "
+        "them: the errors say less than they seem to."
+    )
+
+
+def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> int:
+    """How many breached rows are the same people's as known ones.
+
+    With a person column: the rows of persons who are in both. Else the rows with an index label that both frames have,
+    where these are equal in every attribute far more often than any two rows. Else, from equal rows: of records drawn
+    independently, as many breached rows have an equal known one as known rows have another; what is beyond that by four
+    standard errors or more is taken for the same people.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.attacks.breach import shared_rows
+    >>> X = pd.DataFrame({"age": range(100)})
+    >>> shared_rows(X[:60], X[50:], md.Schema.infer(X), ["age"])
+    10
+    """
+    known, breached = as_frame(known), as_frame(breached)
+    person = schema.person
+    if person is not None and person in known.columns and person in breached.columns:
+        return _persons_in_both(known[person], breached[person])
+    rows = _numbered(known, breached, schema, names)
+    first, second = rows[: len(known)], rows[len(known) :]
+    labelled = _same_label(known, breached, first, second)
+    if labelled:
+        return labelled
+    often = np.bincount(first, minlength=int(rows.max()) + 1)
+    by_chance = float(np.mean(often[first] > 1))
+    found = float(np.mean(often[second] > 0))
+    doubt = np.sqrt(max(by_chance * (1 - by_chance), 1 / len(first)) * (1 / len(first) + 1 / len(second)))
+    if found - by_chance <= 4 * doubt or by_chance == 1:
+        return 0
+    return round(len(second) * (found - by_chance) / (1 - by_chance))
+
+
+def _persons_in_both(known: Any, breached: Any) -> int:
+    codes, words = texts(breached)
+    seen = np.isin(np.array([*words, ""], dtype=object), texts(known)[1])
+    return int(np.sum(seen[codes] & (codes >= 0)))
+
+
+def _numbered(known: Any, breached: Any, schema: Schema, names: list[str]) -> Codes:
+    """A number per row, known rows first, equal where all attributes are."""
+    columns = []
+    for name in names:
+        pair = [column(frame, name) for frame in (known, breached)]
+        if schema[name].is_category:
+            words = [np.array([*found, None], dtype=object)[codes] for codes, found in map(texts, pair)]
+            columns.append(pd.factorize(np.concatenate(words), use_na_sentinel=False)[0])
+        else:
+            values = np.concatenate([numbers(series, schema[name]) for series in pair])
+            columns.append(np.unique(values, return_inverse=True)[1])
+    return group_rows(np.column_stack(columns))
+
+
+def _same_label(known: Any, breached: Any, first: Codes, second: Codes) -> int:
+    frames = [frame.to_native() for frame in (known, breached)]
+    if not all(isinstance(frame, pd.DataFrame) and frame.index.is_unique for frame in frames):
+        return 0
+    at = frames[0].index.get_indexer(frames[1].index)
+    common = at >= 0
+    equal = int(np.sum(first[at[common]] == second[common]))
+    size = int(max(first.max(), second.max())) + 1
+    by_chance = float(
+        np.bincount(first, minlength=size) / len(first) @ np.bincount(second, minlength=size) / len(second)
+    )
+    return equal if equal > common.sum() * (1 + by_chance) / 2 else 0

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.breach import Breach
-from modicum.attacks.knowledge import Step
-from modicum.attacks.overlap import warn_of_overlap
+from modicum.attacks.breach import Breach, Step, warn_of_overlap
 from modicum.attacks.reconstruction import Answer, check_parameters, result_of
 from modicum.attacks.result import AttackResult
 from modicum.errors import DataError, ParameterError

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.attacks.breach import Breach
-from modicum.attacks.confidence import Guesses
-from modicum.attacks.counted_breach import CountedBreach
-from modicum.attacks.knowledge import ADVERSARY, KNOWLEDGE, Knowledge, Step, steps_of
-from modicum.attacks.overlap import warn_of_overlap
-from modicum.attacks.result import AttackResult, AttributeResult
+from modicum.attacks.breach import (
+    ADVERSARY,
+    KNOWLEDGE,
+    Breach,
+    CountedBreach,
+    Knowledge,
+    Step,
+    steps_of,
+    warn_of_overlap,
+)
+from modicum.attacks.result import AttackResult, AttributeResult, Guesses
 from modicum.engines import is_table
 from modicum.errors import ParameterError, quoted
 from modicum.generalization import Artifact

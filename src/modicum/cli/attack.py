@@ -67,7 +67,7 @@ def attack(
     as there; or they learn from the records of --known and attack all of FILE.
     """
     from modicum.attacks import OverlapWarning, suite
-    from modicum.attacks.confidence import PERCENT
+    from modicum.attacks.result import PERCENT
     from modicum.cli.attacking import known_and_breached, show_attacks
     from modicum.cli.judging import told_places, write_report
     from modicum.errors import ParameterError

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.breach import Breach
-from modicum.attacks.knowledge import steps_of
+from modicum.attacks.breach import Breach, steps_of
 from modicum.evaluation.models import model_on
 from modicum.evaluation.screening import PartScores, read_off
 from modicum.evaluation.study_data import SeedData

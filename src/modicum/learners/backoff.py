@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
-from modicum.learners.inputs import Codes, Counts, Inputs, Scores
+from modicum.learners.inputs import Counts, Inputs, Scores
 from modicum.table.codes import group_rows
+from modicum.table.values import Codes
 
 LEVELS = 12  # columns used one after the other, before the whole cell
 _NUMBER_BINS = 16

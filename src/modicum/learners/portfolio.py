@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
-from modicum.learners.inputs import Codes, Counts, Inputs, Scores, chunks, count_table
+from modicum.learners.inputs import Counts, Inputs, Scores, chunks, count_table
 from modicum.learners.mlp import ARCHITECTURES, MLP
 from modicum.learners.network import Network
-from modicum.table.values import Mask
+from modicum.table.values import Codes, Mask
 
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
 TOGETHER, NAIVE = "all together", "naive guess"

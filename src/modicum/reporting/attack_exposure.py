@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from modicum.reporting import attack_charts
+from modicum.reporting.attack_charts import sizes_chart
 from modicum.reporting.document import Block, Column, Picture, Section, Table, Text
 from modicum.reporting.formats import count_of, interval, number, percent
 
@@ -50,7 +50,7 @@ def singling_out(content: dict[str, Any], level: Literal[2, 3] = 2) -> Section:
         Text(STANDING_OUT),
         Table(columns, [row]),
         Text(_rarest(found)),
-        Picture(attack_charts.sizes_chart(found["sizes"])),
+        Picture(sizes_chart(found["sizes"])),
         Table(
             [Column("people who share a combination", is_number=False), Column("combinations")],
             [[name, number(many)] for name, many in found["sizes"].items()],

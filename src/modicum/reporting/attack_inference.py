@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from modicum.measures.certificate import confidence_text
-from modicum.reporting import attack_charts
+from modicum.reporting.attack_charts import COLOURS, adversaries_chart, attributes_chart, confident_chart
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import Block, Bullets, Cell, Column, Picture, Section, Sign, Table, Text
 from modicum.reporting.formats import count_of, interval, number, percent
@@ -49,7 +49,7 @@ def _adversaries(content: dict[str, Any]) -> list[Block]:
             "where nothing is left to guess.",
             "soft",
         ),
-        Picture(attack_charts.adversaries_chart(found), signs),
+        Picture(adversaries_chart(found), signs),
         Table(columns, [_adversary(each) for each in found]),
         Text(_certified_text(content), "soft"),
         *(Text(f"{id}: {c['note']}", "soft") for id, c in certificates.items() if c["note"]),
@@ -103,7 +103,7 @@ def _certified_text(content: dict[str, Any]) -> str:
 
 def _attributes(content: dict[str, Any]) -> list[Block]:
     found = content["adversaries"]
-    signs = [Sign("naive guess", GREY), *(Sign(a["id"], attack_charts.COLOURS[a["id"]], "dot") for a in found)]
+    signs = [Sign("naive guess", GREY), *(Sign(a["id"], COLOURS[a["id"]], "dot") for a in found)]
     columns = [Column("personal attribute", is_number=False), Column("values"), Column("weight"), Column("naive guess")]
     return [
         Text(
@@ -111,7 +111,7 @@ def _attributes(content: dict[str, Any]) -> list[Block]:
             "the certified error. The weight is the attribute's share in the means above.",
             "soft",
         ),
-        Picture(attack_charts.attributes_chart(content["attributes"]), signs),
+        Picture(attributes_chart(content["attributes"]), signs),
         Table([*columns, *(Column(a["id"]) for a in found)], [_attribute(each) for each in content["attributes"]]),
     ]
 
@@ -142,7 +142,7 @@ def _confident(content: dict[str, Any]) -> list[Block]:
     heads = [Column("personal attribute", is_number=False), *(Column(_level(each)) for each in levels)]
     return [
         told,
-        Picture(attack_charts.confident_chart(levels), signs),
+        Picture(confident_chart(levels), signs),
         Table(columns, [_confident_row(each) for each in levels]),
         Table(heads, [_confident_attribute(name, levels) for name in levels[0]["by_attribute"]]),
     ]

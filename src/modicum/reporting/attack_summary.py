@@ -9,7 +9,7 @@ from typing import Any
 
 from modicum import __version__
 from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
-from modicum.attacks.overlap import overlap_text
+from modicum.attacks.breach import overlap_text
 from modicum.measures.certificate import Certificate
 from modicum.reporting.attack_words import limits, most_exposed, sentences
 from modicum.reporting.disclosure import check_size, combinations, few, outward, tens, tens_up, weighted

@@ -19,7 +19,7 @@ _TIES = 1e-9  # of a chance: far below what a model can tell
 
 @dataclass(frozen=True)
 class Groups:
-    """Who may have what, as `modicum.attacks.matching_kernel` reads it.
+    """Who may have what, as `modicum.attacks.matching.kernel` reads it.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Groups:
 
     def chances(self, scores: Floats) -> tuple[Floats, float]:
         """Each record's chance of each option, and the log of the mean likelihood of matchings, per record."""
-        from modicum.attacks.matching_kernel import match_all  # deferred: numba takes long to load
+        from modicum.attacks.matching.kernel import match_all  # deferred: numba takes long to load
 
         found = np.empty(len(scores))
         total = match_all(self.starts, self.firsts, self.caps, self.blocks, scores, found)

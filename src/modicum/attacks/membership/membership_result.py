@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.attacks.estimate import Estimate
+from modicum.attacks.result import Estimate
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
 from modicum.table.values import Codes, Floats, Mask, plain
 
@@ -135,7 +135,7 @@ def best_threshold(scores: Floats, member: npt.NDArray[np.bool_]) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.attacks.membership_result import best_threshold
+    >>> from modicum.attacks.membership.membership_result import best_threshold
     >>> best_threshold(np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, False, True, True]))
     2.5
     """

@@ -1,7 +1,7 @@
-"""Records whose sensitive value is guessed: what is seen of each, and the value that is not."""
+"""What can be guessed of a sensitive attribute from predictors."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
@@ -17,7 +18,9 @@ from modicum.table.inference import infer_attribute
 from modicum.table.roles import person_codes, unit_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes, canonical
+from modicum.table.values import Codes, canonical, plain
+
+# Records whose sensitive value is guessed: what is seen of each, and the value that is not.
 
 ACCURACY, MCC = AIMS = ("accuracy", "mcc")
 
@@ -121,7 +124,7 @@ def tried_on(aim: str, values: Codes, units: Codes | None) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.attacks.attacked import tried_on
+    >>> from modicum.attacks.inference.sensitive_result import tried_on
     >>> values = np.array([0] * 95 + [1] * 5)
     >>> tried_on("accuracy", values, None), tried_on("mcc", values, None)
     (100.0, 10.0)
@@ -141,7 +144,7 @@ def contrasts(name: str, critical: Any, words: Sequence[str]) -> list[tuple[str,
 
     Examples
     --------
-    >>> from modicum.attacks.attacked import contrasts
+    >>> from modicum.attacks.inference.sensitive_result import contrasts
     >>> contrasts("ill", ["flu", None], ["cold", "flu", "hiv", "(missing)"])
     [('flu',), ('(missing)',), ('flu', '(missing)')]
     >>> contrasts("ill", "flu", ["cold", "flu"])
@@ -220,3 +223,141 @@ def _named(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     rank[[*order.tolist(), -1]] = np.arange(len(words) + 1)
     missing = [MISSING] if (codes < 0).any() else []
     return rank[codes], [*(words[i] for i in order), *missing]
+
+
+@dataclass(frozen=True)
+class GuessedSensitive:
+    """How well one adversary guesses records that it did not learn from.
+
+    Attributes
+    ----------
+    accuracy : share of records whose value is guessed, when it aims at that; beside it the class frequency
+    mcc : Matthews' correlation of guess and truth, when it aims at that; beside it the 0 of a constant guess
+    settings : for "accuracy" and "mcc", how it guesses in each fold
+    expected : for each of the two, what it expected from the records it learned from, mean over the folds
+    rows : the most distinct rows (merged by value) that it learned from in a fold
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, modicum as md
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"cure": random.integers(0, 3, 300)})
+    >>> X["ill"] = np.where(random.random(300) < 0.8, X["cure"] == 2, random.random(300) < 0.3)
+    >>> found = md.attacks.SensitiveInference("ill", folds=3).run(X, predictors=["cure"])
+    >>> guessed = found.by_adversary["portfolio"]
+    >>> guessed.accuracy.value > guessed.accuracy.naive, len(guessed.settings["mcc"])
+    (True, 3)
+    """
+
+    accuracy: Estimate
+    mcc: Estimate
+    settings: Mapping[str, tuple[Mapping[str, Any], ...]]
+    expected: Mapping[str, float]
+    rows: int
+
+
+@dataclass(frozen=True)
+class SensitiveInferenceResult:
+    """What someone guesses of a sensitive attribute who sees the predictors that a classifier asks for.
+
+    Attributes
+    ----------
+    sensitive : the attribute
+    predictors : the attributes that are seen
+    critical : the values that are told from the rest; None where every value is told from every other
+    accuracy, mcc : the two figures (see `GuessedSensitive`), each fold guessed by the adversary chosen for it
+    expected : for "accuracy" and "mcc", what those expected from the records they learned from, mean over the folds
+    chosen : for "accuracy" and "mcc", the adversary of each fold: the portfolio, unless "nu-SVC" expected more by over
+        a standard error; the records of the fold itself have no part in it, so that the figures are honest ones
+    by_adversary : "nu-SVC" and "portfolio", each with its figures
+    by_contrast : where several values are critical, the result of telling each of them, and all together, from the
+        rest; this result is the one of them whose expected correlation is highest
+    values : how many values there are to choose from; two where critical values are told from the rest
+    class_frequency : share of the most frequent value, which any guess should beat
+    records : how many records were guessed
+    folds : in how many parts, each guessed after learning from the others
+    distinct : how many different rows the predictors have
+    random_state, seconds : the seed, and how long it took
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, modicum as md
+    >>> random = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"cure": random.integers(0, 3, 300)})
+    >>> X["ill"] = np.where(random.random(300) < 0.8, X["cure"] == 2, random.random(300) < 0.3)
+    >>> found = md.attacks.SensitiveInference("ill", folds=3).run(X, predictors=["cure"])
+    >>> found.predictors, found.records, found.folds
+    (('cure',), 300, 3)
+    >>> found.accuracy.value > found.class_frequency
+    True
+    """
+
+    sensitive: str
+    predictors: tuple[str, ...]
+    critical: tuple[str, ...] | None
+    accuracy: Estimate
+    mcc: Estimate
+    expected: Mapping[str, float]
+    chosen: Mapping[str, tuple[str, ...]]
+    by_adversary: Mapping[str, GuessedSensitive]
+    by_contrast: "tuple[SensitiveInferenceResult, ...]"
+    values: int
+    class_frequency: float
+    records: int
+    folds: int
+    distinct: int
+    random_state: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without any record."""
+        return dict(plain(asdict(self)))
+
+    def __str__(self) -> str:
+        many = len(self.predictors)
+        told = "" if self.critical is None else f" ({' or '.join(map(repr, self.critical))} or not)"
+        by = {aim: " and ".join(sorted(set(each))) for aim, each in self.chosen.items()}
+        return "\n".join(
+            [
+                f"{self.sensitive!r}{told} guessed from {many} predictor{'' if many == 1 else 's'}, "
+                f"{self.records:,} records",
+                f"  accuracy ({by[ACCURACY]}): {self.accuracy}",
+                f"  Matthews correlation ({by[MCC]}): {self.mcc}",
+            ]
+        )
+
+
+# Parts of records for cross-validation: every value in each where there are enough, a person's records in one.
+
+
+def fold_codes(values: Codes, units: Codes | None, folds: int, random: np.random.Generator) -> Codes:
+    """For each record the part, of at most `folds`, that it is held out with; whole units (one person's records).
+
+    A unit counts for the rarest of its values, and the units of each value are dealt out evenly. There are no more
+    parts than units that count for the second most frequent value, so that two values can be learned without any one
+    part; but never fewer than two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.attacks.inference.sensitive_result import fold_codes
+    >>> parts = fold_codes(np.array([0] * 6 + [1] * 3), None, 5, np.random.default_rng(0))
+    >>> np.bincount(parts).tolist(), np.bincount(parts[6:]).tolist()
+    ([3, 3, 3], [1, 1, 1])
+    """
+    of_row = np.arange(len(values)) if units is None else np.unique(units, return_inverse=True)[1]
+    counts = np.bincount(values)
+    rarity = np.argsort(np.argsort(counts, kind="stable"), kind="stable")  # the rarest value has 0
+    stratum = np.full(int(of_row.max()) + 1, len(counts), dtype=np.int64)
+    np.minimum.at(stratum, of_row, rarity[values])
+    parts = max(2, min(folds, _second(np.bincount(stratum, minlength=len(counts)))))
+    shuffled = random.permutation(len(stratum))
+    ordered = shuffled[np.argsort(stratum[shuffled], kind="stable")]
+    dealt = np.empty(len(stratum), dtype=np.int64)
+    dealt[ordered] = np.arange(len(stratum)) % parts
+    return dealt[of_row]
+
+
+def _second(counts: Codes) -> int:
+    """The second largest."""
+    return int(np.sort(counts)[-2]) if len(counts) > 1 else 0

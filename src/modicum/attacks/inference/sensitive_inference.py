@@ -8,13 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.attacked import ACCURACY, AIMS, MCC, Answer, Attacked, always, standard_error
-from modicum.attacks.by_chances import ChanceAdversary
-from modicum.attacks.estimate import Estimate
-from modicum.attacks.folds import fold_codes
-from modicum.attacks.kernel_rows import Points
-from modicum.attacks.nu_search import NuAdversary
-from modicum.attacks.sensitive_result import GuessedSensitive, SensitiveInferenceResult
+from modicum.attacks.inference.chance_adversary import ChanceAdversary
+from modicum.attacks.inference.nu_adversary import NuAdversary, Points
+from modicum.attacks.inference.sensitive_result import (
+    ACCURACY,
+    AIMS,
+    MCC,
+    Answer,
+    Attacked,
+    GuessedSensitive,
+    SensitiveInferenceResult,
+    always,
+    fold_codes,
+    standard_error,
+)
+from modicum.attacks.result import Estimate
 from modicum.errors import ParameterError, check_number
 from modicum.measures.intervals import mean_interval
 from modicum.measures.scores import confusion, matthews, matthews_interval

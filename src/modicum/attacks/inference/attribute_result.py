@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.estimate import Estimate
+from modicum.attacks.result import Estimate
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, resampled_interval, share_interval
 from modicum.measures.scores import share_of
 from modicum.table.values import Codes, Floats, plain

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from modicum.attacks.estimate import Estimate
+from modicum.attacks.result import Estimate
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain
 

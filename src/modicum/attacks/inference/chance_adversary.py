@@ -6,8 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.attacked import ACCURACY, AIMS, MCC, Answer, Attacked, always, tried_on
-from modicum.attacks.folds import fold_codes
+from modicum.attacks.inference.sensitive_result import (
+    ACCURACY,
+    AIMS,
+    MCC,
+    Answer,
+    Attacked,
+    always,
+    fold_codes,
+    tried_on,
+)
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import count_table

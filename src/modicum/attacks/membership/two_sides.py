@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.attacks.overlap import OverlapWarning, shared_rows
+from modicum.attacks.breach import OverlapWarning, shared_rows
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, is_array, is_lazy
 from modicum.table.roles import unit_codes

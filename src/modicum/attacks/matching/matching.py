@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modicum.attacks.estimate import Estimate
-from modicum.attacks.matching_groups import Groups
-from modicum.attacks.matching_result import DEFINETTI, INFORMED, NAIVE, RANDOM, WITHOUT, MatchingResult
+from modicum.attacks.matching.matching_result import DEFINETTI, INFORMED, NAIVE, RANDOM, WITHOUT, MatchingResult
+from modicum.attacks.matching.release_groups import Groups
+from modicum.attacks.result import Estimate
 from modicum.errors import ParameterError, check_number, quoted
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import mean_interval
@@ -16,7 +16,7 @@ from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.values import Codes
 
 if TYPE_CHECKING:
-    from modicum.attacks.matching_learning import Learned
+    from modicum.attacks.matching.learning import Learned
 
 
 class Matching:
@@ -43,7 +43,7 @@ class Matching:
     right on average; the single most likely matching, which uses every value as often as it occurs, gets fewer.
 
     Chances are exact in groups of up to eight records, approximate in larger ones (see
-    `modicum.attacks.matching_kernel`). Intervals take groups, not records, for independent, and hold for the same
+    `modicum.attacks.matching.kernel`). Intervals take groups, not records, for independent, and hold for the same
     guesses; values that mostly come in the same groups may be mixed up in all of them at once, which no interval shows.
     Numbers are seen in 20 bins; of more than 100,000 records the models learn from groups with so many. Of more than
     500 values only naive Bayes tries. The first run on a machine compiles for some seconds.
@@ -128,9 +128,11 @@ class Matching:
         self, release: AnatomyRelease, name: str, groups: Groups
     ) -> "tuple[dict[str, Any], list[Learned], int]":
         """What each adversary goes by, what was learned from the release, and how many others are known."""
-        from modicum.attacks.matching_known import known_scores  # deferred: they load scipy and numba
-        from modicum.attacks.matching_learning import learn_all
-        from modicum.attacks.matching_model import Coder
+        from modicum.attacks.matching.chance_models import Coder
+        from modicum.attacks.matching.learning import (
+            known_scores,  # deferred: they load scipy and numba
+            learn_all,
+        )
 
         coder = Coder.fit(release.identifying, _seen(release), release.schema)
         coded = coder.encode(release.identifying)[groups.order]

@@ -1,0 +1,427 @@
+"""The ν-SVC adversary: settings chosen in inner folds, then one fit, then guesses (papers/3 §5.2)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations, groupby, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from modicum.attacks.inference.sensitive_result import (
+    ACCURACY,
+    AIMS,
+    MCC,
+    Answer,
+    Attacked,
+    always,
+    fold_codes,
+    tried_on,
+)
+from modicum.learners.inputs import Inputs, chunks
+from modicum.measures.scores import best_cut, confusion, matthews
+from modicum.table.codes import first_rows, group_rows
+from modicum.table.values import Codes, Floats
+
+# ν-SVC on distinct rows with weights, for two values or many (papers/3 §5.2).
+
+SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible
+GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`Points`)
+WEIGHTINGS = ("as they are", "balanced")
+FEW = (None, 0.5), (0.5, 0.8)  # kernels and shares of ν for more than four values, of which every two are told apart
+MOST_VALUES = 12  # the most frequent ones, each of which is told from each other one
+_FEW_VALUES = 4
+_NEARLY_EVEN = 0.8  # balancing values that are so close in number changes nothing
+_TOLERANCE = 1e-3  # libsvm's own
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kernel (the plain product without γ), ν as a share of the largest feasible one, and how values are weighted."""
+
+    gamma: float | None
+    nu_share: float
+    weighting: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {"model": "nu-SVC", "kernel": "linear" if self.gamma is None else "rbf", **asdict(self)}
+
+
+def settings(totals: Floats) -> list[Setting]:
+    """What is tried, for values that are so frequent; kernel by kernel, and fewer where there are many values."""
+    even = totals.min() >= _NEARLY_EVEN * totals.max()
+    weightings = WEIGHTINGS[:1] if even else WEIGHTINGS
+    kernels, shares = FEW if len(totals) > _FEW_VALUES else ((None, *GAMMAS), SHARES)
+    return [Setting(*each) for each in product(kernels, shares, weightings)]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Distinct rows, each with a value and the weight of its records."""
+
+    cells: Codes
+    values: Codes
+    weights: Floats
+
+    @classmethod
+    def of(cls, cells: Codes, values: Codes, weights: Floats) -> "Merged":
+        """Records of the same cell and value as one row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from modicum.attacks.inference.nu_adversary import Merged
+        >>> Merged.of(np.array([4, 4, 7]), np.array([1, 1, 0]), np.ones(3)).weights.tolist()
+        [2.0, 1.0]
+        """
+        group = group_rows(np.column_stack([cells, values]))
+        first = first_rows(group)
+        return cls(cells[first], values[first], np.bincount(group, weights).astype(np.float64))
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+class NuSvc:
+    """Tells every two values apart by a ν-SVC, and takes the value that wins most often.
+
+    ν is a share of the largest feasible one of the two values, 2·min(w₁, w₂)/(w₁ + w₂) for weights w₁ and w₂, so that a
+    rare value does not rule out a ν that others need. Where ν is too small for how much the values mix, the ν-SVC has
+    no margin and its hyperplane means nothing; the more frequent of the two then wins. `useful` says whether any two
+    values could be told apart.
+    """
+
+    def __init__(self, setting: Setting, size: int) -> None:
+        self.setting = setting
+        self.size = size
+
+    def fit(self, gram: Floats, values: Codes, weights: Floats) -> "NuSvc":
+        """Learn from rows of which the kernel is known, each with a value and a weight."""
+        totals = np.bincount(values, weights, self.size).astype(np.float64)
+        if self.setting.weighting == WEIGHTINGS[1]:
+            weights = weights / np.where(totals > 0, totals, 1)[values]
+            totals = (totals > 0).astype(np.float64)
+        self._pairs = [_Pair(self.setting, a, b, totals) for a, b in combinations(np.flatnonzero(totals).tolist(), 2)]
+        for pair in self._pairs:
+            pair.fit(gram, values, weights)
+        self.useful = any(pair.margin for pair in self._pairs)
+        return self
+
+    @property
+    def support(self) -> Codes:
+        """The rows that the decision needs."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(pair.rows for pair in self._pairs)]))
+
+    def scores(self, gram: Floats, places: Codes) -> Floats:
+        """For each row and value how much speaks for it; `gram` has a column for each training row in `places`.
+
+        For two values it is the decision itself and its opposite; for many the pairs won, ties by how clearly.
+        """
+        found = np.full((len(gram), self.size), -np.inf)
+        for pair in self._pairs:
+            decision = pair.decide(gram, places)
+            for value, sign in ((pair.second, 1), (pair.first, -1)):
+                found[:, value] = np.where(np.isneginf(found[:, value]), 0.0, found[:, value])
+                found[:, value] += sign * decision if self.size == 2 else _won(sign * decision)
+        return found
+
+
+class _Pair:
+    """The ν-SVC of two values: positive where the second is more likely."""
+
+    def __init__(self, setting: Setting, first: int, second: int, totals: Floats) -> None:
+        self.first, self.second = first, second
+        both = totals[[first, second]]
+        self.nu = setting.nu_share * 2 * float(both.min() / both.sum())
+        self.usual = 1.0 if both[1] > both[0] else -1.0
+        self.rows, self.coefficients, self.shift = np.zeros(0, dtype=np.int64), np.zeros(0), self.usual
+        self.margin = False
+
+    def fit(self, gram: Floats, values: Codes, weights: Floats) -> None:
+        from sklearn.svm import NuSVC  # deferred: importing scikit-learn takes a second
+
+        mine = np.flatnonzero((values == self.first) | (values == self.second))
+        scaled = weights[mine] / weights[mine].mean()
+        model = NuSVC(nu=self.nu, kernel="precomputed", tol=_TOLERANCE, cache_size=500)
+        try:
+            among = gram if len(mine) == len(values) else gram[np.ix_(mine, mine)]
+            model.fit(among, values[mine] == self.second, sample_weight=scaled)
+        except ValueError:  # no margin at all: the coefficients are not finite
+            return
+        coefficients = np.asarray(model.dual_coef_, dtype=np.float64)[0]
+        # libsvm divides by the margin at the end: before, the coefficients' sizes sum to ν times the weights.
+        self.margin = self.nu * len(mine) / np.abs(coefficients).sum() > _TOLERANCE
+        if self.margin:
+            self.rows, self.coefficients = mine[model.support_], coefficients
+            self.shift = float(model.intercept_[0])
+
+    def decide(self, gram: Floats, places: Codes) -> Floats:
+        return gram[:, np.searchsorted(places, self.rows)] @ self.coefficients + self.shift
+
+
+def _won(decision: Floats) -> Floats:
+    """One for a pair won, and less than half of it more for a clear decision."""
+    return (decision > 0) + decision / (3 * (np.abs(decision) + 1))
+
+
+def fair_limits(counts: Sequence[int], most: int) -> list[int]:
+    """How many rows of each value may be drawn, alike for all; what a rare value leaves goes to the others.
+
+    Examples
+    --------
+    >>> from modicum.attacks.inference.nu_adversary import fair_limits
+    >>> fair_limits([1000, 10, 400], 600)
+    [295, 10, 295]
+    """
+    limits, left = [0] * len(counts), most
+    for rank, value in enumerate(sorted(range(len(counts)), key=lambda v: counts[v])):
+        limits[value] = min(counts[value], left // (len(counts) - rank))
+        left -= limits[value]
+    return limits
+
+
+# Records as points between which a kernel measures, all attributes alike in scale.
+
+MOST_COLUMNS = 50  # of one category: its most frequent values; the rest share none
+_ENOUGH = 50_000  # rows that tell the scale
+
+
+class Points:
+    """One-hot columns for categories; for numbers their rank among all records, standardized, and whether it is there.
+
+    A missing number stands in the middle. Of a category the 50 most frequent values have a column. Only the predictors
+    are looked at, never the sensitive attribute. The whole is scaled so that two records lie, squared, 2 apart on
+    average.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._columns = [_frequent(codes, size) for codes, size in zip(inputs.codes.T, inputs.sizes, strict=True)]
+        self._sorted = [np.sort(column[~np.isnan(column)]) for column in inputs.numbers.T]
+        self._scale = 1.0
+        raw = self.of(inputs[:: max(1, len(inputs) // _ENOUGH)])
+        self._scale = 1 / np.sqrt(max(float(raw.var(axis=0).sum()), 1e-12))
+
+    def of(self, inputs: Inputs) -> Floats:
+        """The points of some rows."""
+        parts = [place[codes] for place, codes in zip(self._columns, inputs.codes.T, strict=True)]
+        parts += [_ranked(among, column) for among, column in zip(self._sorted, inputs.numbers.T, strict=True)]
+        return np.hstack([np.zeros((len(inputs), 0)), *parts]) * self._scale
+
+
+def kernel(first: Floats, second: Floats, gamma: float | None) -> Floats:
+    """exp(−γ‖a − b‖²) for each pair, or the product a·b where there is no γ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.attacks.inference.nu_adversary import kernel
+    >>> kernel(np.array([[0.0]]), np.array([[0.0], [2.0]]), 0.25).round(3).tolist()
+    [[1.0, 0.368]]
+    """
+    product = first @ second.T
+    if gamma is None:
+        return np.asarray(product)
+    apart = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2 * product
+    return np.asarray(np.exp(-gamma * np.maximum(apart, 0)))
+
+
+def _frequent(codes: Codes, size: int) -> Floats:
+    """For each value its one-hot columns: none for those that are not among the most frequent."""
+    counts = np.bincount(codes, minlength=size)
+    shown = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
+    shown = shown[counts[shown] > 0]
+    places = np.zeros((size, len(shown)))
+    places[shown, np.arange(len(shown))] = 1.0
+    return places
+
+
+def _ranked(among: Floats, column: Floats) -> Floats:
+    """Two columns: the rank, with mean 0 and variance 1 over the numbers, and whether the number is missing."""
+    ranks = np.searchsorted(among, column, "left") + np.searchsorted(among, column, "right")
+    middle = len(among) + 0.0
+    spread = np.sqrt(max(1e-12, float(np.mean((_own_ranks(among) - middle) ** 2)))) if len(among) else 1.0
+    missing = np.isnan(column)
+    return np.column_stack([np.where(missing, 0.0, (ranks - middle) / spread), missing])
+
+
+def _own_ranks(among: Floats) -> Floats:
+    return (np.searchsorted(among, among, "left") + np.searchsorted(among, among, "right")).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Records drawn to learn from, and what each counts so that every value keeps its share."""
+
+    rows: Codes
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting, and for two values the score above which the second is said."""
+
+    setting: Setting
+    cut: float
+    expected: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.setting.to_dict(), "cut": self.cut}
+
+
+@dataclass(frozen=True)
+class NuAdversary:
+    """ν-SVC with nested cross-validation on distinct rows.
+
+    Each setting is tried in inner folds of up to `search_rows` distinct rows; the one with the highest accuracy, and
+    the one with the highest Matthews correlation, are then trained on up to `max_rows`. Where the former is not right
+    more often than the most frequent value, by over a standard error of the difference, or the latter has no
+    correlation, that value is always said. For two values and the correlation, the cut of the score is chosen with the
+    setting.
+    """
+
+    attacked: Attacked
+    cells: Codes
+    distinct: Inputs
+    points: Points = field(repr=False)
+    inner_folds: int
+    max_rows: int
+    search_rows: int
+
+    def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, Answer]:
+        """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
+        values = self.attacked.values[train]
+        found = {aim: always(values, self.attacked.units_of(train), len(test), aim) for aim in AIMS}
+        search = self._drawn(train, self.search_rows, random)
+        chosen = {aim: choice for aim, choice in self._chosen(search, random).items() if choice is not None}
+        if not chosen:
+            return found
+        drawn = self._drawn(train, self.max_rows, random)
+        trained = {setting: self._trained(setting, drawn, test) for setting in {c.setting for c in chosen.values()}}
+        for aim, choice in chosen.items():
+            scores, rows = trained[choice.setting]
+            tried = tried_on(aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows))
+            if scores is not None:
+                found[aim] = Answer(_said(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows)
+        return found
+
+    def _drawn(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
+        """Records of each value, drawn one by one until so many distinct rows are there; all where they are fewer."""
+        shuffled = random.permutation(train)
+        values = self.attacked.values[shuffled]
+        kept = np.argsort(-np.bincount(values, minlength=self.attacked.size), kind="stable")[:MOST_VALUES]
+        of_value = [shuffled[values == value] for value in kept if (values == value).any()]
+        new = [_first_seen(self.cells[rows]) for rows in of_value]
+        limits = fair_limits([int(each.sum()) for each in new], most)
+        drawn = [rows[np.cumsum(each) <= limit] for rows, each, limit in zip(of_value, new, limits, strict=True)]
+        weights = [np.full(len(some), len(rows) / len(some)) for some, rows in zip(drawn, of_value, strict=True)]
+        return Drawn(np.concatenate(drawn), np.concatenate(weights))
+
+    def _chosen(self, drawn: Drawn, random: np.random.Generator) -> dict[str, Choice | None]:
+        """The best setting for each aim, None where the most frequent value does as well."""
+        values = self.attacked.values[drawn.rows]
+        places, cells = np.unique(self.cells[drawn.rows], return_inverse=True)
+        folds = fold_codes(values, self.attacked.units_of(drawn.rows), self.inner_folds, random)
+        points = self.points.of(self.distinct[places])
+        parts = [_Part.of(folds == fold, cells, values, drawn.weights) for fold in range(int(folds.max()) + 1)]
+        best: dict[str, Choice | None] = dict.fromkeys(AIMS)
+        tried = settings(np.bincount(values, drawn.weights).astype(np.float64)[np.unique(values)])
+        for gamma, some in groupby(tried, lambda setting: setting.gamma):
+            gram = kernel(points, points, gamma)
+            cut = [(part, part.to_learn(gram), part.to_guess(gram)) for part in parts]
+            for setting in some:
+                scores = self._held_out(setting, cut, len(values))
+                if scores is not None:
+                    for aim, judge in _JUDGES.items():
+                        best[aim] = _better(best[aim], judge(setting, scores, values, drawn.weights))
+        return best
+
+    def _held_out(self, setting: Setting, parts: Sequence[tuple["_Part", Floats, Floats]], many: int) -> Floats | None:
+        """Each record's scores by what was learned from the other folds; None where nothing was."""
+        found = np.zeros((many, self.attacked.size))
+        for part, learned, guessed in parts:
+            model = NuSvc(setting, self.attacked.size).fit(learned, part.rows.values, part.rows.weights)
+            if not model.useful:
+                return None
+            support = model.support
+            found[part.out] = model.scores(guessed[:, support], support)[part.back]
+        return found
+
+    def _trained(self, setting: Setting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
+        """The scores of the records `test` by a model that is trained with this setting, and on how many rows."""
+        rows = Merged.of(self.cells[drawn.rows], self.attacked.values[drawn.rows], drawn.weights)
+        points = self.points.of(self.distinct[rows.cells])
+        model = NuSvc(setting, self.attacked.size)
+        model.fit(kernel(points, points, setting.gamma), rows.values, rows.weights)
+        if not model.useful:
+            return None, 0
+        support = model.support
+        seen, back = np.unique(self.cells[test], return_inverse=True)
+        scores = np.zeros((len(seen), self.attacked.size))
+        for part in chunks(len(seen), len(support)):
+            gram = kernel(self.points.of(self.distinct[seen[part]]), points[support], setting.gamma)
+            scores[part] = model.scores(gram, support)
+        return scores[back], len(rows)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One inner fold: the rows that are learned from, and the cells that are guessed."""
+
+    out: npt.NDArray[np.bool_]
+    rows: Merged
+    seen: Codes
+    back: Codes
+
+    @classmethod
+    def of(cls, out: npt.NDArray[np.bool_], cells: Codes, values: Codes, weights: Floats) -> "_Part":
+        seen, back = np.unique(cells[out], return_inverse=True)
+        return cls(out, Merged.of(cells[~out], values[~out], weights[~out]), seen, back)
+
+    def to_learn(self, gram: Floats) -> Floats:
+        return gram[np.ix_(self.rows.cells, self.rows.cells)]
+
+    def to_guess(self, gram: Floats) -> Floats:
+        return gram[np.ix_(self.seen, self.rows.cells)]
+
+
+def _first_seen(cells: Codes) -> Any:
+    """Which records are the first of their distinct row."""
+    first = np.zeros(len(cells), dtype=bool)
+    first[np.unique(cells, return_index=True)[1]] = True
+    return first
+
+
+def _said(scores: Floats, cut: float) -> Codes:
+    """The value that the scores speak for; of two, the second where its score lies above the cut."""
+    if scores.shape[1] == 2:
+        return (scores[:, 1] > cut).astype(np.int64)
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+
+
+def _by_accuracy(setting: Setting, scores: Floats, values: Codes, weights: Floats) -> Choice | None:
+    usual = int(np.bincount(values, weights).argmax())
+    right = (_said(scores, 0.0) == values).astype(np.float64)
+    ahead = weights * (right - (values == usual))
+    if ahead.sum() <= np.sqrt((ahead**2).sum()):
+        return None
+    return Choice(setting, 0.0, float(np.average(right, weights=weights)))
+
+
+def _by_matthews(setting: Setting, scores: Floats, values: Codes, weights: Floats) -> Choice | None:
+    if scores.shape[1] == 2:
+        cut, found = best_cut(scores[:, 1], values == 1, weights)
+    else:
+        cut, found = 0.0, matthews(confusion(values, _said(scores, 0.0), scores.shape[1], weights))
+    return Choice(setting, cut, found) if found > 0 else None
+
+
+_JUDGES: dict[str, Callable[[Setting, Floats, Codes, Floats], Choice | None]] = {
+    ACCURACY: _by_accuracy,
+    MCC: _by_matthews,
+}
+
+
+def _better(old: Choice | None, new: Choice | None) -> Choice | None:
+    """The choice that expects more; the earlier of equals."""
+    return new if new is not None and (old is None or new.expected > old.expected) else old

@@ -1,0 +1,1 @@
+"""Match people to the sensitive values of their group (papers/4)."""
