@@ -29,11 +29,10 @@ from common import judged as word
 from studies import SEEDS, with_persons
 
 import modicum as md
-from modicum.evaluation.grids import DEFAULT, NEURAL, Context, jobs
-from modicum.evaluation.judges import judged
-from modicum.evaluation.models import model_on
-from modicum.evaluation.screening import screened
-from modicum.evaluation.study_data import SeedData, StudyData
+from modicum.evaluation._utility import model_on
+from modicum.evaluation.study.grids import DEFAULT, NEURAL, Context, jobs
+from modicum.evaluation.study.judges import judged, screened
+from modicum.evaluation.study.study_data import SeedData, StudyData
 from modicum.generalization import Generalization
 from modicum.generalization.description import buckets_asked
 from modicum.learners.portfolio import TREES

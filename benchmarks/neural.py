@@ -14,7 +14,7 @@ import torch
 from common import RESULTS, machine, write
 
 import modicum as md
-from modicum.evaluation.grids import GRIDS, NEURAL
+from modicum.evaluation.study.grids import GRIDS, NEURAL
 from modicum.table.splits import split_rows
 
 

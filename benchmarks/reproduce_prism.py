@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 from studies import run_sections
 
 import modicum as md
-from modicum.evaluation.prism_comparison import PRISM, ModelCost, PrismCost
+from modicum.evaluation.evidence.prism_cost import PRISM, ModelCost, PrismCost
 from modicum.prism.discovery.sides import attribute_columns
 from modicum.progress import run_all
 from modicum.table.frames import as_frame

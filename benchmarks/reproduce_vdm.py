@@ -19,7 +19,7 @@ import numpy as np
 from common import RESULTS, write
 
 import modicum as md
-from modicum.evaluation.models import model_on
+from modicum.evaluation._utility import model_on
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.network import Network
 from modicum.learners.portfolio import NETWORK, NEURAL, best_guess

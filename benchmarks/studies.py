@@ -12,7 +12,7 @@ import numpy as np
 from common import RESULTS, ROOT, machine, write
 
 import modicum as md
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.study.study_result import Study
 from modicum.measures.intervals import seeds_interval
 from modicum.table.roles import unit_codes
 

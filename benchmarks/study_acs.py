@@ -11,7 +11,7 @@ from functools import partial
 from studies import SEEDS, compared, paired_interval, run_sections, study_of
 
 import modicum as md
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.study.study_result import Study
 from modicum.measures.front import hypervolume, on_front
 
 TASKS = ("employment", "income", "public_coverage")

@@ -161,6 +161,6 @@ def no_forests():
     """Evidence on releases whose membership attack does without its forests, which take long."""
     with pytest.MonkeyPatch.context() as patch:
         attack = md.attacks.MembershipInference
-        target = "modicum.evaluation.release_learning.MembershipInference"
+        target = "modicum.evaluation.evidence.release_learning.MembershipInference"
         patch.setattr(target, lambda method, **options: attack("loss", **options))
         yield

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import modicum as md
 from modicum.errors import DataError, ParameterError, StoppedWarning
-from modicum.evaluation.coarsening import effect
+from modicum.evaluation.coarsening_effect import effect
 from modicum.generalization import coarsening
 from modicum.generalization.bins import FullDetail
 

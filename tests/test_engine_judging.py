@@ -18,7 +18,7 @@ from modicum.engines.counting import alone_at, with_keys
 from modicum.engines.sampling import RecordHash, drawn
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import drift
-from modicum.evaluation.periods import value_shift
+from modicum.evaluation._drift import value_shift
 from modicum.table.frames import as_frame as narwhals
 
 PERSONAL = ["age", "race", "sex"]

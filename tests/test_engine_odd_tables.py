@@ -11,7 +11,7 @@ from engines import LAZY
 import modicum as md
 from modicum.attacks.breach import OverlapWarning
 from modicum.engines import table_at
-from modicum.evaluation.periods import value_shift
+from modicum.evaluation._drift import value_shift
 from modicum.table.frames import as_frame as narwhals
 
 HERE = [place for place in LAZY if isinstance(place, str)]

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import modicum as md
 from modicum.errors import ModicumError, ParameterError
-from modicum.evaluation._evidence import MOST_COLUMNS, default_groups
+from modicum.evaluation.evidence.generalization_evidence import MOST_COLUMNS, default_groups
 from modicum.provenance import data_hash, estimator_settings, generalization_provenance, model_file
 from modicum.table.frames import as_frame as as_our_frame
 
@@ -183,8 +183,8 @@ def test_bad_input_is_refused_before_any_work(g, table, options, message, monkey
         pytest.fail("it worked before it looked at the input")
 
     monkeypatch.setattr("modicum.attacks._suite.answered", work)
-    monkeypatch.setattr("modicum.evaluation._evidence.utility", work)
-    monkeypatch.setattr("modicum.evaluation._evidence.necessity", work)
+    monkeypatch.setattr("modicum.evaluation.evidence.generalization_evidence.utility", work)
+    monkeypatch.setattr("modicum.evaluation.evidence.generalization_evidence.necessity", work)
     with pytest.raises(ModicumError, match=message):
         md.evidence(g, *halves(table), **{"personal": PERSONAL} | options)
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import modicum as md
 from modicum.errors import ModicumError, ParameterError
 from modicum.evaluation import AttributeNeed, Step, necessity
-from modicum.evaluation.steps import RANGES, in_ranges, least_loss
+from modicum.evaluation._necessity import RANGES, in_ranges, least_loss
 from modicum.generalization.core import raw_generalization
 from modicum.measures.intervals import difference_interval, mean_interval, skill_intervals
 from modicum.table.frames import as_frame
@@ -291,7 +291,7 @@ def test_only_neighbours_that_occur_are_compared_and_special_buckets_stay():
 
 
 def test_the_loss_is_the_rise_of_the_entropy_less_what_chance_makes():
-    from modicum.evaluation.steps import _cost
+    from modicum.evaluation._necessity import _cost
 
     random = np.random.default_rng(0)
     counts = random.integers(0, 9, (3, 4, 3)).astype(float)

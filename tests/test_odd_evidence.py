@@ -7,9 +7,9 @@ import pytest
 import modicum as md
 from modicum.errors import ParameterError
 from modicum.evaluation import anatomy_evidence, release_evidence
-from modicum.evaluation.grouping import group_names
-from modicum.evaluation.prism_needs import is_balanced
-from modicum.evaluation.prism_scores import balanced, balanced_interval
+from modicum.evaluation._utility import group_names
+from modicum.evaluation.evidence.prism_cost import balanced, balanced_interval
+from modicum.evaluation.evidence.prism_reasons import is_balanced
 from modicum.measures.intervals import difference_interval
 from modicum.table.frames import as_frame
 

@@ -9,8 +9,7 @@ from conftest import as_polars
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation.prism_comparison import _sensitive
-from modicum.evaluation.prism_scores import balanced_interval, scores
+from modicum.evaluation.evidence.prism_cost import _sensitive, balanced_interval, scores
 from modicum.table.frames import as_frame
 from modicum.table.splits import split_rows
 
@@ -21,7 +20,7 @@ ILLS = np.array(["flu", "gout", "hiv"])
 def quick(monkeypatch):
     """The adversary with fewer folds, in this process."""
     attack = partial(md.attacks.SensitiveInference, folds=2, inner_folds=2, n_jobs=1)
-    monkeypatch.setattr("modicum.evaluation.prism_comparison.SensitiveInference", attack)
+    monkeypatch.setattr("modicum.evaluation.evidence.prism_cost.SensitiveInference", attack)
 
 
 def people(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, pd.Series, np.ndarray]:

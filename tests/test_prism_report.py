@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import modicum as md
 from modicum.cli.main import app
 from modicum.errors import DataError, ModicumError, ParameterError
-from modicum.evaluation.prism_reasons import check_promise
+from modicum.evaluation.evidence.prism_reasons import check_promise
 from modicum.reporting.document import Text
 from modicum.reporting.prism_content import Content
 from modicum.reporting.prism_document import KINDS
@@ -33,7 +33,7 @@ def quick():
     """The adversary with fewer folds, in this process."""
     with pytest.MonkeyPatch.context() as patch:
         attack = partial(md.attacks.SensitiveInference, folds=2, inner_folds=2, n_jobs=1, max_rows=200)
-        patch.setattr("modicum.evaluation.prism_comparison.SensitiveInference", attack)
+        patch.setattr("modicum.evaluation.evidence.prism_cost.SensitiveInference", attack)
         yield
 
 

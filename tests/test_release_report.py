@@ -16,7 +16,7 @@ from modicum.cli.main import app
 from modicum.cli.told_command import command_line
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import GroupScore, anatomy_evidence, release_evidence
-from modicum.evaluation.anatomy_learning import GroupErrors, LearnedError
+from modicum.evaluation.evidence.anatomy_evidence import GroupErrors, LearnedError
 from modicum.reporting.anatomy_content import Content as AnatomyContent
 from modicum.reporting.anatomy_words import warnings
 from modicum.reporting.disclosure import few

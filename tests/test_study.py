@@ -18,9 +18,10 @@ import modicum as md
 from modicum.engines import table_at
 from modicum.engines.sampling import drawn
 from modicum.errors import DataError, ParameterError, StoppedWarning
-from modicum.evaluation import grids, study_pieces
-from modicum.evaluation.screening import read_off, screened
-from modicum.evaluation.study_data import StudyData
+from modicum.evaluation.study import grids
+from modicum.evaluation.study import work as study_pieces
+from modicum.evaluation.study.judges import read_off, screened
+from modicum.evaluation.study.study_data import StudyData
 from modicum.learners.backoff import Backoff, most_likely
 from modicum.learners.inputs import Inputs, count_table
 from modicum.measures.front import on_front

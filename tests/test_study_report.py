@@ -11,8 +11,8 @@ from report_numbers import leaves, markdown_text, missing, noticed, page_text, r
 from test_reporting import HOSTILE, Reader, _numbers
 
 import modicum as md
-from modicum.evaluation.candidates import Later
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.study.candidates import Later
+from modicum.evaluation.study.study_result import Study
 from modicum.reporting import Report, study_charts
 from modicum.reporting.document import Cards
 from modicum.reporting.study_content import Content

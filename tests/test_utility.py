@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
-from modicum.evaluation.models import counts_rows, model_on
+from modicum.evaluation._utility import counts_rows, model_on
 from modicum.measures.scores import Predictions
 from modicum.table.files import read_table
 from modicum.table.splits import split_rows

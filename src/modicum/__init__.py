@@ -93,10 +93,10 @@ if TYPE_CHECKING:
     from modicum.anonymizers import Hilbert as Hilbert
     from modicum.anonymizers import Mondrian as Mondrian
     from modicum.anonymizers import RPlusTree as RPlusTree
-    from modicum.evaluation import evidence as evidence
-    from modicum.evaluation import judge as judge
-    from modicum.evaluation import study as study
-    from modicum.evaluation import utility as utility
+    from modicum.evaluation._judge import judge as judge
+    from modicum.evaluation._utility import utility as utility
+    from modicum.evaluation.evidence.generalization_evidence import evidence as evidence
+    from modicum.evaluation.study.run import study as study
     from modicum.export.bundle import Bundle as Bundle
     from modicum.export.bundle import load_bundle as load_bundle
     from modicum.export.bundle import save_bundle as save_bundle

@@ -16,7 +16,9 @@ from modicum.engines.counting import people_at
 from modicum.engines.file_tables import opened
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation import Evidence, Judgement, alternatives, evidence, judge
+from modicum.evaluation import Evidence, Judgement, alternatives
+from modicum.evaluation._judge import judge
+from modicum.evaluation.evidence.generalization_evidence import evidence
 from modicum.generalization import Generalization
 from modicum.measures.certificate import confidence_text
 from modicum.measures.uniqueness import check_population

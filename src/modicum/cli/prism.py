@@ -153,7 +153,7 @@ def _reported(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any], adve
     from modicum import reporting
     from modicum.cli.judging import check_people, write_report
     from modicum.evaluation import prism_evidence
-    from modicum.evaluation.prism_comparison import split_of
+    from modicum.evaluation.evidence.prism_cost import split_of
     from modicum.table.frames import as_frame
 
     parts = split_of(model, as_frame(X), y, random_state=seed)[0]

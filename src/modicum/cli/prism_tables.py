@@ -8,8 +8,8 @@ from rich.table import Table
 from modicum.cli.tables import facts, printable
 from modicum.errors import quoted
 from modicum.evaluation import ModelCost, PrismCost
-from modicum.evaluation.prism_comparison import PARSIMONY, PRISM, SVM
-from modicum.evaluation.prism_needs import is_balanced
+from modicum.evaluation.evidence.prism_cost import PARSIMONY, PRISM, SVM
+from modicum.evaluation.evidence.prism_reasons import is_balanced
 from modicum.prism import Correlation, Correlations
 
 _MOST = 15  # sets that are shown

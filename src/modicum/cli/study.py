@@ -89,8 +89,8 @@ def study(
     from modicum.cli.judging import split_for, told_places, write_report
     from modicum.errors import ParameterError, StoppedWarning
     from modicum.evaluation import coarsened_choice
-    from modicum.evaluation import study as run
-    from modicum.evaluation.store import FILES
+    from modicum.evaluation.study.run import study as run
+    from modicum.evaluation.study.study_store import FILES
     from modicum.measures.front import check_target
 
     given_to(report, purpose=purpose, people=people)

@@ -1,23 +1,20 @@
 """Judgement: what a generalization costs the prediction, and what it leaves at risk."""
 
 from modicum.evaluation._alternatives import Alternative, Alternatives, alternatives, alternatives_of
-from modicum.evaluation._anatomy_evidence import AnatomyEvidence, anatomy_evidence
-from modicum.evaluation._drift import Drift, RiskChange, drift
-from modicum.evaluation._evidence import Evidence, evidence
+from modicum.evaluation._drift import Drift, RiskChange, ValueShift, drift
 from modicum.evaluation._judge import Judgement, judge
-from modicum.evaluation._necessity import necessity
-from modicum.evaluation._prism_evidence import PrismEvidence, prism_evidence
-from modicum.evaluation._release_evidence import ReleaseEvidence, release_evidence
-from modicum.evaluation._study import study
+from modicum.evaluation._necessity import AttributeNeed, Necessity, Step, necessity
 from modicum.evaluation._utility import GroupScore, Score, Utility, utility
-from modicum.evaluation.candidates import Candidate, Choice
-from modicum.evaluation.coarsening import Effect, coarsened_choice, effect
-from modicum.evaluation.needs import AttributeNeed, Necessity, Step
-from modicum.evaluation.periods import ValueShift
-from modicum.evaluation.prism_comparison import ModelCost, PrismCost, prism_cost
-from modicum.evaluation.prism_needs import PrismAlternative
-from modicum.evaluation.prism_reasons import AttributeReason
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.coarsening_effect import Effect, coarsened_choice, effect
+from modicum.evaluation.evidence.anatomy_evidence import AnatomyEvidence, anatomy_evidence
+from modicum.evaluation.evidence.generalization_evidence import Evidence, evidence
+from modicum.evaluation.evidence.prism_cost import ModelCost, PrismCost, prism_cost
+from modicum.evaluation.evidence.prism_evidence import PrismEvidence, prism_evidence
+from modicum.evaluation.evidence.prism_reasons import AttributeReason, PrismAlternative
+from modicum.evaluation.evidence.release_evidence import ReleaseEvidence, release_evidence
+from modicum.evaluation.study.candidates import Candidate, Choice
+from modicum.evaluation.study.run import study
+from modicum.evaluation.study.study_result import Study
 
 __all__ = [
     "Alternative",

@@ -16,11 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import ParameterError
-from modicum.evaluation._necessity import need_data
+from modicum.evaluation._necessity import NeedData, Tried, need_data
 from modicum.evaluation._utility import check_generalization
-from modicum.evaluation.candidates import Choice
-from modicum.evaluation.need_work import NeedData, Tried
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.study.candidates import Choice
+from modicum.evaluation.study.study_result import Study
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import buckets_asked

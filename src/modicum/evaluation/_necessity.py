@@ -1,31 +1,468 @@
 """Why each attribute is needed: what one step coarser, leaving it out or asking it in full would change."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from modicum.attacks.breach import breach_target, weighted
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
-from modicum.evaluation._utility import check_generalization
-from modicum.evaluation.models import model_on
-from modicum.evaluation.need_work import NeedData, Tried
-from modicum.evaluation.needs import AttributeNeed, Necessity, Step
-from modicum.evaluation.steps import OneStep, one_step_changes
+from modicum.evaluation._utility import check_generalization, model_on
 from modicum.generalization import Generalization
+from modicum.generalization.bins import Action, AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.build import partition as partition_of
 from modicum.generalization.core import raw_generalization
-from modicum.learners.portfolio import TREES
+from modicum.learners.backoff import Backoff
+from modicum.learners.inputs import Inputs, count_table
+from modicum.learners.portfolio import TREES, best_guess
 from modicum.measures.intervals import Interval, difference_interval, skill_intervals
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.progress import cores, run_all
-from modicum.table.frames import as_frame
+from modicum.table.codes import EqualCounts, first_rows, group_numbers
+from modicum.table.frames import as_frame, column, numbers
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.splits import drawn_rows
-from modicum.table.targets import Labels, label_name, label_values
-from modicum.table.values import Codes
+from modicum.table.targets import BINS, Labels, label_name, label_values
+from modicum.table.values import Codes, Floats, plain
+
+# What the detail of each attribute is good for: every change of it by one step, measured.
+
+NEEDED, COULD_BE_COARSER, NOT_SHOWN = "needed", "needed, but could be coarser", "not shown to be needed"
+WOULD_HELP, NOT_MISSED = "not collected, would help", "not collected, not missed"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What changes when one attribute is collected in another detail and all others stay as they are.
+
+    Every change is the alternative's figure minus that of the generalization, on the same test records, with the 95%
+    interval of that paired difference.
+
+    Attributes
+    ----------
+    what : the change in plain words
+    error_change, error_interval : of the share of wrong predictions; above 0 the prediction gets worse
+    skill_change, skill_interval : of the share that is kept of the raw model's log-loss gain over the majority guess;
+        below 0 the prediction gets worse. NaN where the raw model gains nothing; the interval also where there are
+        fewer than a hundred people
+    adversary_change, adversary_interval : of the adversary's error, the weighted mean over the personal attributes;
+        above 0 it errs more, which is more private
+    own_change, own_interval : of its error about this very attribute; None where that is not personal
+
+    Examples
+    --------
+    >>> from modicum.evaluation import Step
+    >>> step = Step("left out", 0.02, (0.01, 0.03), -0.1, (-0.15, -0.05), 0.04, (0.03, 0.05))
+    >>> step.is_worse, step.is_better
+    (True, False)
+    """
+
+    what: str
+    error_change: float
+    error_interval: Interval
+    skill_change: float
+    skill_interval: Interval
+    adversary_change: float
+    adversary_interval: Interval
+    own_change: float | None = None
+    own_interval: Interval | None = None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the prediction is shown to get worse: by the error or by the skill, each by its 95% interval."""
+        return self.error_interval[0] > 0 or self.skill_interval[1] < 0
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it is shown to get better by one of the two, and worse by neither."""
+        return not self.is_worse and (self.error_interval[1] < 0 or self.skill_interval[0] > 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data; a number that does not exist is null."""
+        return dict(plain(asdict(self) | {"is_worse": self.is_worse, "is_better": self.is_better}))
+
+
+@dataclass(frozen=True)
+class AttributeNeed:
+    """The alternatives to how one attribute is collected.
+
+    Attributes
+    ----------
+    name : the attribute
+    action : what becomes of it: "dropped", "coarsened" or "kept"
+    personal : whether the adversary guesses it
+    coarser : with one bucket less, or, for a number in full detail, in ranges; None where it is not collected, and with
+        two buckets left, of which one less is `without`
+    without : not collected; None where it is not
+    in_full : collected in full detail; None where it is collected, or where the training records have no value of it
+
+    Examples
+    --------
+    >>> from modicum.evaluation import AttributeNeed, Step
+    >>> without = Step("left out", 0.02, (0.01, 0.03), -0.1, (-0.15, -0.05), 0.04, (0.03, 0.05))
+    >>> AttributeNeed("age", "coarsened", personal=True, without=without).verdict
+    'needed'
+    """
+
+    name: str
+    action: Action
+    personal: bool
+    coarser: Step | None = None
+    without: Step | None = None
+    in_full: Step | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What the alternatives say, in words.
+
+        - "needed": without it the prediction is shown to get worse (`Step.is_worse`), and so it is one step coarser,
+          where there is such a step;
+        - "needed, but could be coarser": without it the prediction is shown to get worse, one step coarser it is not;
+        - "not shown to be needed": without it the prediction is not shown to get worse;
+        - "not collected, would help": in full detail it is shown to make the prediction better (`Step.is_better`);
+        - "not collected, not missed": it is not.
+
+        What is not shown may still be so: more test records tell smaller differences.
+        """
+        if self.without is None:
+            return WOULD_HELP if self.in_full is not None and self.in_full.is_better else NOT_MISSED
+        if not self.without.is_worse:
+            return NOT_SHOWN
+        return NEEDED if self.coarser is None or self.coarser.is_worse else COULD_BE_COARSER
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        """The alternatives that there are, by name."""
+        named = {"coarser": self.coarser, "without": self.without, "in_full": self.in_full}
+        return {name: step for name, step in named.items() if step is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        found = {name: None if (step := getattr(self, name)) is None else step.to_dict() for name in _STEPS}
+        return {"name": self.name, "action": self.action, "personal": self.personal, "verdict": self.verdict, **found}
+
+
+_STEPS = ("coarser", "without", "in_full")
+
+
+@dataclass(frozen=True)
+class Necessity:
+    """Why each attribute is collected as it is, or not at all.
+
+    Attributes
+    ----------
+    attributes : attribute → `AttributeNeed`, in the generalization's order
+    error, skill_kept, adversary_error : the figures of the generalization itself, which the changes are counted from
+    records : how many test records the changes are counted on
+    trained_on : how many training records the models and the adversary learned from
+    estimator : what predicts the label
+    adversary : who guesses the personal attributes
+    random_state : the seed
+
+    Examples
+    --------
+    >>> from modicum.evaluation import AttributeNeed, Necessity
+    >>> needs = {"age": AttributeNeed("age", "dropped", personal=True)}
+    >>> found = Necessity(needs, 0.1, 0.9, 0.4, 1_000, 2_000, "boosted trees", "A1 by counts", 0)
+    >>> found.attributes["age"].verdict, found.to_dict()["records"]
+    ('not collected, not missed', 1000)
+    """
+
+    attributes: dict[str, AttributeNeed]
+    error: float
+    skill_kept: float
+    adversary_error: float
+    records: int
+    trained_on: int
+    estimator: str
+    adversary: str
+    random_state: int
+
+    @property
+    def note(self) -> str:
+        """How far the verdicts can be trusted together."""
+        return (
+            f"Each of the {len(self.attributes):,} attributes is judged by 95% intervals of its own: of those that "
+            "make no difference, about one in twenty may be called needed, or missed, by chance. The intervals are "
+            "over the test records, for models trained once; how much another training would move them is not in them."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data; a number that does not exist is null."""
+        content = {name: getattr(self, name) for name in type(self).__dataclass_fields__ if name != "attributes"}
+        attributes = {name: need.to_dict() for name, need in self.attributes.items()}
+        return dict(plain(content | {"note": self.note, "attributes": attributes}))
+
+
+# One generalization tried on the records: what a model predicts from it, and what an adversary guesses.
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Each test record's outcome: whether the prediction is wrong, its log-loss, and what the adversary gets wrong.
+
+    `missed` has an entry for every personal attribute, and `adversary` is their weighted mean.
+    """
+
+    wrong: Floats
+    loss: Floats
+    missed: Mapping[str, Floats]
+    adversary: Floats
+
+
+@dataclass(frozen=True)
+class NeedData:
+    """The records on which alternatives are compared.
+
+    Attributes
+    ----------
+    g : the generalization itself
+    train, test : frames with full records
+    y, truth : their class numbers
+    classes : how many there are
+    weights : personal attribute → its share in the mean
+    """
+
+    g: Generalization
+    train: Any
+    test: Any
+    y: Codes
+    truth: Codes
+    classes: int
+    weights: dict[str, float]
+    estimator: Any
+    random_state: int
+
+    @cached_property
+    def persons(self) -> Codes | None:
+        """Whose each test record is, where that is known."""
+        return person_codes(self.g.schema, self.test)
+
+    @cached_property
+    def codes(self) -> tuple[Codes, Codes]:
+        """What `g` shows of the training and the test records."""
+        return self.g.codes(self.train), self.g.codes(self.test)
+
+    @cached_property
+    def _targets(self) -> dict[str, Any]:
+        return {name: breach_target(self.g, self.train, name, BINS) for name in self.weights}
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[Codes, Codes]]:
+        """Each personal attribute's values in the training and the test records."""
+        return {n: (target.encode(self.train), target.encode(self.test)) for n, target in self._targets.items()}
+
+    @cached_property
+    def majority(self) -> Predictions:
+        """The shares of the classes, whatever is seen."""
+        shares = np.bincount(self.y, minlength=self.classes) / len(self.y)
+        return Predictions(np.tile(shares, (len(self.truth), 1)), self.truth)
+
+    @property
+    def naive_adversary(self) -> float:
+        """The weighted mean error of who always guesses the training records' most frequent value."""
+        guesses = {name: int(target.counts.argmax()) for name, target in self._targets.items()}
+        wrong = {name: float(np.mean(self._values[name][1] != guess)) for name, guess in guesses.items()}
+        return sum(self.weights[name] * error for name, error in wrong.items())
+
+    def prepare(self) -> None:
+        """Compute what all pieces of work share, before they run at the same time."""
+        _ = self.persons, self.codes, self._values, self.majority
+
+    def predicted(self, g: Generalization) -> Predictions:
+        """What a model predicts that learned from what `g` shows."""
+        model = model_on(g, self.estimator, self.classes, self.random_state).fit(self.train, self.y)
+        return Predictions(model.predict_proba(self.test), self.truth)
+
+    def tried(self, g: Generalization) -> Tried:
+        """Predictions and guesses from what a generalization shows that is `g` but for one attribute."""
+        found, missed = self.predicted(g), self._missed(g)
+        return Tried(found.wrong, found.loss, missed, weighted(missed, self.weights))
+
+    def _missed(self, g: Generalization) -> dict[str, Floats]:
+        """Personal attribute → whether counts with back-off guess each test record's value wrong."""
+        known, seen = (self._shown(g, which) for which in (0, 1))
+        inputs, cells = Inputs.of_codes(g, known).distinct()
+        asked, rows = Inputs.of_codes(g, seen).distinct()
+        tables = [
+            count_table(cells, self._values[name][0], (len(inputs), target.size))
+            for name, target in self._targets.items()
+        ]
+        chances = Backoff().fit(inputs, tables).predict(asked)
+        first = seen[first_rows(rows)]
+        found = {}
+        for (name, target), scores in zip(self._targets.items(), chances, strict=True):
+            guess = best_guess(scores, g.possible(name, target, first).__getitem__, slice(None))
+            found[name] = (guess.value[rows] != self._values[name][1]).astype(np.float64)
+        return found
+
+    def _shown(self, g: Generalization, which: int) -> Codes:
+        """The codes of the training (0) or test (1) records; only an attribute that differs is coded again."""
+        frame = (self.train, self.test)[which]
+        codes = self.codes[which]
+        pairs = enumerate(zip(g.partitions, self.g.partitions, strict=True))
+        changed = {j: _encoded(new, frame) for j, (new, old) in pairs if new is not old}
+        if not changed:
+            return codes
+        return np.column_stack([changed.get(j, codes[:, j]) for j in range(codes.shape[1])])
+
+
+def _encoded(partition: AnyPartition, frame: Any) -> Codes:
+    if isinstance(partition, Dropped):
+        return np.zeros(len(frame), dtype=np.int64)
+    return partition.encode(column(frame, partition.name))
+
+
+# The alternatives to how one attribute is collected: one step coarser, not at all, or in full detail.
+
+RANGES = 20  # of a number that is in full detail now
+_LEVELS = 100  # of what the other attributes say, about
+
+
+@dataclass(frozen=True)
+class OneStep:
+    """A generalization that differs in one attribute alone, and the change in words."""
+
+    attribute: str
+    kind: str  # "coarser", "without" or "in_full"
+    what: str
+    generalization: Generalization
+
+
+def replaced(g: Generalization, changed: AnyPartition) -> Generalization:
+    """The generalization with one partition in another's place."""
+    return Generalization(g.schema, [changed if p.name == changed.name else p for p in g.partitions])
+
+
+def one_step_changes(
+    g: Generalization, raw: Generalization, train: Any, codes: Codes, y: Codes, classes: int, random_state: int
+) -> list[OneStep]:
+    """Every alternative to every attribute, in order; `codes` are those that `g` gives the training records."""
+    found = []
+    for partition in g.partitions:
+        name = partition.name
+        if isinstance(partition, Dropped):
+            if not isinstance(raw[name], Dropped):
+                found.append(OneStep(name, "in_full", "asked in full detail", replaced(g, raw[name])))
+            continue
+        step = _coarser(g, partition, train, codes, y, classes, random_state)
+        if step is not None:
+            found.append(OneStep(name, "coarser", *step))
+        found.append(OneStep(name, "without", "left out", g.drop(name)))
+    return found
+
+
+def _coarser(
+    g: Generalization, partition: AnyPartition, train: Any, codes: Codes, y: Codes, classes: int, random_state: int
+) -> tuple[str, Generalization] | None:
+    if isinstance(partition, FullDetail):
+        cut = in_ranges(partition, train)
+        return None if cut is None else (f"in {cut.n_buckets} ranges of about equal frequency", replaced(g, cut))
+    if partition.n_buckets < 3:
+        return None
+    j = g.names.index(partition.name)
+    others = context(Inputs.of_codes(g, codes, without=[partition.name]), y, classes, random_state)
+    a, b = least_loss(others, codes[:, j], y, classes, partition.n_buckets, partition.attribute.has_order)
+    labels = partition.labels[a], partition.labels[b]
+    coarser = g.merge(partition.name, labels)
+    assert isinstance(partition, Intervals | Groups)
+    return f"“{labels[0]}” and “{labels[1]}” made one: “{coarser[partition.name].labels[a]}”", coarser
+
+
+def in_ranges(partition: FullDetail, train: Any) -> AnyPartition | None:
+    """A number in 20 ranges of about equal frequency, or half as many as it has values; None below two."""
+    values = numbers(column(train, partition.name), partition.attribute)
+    ranges = min(RANGES, len(np.unique(values[~np.isnan(values)])) // 2)
+    if ranges < 2:
+        return None
+    coding = group_numbers(partition.attribute, values, None, EqualCounts(ranges).starts)
+    cut = partition_of(coding, np.arange(coding.n_codes))
+    return None if isinstance(cut, Dropped) else cut.model_copy(update={"missing": partition.missing})
+
+
+def context(others: Inputs, y: Codes, classes: int, random_state: int) -> Codes:
+    """What the other attributes say of each record's label, in a few levels.
+
+    Counts with back-off (`Backoff`) give every record's classes a chance, learned from the other half of the records,
+    so that no record speaks of itself. Its level is the most likely class, and into which tenth of the records with
+    that class its chance falls; of more than ten classes wider parts, so that there are about a hundred levels.
+    """
+    inputs, cells = others.distinct()
+    half = np.random.default_rng(random_state).permutation(len(y)) % 2 == 0
+    chances = np.empty((len(y), classes))
+    for part in (half, ~half):
+        table = count_table(cells[part], y[part], (len(inputs), classes))
+        filled = np.unique(cells[part])
+        model = Backoff().fit(inputs[filled], [table[filled]])
+        chances[~part] = model.predict(inputs)[0][cells[~part]]
+    likely = chances.argmax(axis=1)
+    parts = int(np.clip(_LEVELS // classes, 1, 10))
+    level = np.zeros(len(y), dtype=np.int64)
+    for label in np.unique(likely):
+        rows = likely == label
+        top = chances[rows, label]
+        edges = np.quantile(top, np.arange(1, parts) / parts, method="lower")
+        level[rows] = np.searchsorted(edges, top, side="left")
+    return np.unique(likely * parts + level, return_inverse=True)[1]
+
+
+def least_loss(contexts: Codes, buckets: Codes, y: Codes, classes: int, size: int, has_order: bool) -> tuple[int, int]:
+    """The two buckets whose merging loses least about the label, given what the other attributes say of it.
+
+    With n_r(b, y) records in context r, bucket b and class y, merging a and b raises the label's entropy, in nats over
+    all records, by
+
+        Σ_r [ φ(n_r(a)+n_r(b)) − φ(n_r(a)) − φ(n_r(b)) − Σ_y ( φ(n_r(a,y)+n_r(b,y)) − φ(n_r(a,y)) − φ(n_r(b,y)) ) ]
+
+    with φ(x) = x ln x. Buckets that are alike still differ by chance: half a nat for each context that has both, and
+    each class but one in it, is taken off. Only neighbours of an attribute with an order are compared, and only
+    buckets that occur, where there are two such; `(other)` and `(missing)` stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.evaluation._necessity import least_loss
+    >>> buckets, y = np.repeat([0, 1, 2], 100), np.repeat([0, 1, 1], 100)
+    >>> least_loss(np.zeros(300, dtype=int), buckets, y, 2, 3, has_order=True)
+    (1, 2)
+    """
+    own = buckets < size
+    contexts, buckets, y = contexts[own], buckets[own], y[own]
+    levels = int(contexts.max(initial=0)) + 1
+    places = (buckets * levels + contexts) * classes + y
+    counts = np.bincount(places, minlength=size * levels * classes).reshape(size, levels, classes).astype(np.float64)
+    first, second = _pairs(counts.sum(axis=(1, 2)) > 0, has_order)
+    best = int(np.argmin(np.concatenate([_cost(counts, int(a), second[first == a]) for a in np.unique(first)])))
+    return int(first[best]), int(second[best])
+
+
+def _pairs(there: Any, has_order: bool) -> tuple[Codes, Codes]:
+    """The pairs that may be merged, sorted by their first bucket."""
+    size = len(there)
+    first, second = (np.arange(size - 1), np.arange(1, size)) if has_order else np.triu_indices(size, 1)
+    both = there[first] & there[second]
+    return (first[both], second[both]) if both.any() else (first, second)
+
+
+def _cost(counts: Floats, a: int, others: Codes) -> Floats:
+    """What merging bucket a with each of some others loses, less what it would by chance."""
+    one, two = counts[a], counts[others]
+    both = one + two
+    lost = _phi(both.sum(axis=2)) - _phi(one.sum(axis=1)) - _phi(two.sum(axis=2))
+    lost -= (_phi(both) - _phi(one) - _phi(two)).sum(axis=2)
+    shared = (one.sum(axis=1) > 0) & (two.sum(axis=2) > 0)
+    chance = shared * ((both > 0).sum(axis=2) - 1) / 2
+    return np.asarray((lost - chance).sum(axis=1))
+
+
+def _phi(x: Any) -> Any:
+    return x * np.log(np.maximum(x, 1e-300))
+
 
 MOST = 50_000  # training records from which everything is learned
 ADVERSARY = "A1 by counts with back-off"

@@ -1,28 +1,179 @@
 """What the prediction loses when it sees only buckets (DESIGN §4)."""
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from sklearn.base import clone
 from sklearn.metrics import get_scorer
+from sklearn.pipeline import make_pipeline
 
 from modicum.engines import is_table
 from modicum.engines.sampling import SAMPLE, in_memory
-from modicum.errors import DataError, ParameterError
-from modicum.evaluation.grouping import group_names
-from modicum.evaluation.models import Codes, Floats, model_on
+from modicum.errors import DataError, ParameterError, quoted
 from modicum.generalization import Generalization
+from modicum.generalization.bins import FullDetail
+from modicum.generalization.build import partition
 from modicum.generalization.core import raw_generalization
-from modicum.learners.portfolio import TREES
+from modicum.learners.boosting import RecordTrees, all_classes
+from modicum.learners.inputs import Inputs, chunks
+from modicum.learners.portfolio import NETWORK, NEURAL, TREES, Portfolio, Question
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.measures.scores import Predictions, skill_kept
-from modicum.table.codes import FEW
-from modicum.table.frames import as_frame
+from modicum.table.codes import FEW, group_rows
+from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import person_codes
-from modicum.table.targets import Labels, label_name, label_values
-from modicum.table.values import plain
+from modicum.table.schema import Schema
+from modicum.table.targets import Labels, Target, label_name, label_values
+from modicum.table.values import Codes, Floats, plain
+
+# Groups of people for whom scores are shown: the values of a column, or ranges of a number.
+
+RANGES = 5
+MOST_GROUPS = 50
+
+Members = npt.NDArray[np.bool_]
+
+
+def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
+    """Each group's name and members: `by` is a column, several columns, or one value per record."""
+    if isinstance(by, str):
+        return _of_column(by, frame, schema)
+    values = list(by) if isinstance(by, Iterable) else []
+    if _are_columns(values, frame):
+        return {name: members for one in values for name, members in _of_column(one, frame, schema).items()}
+    if len(values) != len(frame):
+        raise ParameterError(
+            f"The 'by' parameter must be a column, a list of columns, or one value for each of the {len(frame):,} "
+            "test records."
+        )
+    return _named("", *pd.factorize(pd.Series(values, dtype=object).astype(str)))
+
+
+def _are_columns(values: list[Any], frame: Any) -> bool:
+    """Whether these are names of columns; as many as there are records only where all of them are, each once."""
+    if not values or not all(isinstance(value, str) for value in values):
+        return False
+    return len(values) != len(frame) or (len(set(values)) == len(values) and set(values) <= set(frame.columns))
+
+
+def _of_column(name: str, frame: Any, schema: Schema) -> dict[str, Members]:
+    series = column(frame, name)
+    if name in schema and schema[name].is_identifying:
+        raise ParameterError(f"The column {name!r} identifies people, so scores by it would name them.")
+    known = schema[name] if name in schema else Schema.infer(frame.select(name))[name]
+    if known.is_category:
+        codes, words = texts(series)
+        return _named(f"{name}: ", codes, [*words, "(missing)"])
+    values = numbers(series, known)
+    distinct, codes = np.unique(values, return_inverse=True)  # every NaN is one value, the last
+    if len(distinct) <= RANGES:
+        return _named(f"{name}: ", codes, ["(missing)" if v != v else f"{v:g}" for v in distinct])
+    target = Target.fit(frame, known, bins=RANGES)
+    labels = partition(target.coding, np.arange(target.size)).labels
+    return _named(f"{name}: ", target.encode(frame), labels)
+
+
+def _named(prefix: str, codes: Any, words: Any) -> dict[str, Members]:
+    found = np.unique(codes)
+    if len(found) > MOST_GROUPS:
+        raise DataError(
+            f"Scores by {prefix.removesuffix(': ') or 'group'!r} would have {len(found):,} groups, more than "
+            f"{MOST_GROUPS}; group its values first."
+        )
+    return {f"{prefix}{words[code]}": codes == code for code in found}
+
+
+# Classifiers on what a generalization shows.
+
+# Parameters by which a learner counts or splits rows: on distinct rows with weights it would train differently.
+_COUNTS_ROWS = {
+    "batch_size", "bootstrap", "cv", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split",
+    "n_neighbors", "probability", "subsample", "validation_fraction",
+}  # fmt: skip
+
+
+class Model(Protocol):
+    """Something that learns class numbers from records and gives each class a chance."""
+
+    def fit(self, X: Any, y: Codes) -> Any: ...
+
+    def predict_proba(self, X: Any) -> Floats: ...
+
+
+def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> Model:
+    """The estimator, ready to learn from records as `g` shows them."""
+    if isinstance(estimator, str):
+        if estimator == TREES:
+            return RecordTrees(g, n_classes, random_state)
+        if estimator in (NETWORK, *NEURAL):
+            return _Network(g, estimator, n_classes, random_state)
+    elif not isinstance(estimator, type) and hasattr(estimator, "fit") and hasattr(estimator, "predict_proba"):
+        return _Pipeline(g, estimator, n_classes)
+    raise ParameterError(
+        f"The 'estimator' parameter must be {quoted((TREES, NETWORK, *NEURAL), limit=9)}, or a scikit-learn classifier "
+        f"with predict_proba. Got {estimator!r} instead."
+    )
+
+
+def counts_rows(estimator: Any) -> bool:
+    """Whether a learner must see every record: it takes no weights, or a parameter of it or its parts counts rows."""
+    parameters = {name.split("__")[-1] for name in estimator.get_params()}
+    return "sample_weight" not in inspect.signature(estimator.fit).parameters or bool(_COUNTS_ROWS & parameters)
+
+
+class _Network:
+    """A network on distinct z with counts, its L2 tuned on a fifth of the records (papers/0 Appendix F)."""
+
+    def __init__(self, g: Generalization, member: str, n_classes: int, random_state: int) -> None:
+        self.g = g
+        self.n_classes = n_classes
+        self.portfolio = Portfolio((member,), random_state)
+
+    def fit(self, X: Any, y: Codes) -> "_Network":
+        inputs, cells = Inputs.of(self.g, X).distinct()
+        self.portfolio.fit(inputs, cells, [Question(y, self.n_classes)], person_codes(self.g.schema, as_frame(X)))
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        inputs, cells = Inputs.of(self.g, X).distinct()
+        parts = [self.portfolio.predict(inputs[rows])[0] for rows in chunks(len(inputs), inputs.width)]
+        return np.vstack(parts)[cells].astype(np.float64)
+
+
+class _Pipeline:
+    """Any scikit-learn classifier behind `g.encoder()`, on distinct (z, y) with counts where that is the same."""
+
+    def __init__(self, g: Generalization, estimator: Any, n_classes: int) -> None:
+        self.g = g
+        self.n_classes = n_classes
+        # The encoder's scaling of plain numbers takes no weights.
+        self.by_rows = counts_rows(estimator) or any(isinstance(p, FullDetail) for p in g.partitions)
+        self.model = make_pipeline(g.encoder(), clone(estimator))
+
+    def fit(self, X: Any, y: Codes) -> "_Pipeline":
+        frame = as_frame(X, self.g.names)
+        if self.by_rows:
+            self.model.fit(self._shown(frame), y)
+            return self
+        groups = group_rows(np.column_stack([self.g.codes(frame), y]))
+        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+        last = self.model.steps[-1][0]
+        self.model.fit(self._shown(frame[first.tolist()]), y[first], **{f"{last}__sample_weight": counts})
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        found = self.model.predict_proba(self._shown(as_frame(X, self.g.names)))
+        return all_classes(found, self.model.classes_, self.n_classes)
+
+    def _shown(self, frame: Any) -> Any:
+        """Labels as a pandas frame, which keeps its rows even where nothing is collected."""
+        return self.g.transform(frame.to_pandas())
+
 
 WEAK = 0.02  # a raw model whose log-loss is within this share of the majority guess's barely predicts anything
 

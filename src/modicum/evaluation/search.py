@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation.models import Codes, model_on
+from modicum.evaluation._utility import Codes, model_on
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.backoff import Backoff

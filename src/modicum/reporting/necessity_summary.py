@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from modicum.evaluation.needs import Necessity, Step
+from modicum.evaluation._necessity import Necessity, Step
 from modicum.reporting.disclosure import change, change_outward
 
 

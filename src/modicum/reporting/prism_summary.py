@@ -7,8 +7,8 @@ named.
 from typing import Any
 
 from modicum.evaluation import AttributeReason, PrismAlternative, PrismEvidence
-from modicum.evaluation.prism_comparison import PARSIMONY, PRISM, SVM
-from modicum.evaluation.prism_needs import is_balanced
+from modicum.evaluation.evidence.prism_cost import PARSIMONY, PRISM, SVM
+from modicum.evaluation.evidence.prism_reasons import is_balanced
 from modicum.prism import Correlation
 from modicum.reporting.disclosure import (
     FEW_TEXT,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from modicum.evaluation import ReleaseEvidence
-from modicum.evaluation.group_guesses import Guess
+from modicum.evaluation.evidence.release_measures import Guess
 from modicum.reporting.crowd_content import crowd_content
 from modicum.reporting.disclosure import check_size, compared, few, highest, outward, ranking_of, tens, tens_up
 from modicum.reporting.release_parts import head, too_few

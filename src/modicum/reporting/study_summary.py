@@ -9,8 +9,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from modicum import __version__
-from modicum.evaluation.candidates import Candidate, Choice
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.study.candidates import Candidate, Choice
+from modicum.evaluation.study.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
 from modicum.generalization.description import AttributeLine, buckets_asked, buckets_text
 from modicum.measures.certificate import Certificate, confidence_text

@@ -10,19 +10,157 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from modicum.errors import ModicumError, ParameterError, quoted
-from modicum.evaluation.prism_comparison import Part, PrismCost, compared
-from modicum.evaluation.prism_exposure import Exposure, exposure
-from modicum.evaluation.prism_needs import PrismAlternatives
-from modicum.evaluation.prism_reasons import AttributeReason, reasons
-from modicum.evaluation.prism_sources import check_parts, check_same, part_of, provenance
-from modicum.measures.certificate import check_confidence
+from modicum.attacks import Linkability, LinkResult, SinglingOut, SinglingOutResult
+from modicum.errors import DataError, ModicumError, ParameterError, quoted
+from modicum.evaluation.evidence.prism_cost import Part, PrismCost, compared, frame_of, units_of
+from modicum.evaluation.evidence.prism_reasons import AttributeReason, PrismAlternatives, reasons
+from modicum.generalization import Generalization
+from modicum.generalization.core import raw_generalization
+from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.prism import PrismClassifier
 from modicum.prism.base import Prepared, label_of
 from modicum.prism.discovery.discovery import Discovery
+from modicum.provenance import frame_hash, text_hash, told_settings, versions
+from modicum.table.codes import FEW
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import column, texts
+from modicum.table.schema import Schema
+from modicum.table.targets import label_values
 from modicum.table.values import Codes, plain
+
+# What the answers that a PriSM classifier asks for leave at risk: who is alone, who can be linked, what is bounded.
+
+LINKED = 200  # people whose halves are joined at once
+_LEAST = FEW * FEW  # people from which shares are told
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The risks of the answers themselves, on test records.
+
+    Attributes
+    ----------
+    singling_out : who is alone with the answers, beside all attributes in full detail
+    linkability : halves of the answers joined (A7); None where fewer than two columns are asked, or people are few
+    certificate : what no adversary can exceed who sees the answers, for sensitive attributes that are one column; None
+        where there is none
+    """
+
+    singling_out: SinglingOutResult
+    linkability: LinkResult | None
+    certificate: Certificate | None
+
+
+def exposure(
+    model: PrismClassifier, schema: Schema, train: Any, test: Any, confidence: float, random_state: int
+) -> Exposure:
+    """Attack the answers: the attributes that are asked in full detail, all others not collected.
+
+    Parameters
+    ----------
+    model : fitted
+    schema : kinds and roles of the columns
+    train, test : full records; a sensitive number is cut into bins on the first, all else is counted on the others
+    confidence : of the certificate
+    """
+    asked = collected(model, schema, test)
+    alone = SinglingOut(random_state=random_state).run(asked, test)
+    linked = _linked(model, asked, test, alone.people, random_state)
+    return Exposure(alone, linked, _bound(model, asked, train, test, confidence))
+
+
+def collected(model: PrismClassifier, schema: Schema, frame: Any) -> Generalization:
+    """What is asked for as an artifact: predictors in full detail, nothing else."""
+    found = raw_generalization(frame, schema)
+    for name in found.names:
+        found = found if name in model.needed_columns_ else found.drop(name)
+    return found
+
+
+def _linked(
+    model: PrismClassifier, asked: Generalization, test: Any, people: int, random_state: int
+) -> LinkResult | None:
+    """Every other column in one half, the rest in the other."""
+    columns = model.needed_columns_
+    if len(columns) < 2 or people < _LEAST:
+        return None
+    k = min(LINKED, max(2, people // 10))
+    return Linkability(columns[::2], columns[1::2], k, random_state=random_state).run(asked, test)
+
+
+def _bound(
+    model: PrismClassifier, asked: Generalization, train: Any, test: Any, confidence: float
+) -> Certificate | None:
+    columns = [name for name in model.sensitive_ if name in asked.names]
+    if len(columns) < len(model.sensitive_):
+        return None
+    return certify(asked, test, columns, confidence, known=train)
+
+
+# The records and settings that evidence on a PriSM classifier was made of, and what they are known by.
+
+
+def part_of(model: PrismClassifier, X: Any, y: Any) -> Part:
+    """Records with their labels, and whose each is where the model's schema says so."""
+    frame = frame_of(model, X)
+    if not len(frame):
+        raise DataError("There are no records to learn from or to report on.")
+    return Part(frame, label_values(y, len(frame)), units_of(model, frame))
+
+
+def check_parts(model: PrismClassifier, train: Part, test: Part) -> None:
+    """Refuse test records that lack a column."""
+    schema_of(model, train.frame)
+    absent = [name for name in train.frame.columns if name not in test.frame.columns]
+    if absent:
+        raise DataError(f"The column {absent[0]!r} of the training records is not among the test records.")
+
+
+def check_same(given: PrismClassifier, trained: PrismClassifier) -> None:
+    """Refuse evidence on a fitted model from records that it was not trained on."""
+    if not hasattr(given, "predictors_"):
+        return
+    same = given.predictors_ == trained.predictors_ and given.coef_.shape == trained.coef_.shape
+    if not same or not np.allclose(given.coef_, trained.coef_, rtol=1e-4, atol=1e-6):
+        raise DataError(
+            "The model is fitted, but training on X_train and y_train gives another one: give the records that it was "
+            "trained on, or a model that is not fitted."
+        )
+
+
+def prism_provenance(
+    model: PrismClassifier, trained: PrismClassifier, train: Part, test: Part, schema: Schema, **settings: Any
+) -> dict[str, Any]:
+    """Hashes of what went in and of the classifier, versions, and the settings."""
+    rule = [trained.predictors_, trained.columns_, trained.coef_.tolist(), trained.intercept_.tolist()]
+    return {
+        "hashes": {
+            "training records": records_hash(train),
+            "test records": records_hash(test),
+            "schema": text_hash(schema.to_dict()),
+            "classifier": text_hash(rule),
+        },
+        "versions": versions(),
+        "settings": plain({**told_settings(model), **settings}),
+    }
+
+
+def records_hash(part: Part) -> str:
+    """The SHA-256 of records and of their labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.evaluation.evidence.prism_cost import Part
+    >>> from modicum.evaluation.evidence.prism_evidence import records_hash
+    >>> from modicum.table.frames import as_frame
+    >>> one, other = (Part(as_frame(pd.DataFrame({"a": [1, b]})), [0, 1], None) for b in (2, 3))
+    >>> len(records_hash(one)), records_hash(one) == records_hash(other)
+    (64, False)
+    """
+    labels = pd.DataFrame({"label": pd.Series(np.asarray(part.values))})
+    return text_hash([frame_hash(part.frame), frame_hash(labels)])
+
 
 MOST_SUBSETS = 5_000  # of the predictors that are measured again
 _PLAIN = ("label", "remeasured", "values", "unit", "people", "labels", "rarest", "confidence")
@@ -171,7 +309,7 @@ def prism_evidence(
         labels=len(labels),
         rarest=int(labels.min()),
         confidence=confidence,
-        provenance=provenance(model, cost.prism, train, test, schema, **settings),
+        provenance=prism_provenance(model, cost.prism, train, test, schema, **settings),
     )
 
 

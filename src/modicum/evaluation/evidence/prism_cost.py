@@ -1,7 +1,7 @@
 """What PriSM costs and what it protects, beside a plain and a parsimonious classifier (papers/3 §5.2, Figures 6, 7)."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from modicum.attacks import SensitiveInference, SensitiveInferenceResult
+from modicum.attacks import Estimate, SensitiveInference, SensitiveInferenceResult
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation.prism_cost_result import PARSIMONY as PARSIMONY
-from modicum.evaluation.prism_cost_result import PRISM as PRISM
-from modicum.evaluation.prism_cost_result import SVM as SVM
-from modicum.evaluation.prism_cost_result import ModelCost as ModelCost
-from modicum.evaluation.prism_cost_result import PrismCost as PrismCost
-from modicum.evaluation.prism_scores import scores
-from modicum.prism import LinearSVM, Parsimony, PrismClassifier
+from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
+from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
 from modicum.prism.discovery.discovery import Discovery
 from modicum.progress import watched
@@ -27,6 +22,154 @@ from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, Split, split_rows
 from modicum.table.targets import MAX_CLASSES, label_values
+from modicum.table.values import plain
+
+# What PriSM costs: each classifier's figures, side by side.
+
+SVM, PARSIMONY, PRISM = "SVM", "Parsimony", "PriSM"
+
+
+@dataclass(frozen=True)
+class ModelCost:
+    """One classifier.
+
+    Attributes
+    ----------
+    model : "SVM" (all attributes), "Parsimony" (few) or "PriSM" (few, and no correlated set)
+    max_predictors : the most attributes it was allowed; None for all
+    predictors : the attributes it needs
+    accuracy : on records that did not train it, beside that of the most frequent label
+    balanced_accuracy : the mean over the labels of the share that is predicted, beside what guessing blindly reaches
+    association : of its predictors with the sensitive attribute, on the training records
+    gap : of the proof that no other choice is better
+    adversaries : for each sensitive attribute, what can be guessed of it from the predictors
+    seconds : of fitting, reading the data and the search for correlations (PriSM only) included; these are done once
+        for all numbers of predictors, and this is the mean over them
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "relationship", "sex"]][:1_000], y[:1_000]
+    >>> model = md.PrismClassifier("sex", threshold=0.4, max_predictors=2, class_weight="balanced")
+    >>> found = md.evaluation.prism_cost(X, y, model, adversary=False)
+    >>> prism = found.of("PriSM")
+    >>> prism.predictors, prism.accuracy.interval[0] < prism.accuracy.value
+    (['education'], True)
+    """
+
+    model: str
+    max_predictors: int | None
+    predictors: list[str]
+    accuracy: Estimate
+    balanced_accuracy: Estimate
+    association: Correlation
+    gap: float
+    adversaries: dict[str, SensitiveInferenceResult]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(
+            plain(
+                {
+                    "model": self.model,
+                    "max_predictors": self.max_predictors,
+                    "predictors": self.predictors,
+                    "accuracy": vars(self.accuracy),
+                    "balanced_accuracy": vars(self.balanced_accuracy),
+                    "association": self.association.to_dict(),
+                    "gap": self.gap,
+                    "adversaries": {name: each.to_dict() for name, each in self.adversaries.items()},
+                    "seconds": self.seconds,
+                }
+            )
+        )
+
+
+@dataclass(frozen=True)
+class PrismCost:
+    """All classifiers side by side.
+
+    Attributes
+    ----------
+    models : the plain one, then for each number of predictors the parsimonious one and PriSM's
+    correlations : the minimal correlated sets among the training records
+    max_feasible : how many attributes can be used without one of them
+    prism : PriSM's fitted classifier with the most predictors
+    trained_on, tested_on : how many records
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "relationship", "sex"]][:1_000], y[:1_000]
+    >>> model = md.PrismClassifier("sex", threshold=0.4, max_predictors=2, class_weight="balanced")
+    >>> found = md.evaluation.prism_cost(X, y, model, adversary=False)
+    >>> [cost.model for cost in found.models], found.correlations.sets
+    (['SVM', 'Parsimony', 'PriSM'], [('relationship',)])
+    """
+
+    models: list[ModelCost]
+    correlations: Correlations
+    max_feasible: int
+    prism: PrismClassifier
+    trained_on: int
+    tested_on: int
+
+    def of(self, model: str, max_predictors: int | None = None) -> ModelCost:
+        """One of the models."""
+        for each in self.models:
+            if each.model == model and max_predictors in (None, each.max_predictors):
+                return each
+        raise ParameterError(f"There is no {model!r} with max_predictors={max_predictors}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without any record."""
+        return {
+            "trained_on": self.trained_on,
+            "tested_on": self.tested_on,
+            "correlations": self.correlations.to_dict(),
+            "max_feasible": self.max_feasible,
+            "models": [each.to_dict() for each in self.models],
+        }
+
+
+# How many records, and how many of each label, a classifier predicts right, with intervals that count persons.
+
+
+def scores(right: Any, truth: Any, units: Any, random_state: int) -> dict[str, Estimate]:
+    """How many records, and how many of each label, are predicted right."""
+    right, labels = right.astype(np.float64), pd.factorize(truth)[0]
+    shares = np.bincount(labels) / len(labels)
+    return {
+        "accuracy": Estimate(float(right.mean()), mean_interval(right, units), float(shares.max())),
+        "balanced_accuracy": Estimate(
+            balanced(labels, right), balanced_interval(labels, right, units, random_state), 1 / len(shares)
+        ),
+    }
+
+
+def balanced(labels: Any, values: Any, draws: Any = None) -> float:
+    """The mean over the labels of their records' mean, such as the share that is right."""
+    many = np.bincount(labels, draws)
+    hits = np.bincount(labels, values if draws is None else values * draws)
+    return float(np.mean(hits[many > 0] / many[many > 0]))
+
+
+def balanced_interval(
+    labels: Any, values: Any, units: Any, random_state: int, of_label: Callable[..., Interval] = mean_interval
+) -> Interval:
+    """By resampling persons; the mean of the labels' own intervals where a label has too few or none differ."""
+    people = np.arange(len(labels)) if units is None else units
+    each_label = [labels == label for label in range(int(labels.max()) + 1)]
+    if min(len(np.unique(people[each])) for each in each_label) >= ENOUGH_UNITS:
+        drawn = Resampling(len(values), units, random_state=random_state)
+        low, high = drawn.interval(lambda draws: balanced(labels, values, draws))
+        if low < high:
+            return low, high
+    ends = [of_label(values[each], None if units is None else unit_codes(units[each])) for each in each_label]
+    return float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends]))
 
 
 def prism_cost(

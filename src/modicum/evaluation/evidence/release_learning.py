@@ -10,9 +10,7 @@ import pandas as pd
 
 from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
 from modicum.errors import DataError
-from modicum.evaluation._utility import Utility, compared_utility
-from modicum.evaluation.grouping import group_names
-from modicum.evaluation.models import Model, model_on
+from modicum.evaluation._utility import Model, Utility, compared_utility, group_names, model_on
 from modicum.generalization.core import raw_generalization
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema

@@ -7,11 +7,11 @@ from typing import Any
 import modicum
 from modicum.engines.sampling import SAMPLE, sampled
 from modicum.errors import ParameterError
-from modicum.evaluation.grids import jobs
-from modicum.evaluation.store import VERSION, Store
-from modicum.evaluation.study_data import StudyData
-from modicum.evaluation.study_result import Study
-from modicum.evaluation.study_work import Work
+from modicum.evaluation.study.grids import jobs
+from modicum.evaluation.study.study_data import StudyData
+from modicum.evaluation.study.study_result import Study
+from modicum.evaluation.study.study_store import VERSION, Store
+from modicum.evaluation.study.work import Work
 from modicum.measures.certificate import check_confidence
 from modicum.progress import stoppable
 from modicum.table.frames import as_frame
@@ -56,7 +56,7 @@ def study(
     minimizers : "default", "all", or names
         "default" are those that need no PyTorch, "all" adds AdversarialTraining and MutualInformation.
     grids : minimizer → parameter → values
-        In the place of the paper's (`modicum.evaluation.grids.GRIDS`).
+        In the place of the paper's (`modicum.evaluation.study.grids.GRIDS`).
     seeds : int or list of int
         How many splits, or which. One is enough to choose; several, with intervals, tell what is chance.
     train_sizes : shares of the training part from which the minimizers learn (papers/0 §8.3)

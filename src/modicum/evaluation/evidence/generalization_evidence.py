@@ -10,11 +10,8 @@ from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
 from modicum.evaluation._alternatives import Alternatives
 from modicum.evaluation._judge import Judgement, together
-from modicum.evaluation._necessity import necessity
-from modicum.evaluation._utility import check_generalization, utility
-from modicum.evaluation.grouping import MOST_GROUPS, RANGES, group_names
-from modicum.evaluation.models import model_on
-from modicum.evaluation.needs import Necessity
+from modicum.evaluation._necessity import Necessity, necessity
+from modicum.evaluation._utility import MOST_GROUPS, RANGES, check_generalization, group_names, model_on, utility
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence
@@ -174,7 +171,7 @@ def default_groups(g: Generalization, test: Any, personal: list[str]) -> list[st
     Examples
     --------
     >>> import modicum as md
-    >>> from modicum.evaluation._evidence import default_groups
+    >>> from modicum.evaluation.evidence.generalization_evidence import default_groups
     >>> from modicum.table.frames import as_frame
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> g = md.Uniform(buckets=2).fit(X[:500]).generalization_

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import DataError
-from modicum.evaluation.models import model_on
+from modicum.evaluation._utility import model_on
 from modicum.generalization.core import DistinctColumns, raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.front import Limits

@@ -9,8 +9,8 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.evaluation._utility import WEAK
-from modicum.evaluation.candidates import Candidate, Choice, Later, SeedLimits, Volume
-from modicum.evaluation.study_data import StudyData
+from modicum.evaluation.study.candidates import Candidate, Choice, Later, SeedLimits, Volume
+from modicum.evaluation.study.study_data import StudyData
 from modicum.generalization.description import buckets_asked
 from modicum.measures import front as fronts
 from modicum.measures.front import Limits, check_target
@@ -18,8 +18,9 @@ from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import skill_kept
 
 if TYPE_CHECKING:
-    from modicum.evaluation._evidence import Evidence
+    from modicum.evaluation.evidence.generalization_evidence import Evidence
     from modicum.reporting import Report
+
 
 STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
 
@@ -215,7 +216,7 @@ class Study:
         Its alternatives are the front. The test records are those of the first seed, which chose nothing.
         """
         from modicum.evaluation._alternatives import alternatives_of  # deferred: they know of studies
-        from modicum.evaluation._evidence import evidence
+        from modicum.evaluation.evidence.generalization_evidence import evidence
 
         if self.data is None:
             raise DataError("This study holds no records to gather evidence from; run it again with md.study.")

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
-from modicum.evaluation.candidates import Choice
-from modicum.evaluation.judges import judged
-from modicum.evaluation.screening import screened
-from modicum.evaluation.study_data import StudyData
-from modicum.evaluation.study_result import Study
+from modicum.evaluation.study.candidates import Choice
+from modicum.evaluation.study.judges import judged, screened
+from modicum.evaluation.study.study_data import StudyData
+from modicum.evaluation.study.study_result import Study
 from modicum.generalization import Generalization
 from modicum.generalization.description import buckets_asked
 from modicum.measures.certificate import Certificate, certify
@@ -82,7 +81,7 @@ def effect(
     Examples
     --------
     >>> import modicum as md
-    >>> from modicum.evaluation.coarsening import effect
+    >>> from modicum.evaluation.coarsening_effect import effect
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> g = md.PrivacyTree(max_leaves=10).fit(X[:9_000], y[:9_000]).generalization_
     >>> found = effect(g, g.coarsen(X[:9_000], y[:9_000], min_group=10), X[:9_000], X[9_000:12_000], ["race", "sex"])
@@ -117,7 +116,7 @@ def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: in
     Examples
     --------
     >>> import modicum as md
-    >>> from modicum.evaluation.coarsening import coarsened_choice
+    >>> from modicum.evaluation.coarsening_effect import coarsened_choice
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> X, y = X[:3_000], y[:3_000]
     >>> grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [8]}}

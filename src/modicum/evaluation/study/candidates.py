@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from modicum.evaluation.judges import Judged
-from modicum.evaluation.screening import PartScores, Screened
+from modicum.evaluation.study.judges import Judged, PartScores, Screened
 from modicum.generalization import Generalization
 from modicum.generalization.description import buckets_asked
 from modicum.measures.front import Limits

@@ -1,0 +1,457 @@
+"""Evidence of a k-anonymous release: what was promised, what is measured, what is lost, and what could still leak."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from modicum.anonymizers.base import Anonymizer
+from modicum.attacks import MembershipResult
+from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
+from modicum.evaluation._utility import Utility
+from modicum.evaluation.evidence.release_learning import Learned, Lesson, NoTrialError, hold_out, learned, members_told
+from modicum.evaluation.evidence.release_measures import (
+    GroupInference,
+    Measured,
+    PublishedAttribute,
+    group_inference,
+    measured,
+    published,
+    value_targets,
+)
+from modicum.learners.portfolio import TREES
+from modicum.measures.uniqueness import Crowd, check_population, crowd
+from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
+from modicum.releases.release import Release
+from modicum.table.estimator_input import schema_of
+from modicum.table.frames import as_frame, column
+from modicum.table.roles import as_names, person_codes
+from modicum.table.schema import Schema
+from modicum.table.targets import MAX_CLASSES, label_values
+from modicum.table.values import Codes, plain
+
+# A k-anonymous release beside the records that it was made of.
+
+QUASI, ALL = "quasi-identifiers", "every published column"
+
+
+@dataclass(frozen=True)
+class ReleaseWork:
+    """A release beside its records.
+
+    Attributes
+    ----------
+    owner : the anonymizer that made the release, where it was given
+    release, frame : the release and its table
+    raw, y : the full records and their label
+    rows : which full record each released one is
+    schema : kinds and roles
+    persons : whose each full record is, where a column says so
+    random_state : the seed of the evidence
+    """
+
+    owner: Anonymizer | None
+    release: Release
+    frame: nw.DataFrame[Any]
+    raw: nw.DataFrame[Any]
+    y: Any
+    rows: Codes
+    schema: Schema
+    persons: Codes | None
+    random_state: int
+
+    @classmethod
+    def of(cls, given: Any, X: Any, y: Any, schema: Schema | None, random_state: int) -> "ReleaseWork":
+        """Tie a release to its records; what does not belong together is refused."""
+        check_number_is(random_state, "random_state", "release_evidence", 0)
+        release = _release(given)
+        raw, frame = as_frame(X), as_frame(release.frame)
+        rows = getattr(given, "sample_indices_", np.arange(len(raw)))
+        _check_records(release, raw, rows)
+        owner = given if isinstance(given, Anonymizer) else None
+        known = schema or (schema_of(owner, raw) if owner is not None else Schema.infer(raw))
+        if y is None and known.label is not None and known.label in raw.columns:
+            y = raw[known.label].to_native()
+        if y is not None:
+            label_values(y, len(raw))
+        return cls(owner, release, frame, raw, y, rows, known, person_codes(known, raw), random_state)
+
+    @property
+    def label(self) -> str:
+        """What is predicted; a label without a name is not taken for a column that is called "y"."""
+        named = getattr(self.y, "name", None)
+        return str(named or ("the label" if "y" in self.raw.columns else "y"))
+
+    @property
+    def label_column(self) -> str | None:
+        """The label among the columns of the records."""
+        return self.label if self.y is not None and self.label in self.raw.columns else None
+
+    @property
+    def people(self) -> int:
+        """How many people the full records are of."""
+        return len(self.raw) if self.persons is None else int(self.persons.max()) + 1
+
+    @property
+    def released_raw(self) -> nw.DataFrame[Any]:
+        """The full records of those who were released, in the release's order."""
+        return self.raw[self.rows.tolist()]
+
+    @property
+    def released_persons(self) -> Codes | None:
+        """Whose each released record is."""
+        if self.persons is None:
+            return None
+        return np.unique(self.persons[self.rows], return_inverse=True)[1]
+
+    @property
+    def features(self) -> Schema:
+        """The schema of what a model learns from; the person column is kept, though no feature."""
+        kept = [n for n in self.schema.features if n in self.frame.columns and n != self.label_column]
+        person = [self.schema.person] if self.persons is not None and self.schema.person else []
+        return self.schema.select([*kept, *person])
+
+    def crowds(self, population: int | None) -> dict[str, dict[str, Crowd]]:
+        """Who is alike by the quasi-identifiers, and by all that is published: in the release, and before it."""
+        released, raw = self._with_label(self.frame, self.rows), self._with_label(self.raw, np.arange(len(self.raw)))
+        seen = {QUASI: list(self.release.quasi_identifiers), ALL: list(released.columns)}
+        found = {}
+        for key, names in seen.items():
+            many = population if key == QUASI else None
+            found[key] = {
+                "release": crowd(released, names, self.released_persons),
+                "raw": crowd(raw, names, self.persons, many, self.random_state),
+            }
+        return found
+
+    def _with_label(self, frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
+        """Records with their label as one more column: it is published beside them."""
+        if self.y is None or self.label in frame.columns:
+            return frame
+        values = label_values(self.y)[rows].tolist()
+        return frame.with_columns(nw.new_series(self.label, values, backend=frame.implementation))
+
+    def sensitive(self, given: Any) -> list[str]:
+        """What is to be guessed, the label where nothing else is named."""
+        named = [given] if isinstance(given, str) else as_names(given)
+        if named is None:
+            own = self.schema.with_role("sensitive") or ([self.release.sensitive] if self.release.sensitive else [])
+            named = list(own) or ([self.label] if self.y is not None else [])
+        for name in named:
+            if name in self.release.quasi_identifiers:
+                raise ParameterError(f"The 'sensitive' parameter names {name!r}, which is a quasi-identifier.")
+            if name not in self.raw.columns and not (self.y is not None and name == self.label):
+                raise DataError(f"The column {name!r}, which the 'sensitive' parameter names, is not in X.")
+        return list(dict.fromkeys(named))
+
+    def inferred(self, name: str) -> GroupInference | None:
+        """How well one attribute is guessed from a person's group; None where all have the same value."""
+        if name in self.raw.columns:
+            column(self.raw, name)
+            values = value_targets(self.raw, name, self.schema[name] if name in self.schema.names else None)
+        else:
+            native = nw.new_series(name, label_values(self.y).tolist(), backend=self.raw.implementation)
+            values = value_targets(native.to_frame().to_native(), name)
+        if values[1] < 2:
+            return None
+        own = (values[0][self.rows], *values[1:])
+        return group_inference(name, self.frame, self.released_raw, list(self.release.quasi_identifiers), own)
+
+
+def _release(given: Any) -> Release:
+    is_anonymizer = isinstance(given, Anonymizer)
+    release = getattr(given, "release_", None) if is_anonymizer else given
+    if not isinstance(release, Release):
+        got = f"{type(given).__name__}, which is not fitted" if is_anonymizer else type(given).__name__
+        raise ParameterError(
+            f"The 'anonymizer' parameter must be a fitted anonymizer or its release. Got {got} instead."
+        )
+    if release.frame is None or release.classes is None:
+        raise DataError("This release was written in batches or by an engine; its evidence is measured in memory.")
+    return release
+
+
+def _check_records(release: Release, raw: nw.DataFrame[Any], rows: Codes) -> None:
+    absent = [name for name in release.quasi_identifiers if name not in raw.columns]
+    if absent:
+        raise DataError(f"The column {absent[0]!r}, a quasi-identifier of the release, is not in X.")
+    if len(rows) != release.rows or len(raw) != release.rows + release.suppressed:
+        raise DataError(
+            f"X has {len(raw):,} records, but the release was made of {release.rows + release.suppressed:,}"
+            + ("; give the anonymizer, which knows which were left out." if release.suppressed else ".")
+        )
+
+
+# What a model can learn from, to test a release by: the release itself, or one made alike of part of the records.
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What the models showed, or why there are none."""
+
+    learned: Learned | None
+    lesson: Lesson | None
+    held_out: bool
+    skipped: dict[str, str]
+
+
+def learning(work: ReleaseWork, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None) -> Learning:
+    """Train and test, where there is something to predict."""
+    if (X_test is None) != (y_test is None):
+        raise ParameterError("Give both 'X_test' and 'y_test', or neither.")
+    why = _why_not(work, X_test, label_bins)
+    if why is None:
+        try:
+            lesson = _trial(work) if X_test is None else _tested(work, as_frame(X_test), y_test)
+        except NoTrialError as error:
+            why = str(error)
+        else:
+            found = learned(lesson, estimator, by, label_bins, work.random_state)
+            return Learning(found, lesson, X_test is None, {})
+    return Learning(None, None, False, {"utility": why})
+
+
+def _why_not(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | None:
+    if work.y is None:
+        return "No label was given, so no model was trained."
+    values = label_values(work.y)
+    if len(pd.unique(values)) < 2:
+        return "The label has only one value, so there is nothing to predict."
+    if values.dtype.kind in "iuf" and len(np.unique(values)) > MAX_CLASSES and label_bins is None:
+        return "The label is a number; with 'label_bins' its ranges are predicted."
+    if work.owner is None and (X_test is None or work.release.output == "ranges"):
+        return "Only the release was given; a model needs the anonymizer that made it."
+    return None
+
+
+def _tested(work: ReleaseWork, test: nw.DataFrame[Any], y_test: Any) -> Lesson:
+    """The release itself to learn from, and other records to test on."""
+    frame = work.frame
+    if work.release.output == "ranges":
+        frame, _ = _made_again(work.owner, work.raw.to_native(), work.y)
+    return _lesson(work, frame, work.raw, label_values(work.y), work.rows, test, y_test)
+
+
+def _trial(work: ReleaseWork) -> Lesson:
+    """A release of 70% of the records to learn from, and the others to test on."""
+    values = label_values(work.y)
+    train, test = hold_out(values, work.persons, work.random_state)
+    raw = work.raw[train.tolist()]
+    frame, rows = _made_again(work.owner, raw.to_native(), values[train])
+    return _lesson(work, frame, raw, values[train], rows, work.raw[test.tolist()], values[test])
+
+
+def _lesson(
+    work: ReleaseWork, frame: nw.DataFrame[Any], raw: nw.DataFrame[Any], y: Any, rows: Codes, test: Any, y_test: Any
+) -> Lesson:
+    features = work.features
+    names = features.names
+    return Lesson(
+        released=frame.select([name for name in names if name in frame.columns]),
+        released_label=y[rows],
+        rows=rows,
+        raw=raw.select(names),
+        raw_label=y,
+        test=test.select(names),
+        test_label=y_test,
+        schema=features,
+        label=work.label,
+    )
+
+
+def _made_again(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Codes]:
+    """A release of these records by the same settings, as values to learn from; and which records it has."""
+    again = clone(owner).set_params(output="values")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # it is not published
+        try:
+            if hasattr(owner, "sample_indices_"):
+                again.fit_resample(X, y)
+                return as_frame(again.release_.frame), again.sample_indices_
+            again.fit(X, y)
+        except ModicumError as error:
+            raise NoTrialError(f"A release of part of the records, to test with, cannot be made: {error}") from None
+    return as_frame(again.release_.frame), np.arange(again.release_.rows)
+
+
+@dataclass(frozen=True)
+class ReleaseEvidence:
+    """What is known of a k-anonymous release.
+
+    Attributes
+    ----------
+    release : what was released, with what was asked for
+    measured : k, ℓ, t and groups, counted anew on the release
+    attributes : for each column its role, how it was published and what it lost
+    crowds : what an adversary knows → ("release" and "raw" → `Crowd`): who stands alone, who is linked
+    inference : for each attribute, how well it is guessed from a person's group
+    utility : a model trained on the release beside one trained on raw records; `minimized` there is the release
+    membership : "release" and "raw" → what each model tells of who it was trained on
+    held_out : whether utility and membership were measured on a release of 70% of the records, made alike
+    skipped : what could not be measured → why
+    label : what is predicted, where a label was given
+    records : how many records there were before any was left out
+    people : how many people these are
+    tested : how many people the models were tested on; 0 without models
+    persons : the column that says whose a record is
+    provenance : hashes, versions and settings
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X = md.datasets.load_adult().X[["age", "sex", "education"]][:600]
+    >>> anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", "sex"]).fit(X)
+    >>> found = md.evaluation.release_evidence(anonymizer, X)
+    >>> found.measured.k >= 20, found.utility is None
+    (True, True)
+    """
+
+    release: Release
+    measured: Measured
+    attributes: tuple[PublishedAttribute, ...]
+    crowds: dict[str, dict[str, Crowd]]
+    inference: tuple[GroupInference, ...]
+    utility: Utility | None
+    membership: dict[str, MembershipResult] | None
+    held_out: bool
+    skipped: dict[str, str]
+    label: str | None
+    records: int
+    people: int
+    tested: int
+    persons: str | None
+    provenance: dict[str, Any] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, without any record. For the team: small counts are as they are."""
+        content = {
+            "release": self.release.to_dict(),
+            "measured": asdict(self.measured),
+            "attributes": [asdict(each) for each in self.attributes],
+            "crowds": {key: {name: asdict(each) for name, each in own.items()} for key, own in self.crowds.items()},
+            "inference": [asdict(each) for each in self.inference],
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "membership": None
+            if self.membership is None
+            else {name: each.to_dict() for name, each in self.membership.items()},
+        }
+        more = ("held_out", "skipped", "label", "records", "people", "tested", "persons", "provenance")
+        return dict(plain(content | {name: getattr(self, name) for name in more}))
+
+
+def release_evidence(
+    anonymizer: Anonymizer | Release,
+    X: Any,
+    y: Any = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    sensitive: str | Iterable[str] | None = None,
+    estimator: Any = TREES,
+    by: Any = None,
+    label_bins: int | None = None,
+    population: int | None = None,
+    schema: Schema | None = None,
+    random_state: int = 0,
+) -> ReleaseEvidence:
+    """Measure a k-anonymous release: its promise, what it lost, and what could still leak.
+
+    k, ℓ, t, information loss, and who stands out or is linked are counted on the release itself. How well a model
+    learns from it is tested on records that had no part in it: `X_test`, or where none are given 30% of X, with a
+    second release made of the other 70% by the same settings.
+
+    Parameters
+    ----------
+    anonymizer : fitted anonymizer, or Release
+        What `fit`, `fit_transform` or `fit_resample` were called of; or a release of all records of X in their order.
+    X, y : the full records that were released, and their label
+    X_test, y_test : full records that were not, optional
+    sensitive : names, optional
+        What an adversary wants to know; the release's sensitive attribute by default, else the label.
+    estimator : as for `utility`
+    by : as for `utility`; of the test records
+    label_bins : int, optional
+        Cut a numeric label into ranges.
+    population : int, optional
+        How many people the records were drawn from; then it is estimated how many of these stand alone.
+    schema : Schema, optional
+        Kinds and roles; by default the anonymizer's.
+    random_state : int
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "sex", "race", "education"]][:2_000], y[:2_000]
+    >>> anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", "sex", "race"]).fit(X, y)
+    >>> found = md.evaluation.release_evidence(anonymizer, X, y)
+    >>> found.measured.k >= 20, found.crowds["quasi-identifiers"]["release"].alone
+    (True, 0.0)
+    >>> found.inference[0].attribute, found.utility.error < found.utility.majority_error + 0.05
+    ('income', True)
+    """
+    work = ReleaseWork.of(anonymizer, X, y, schema, random_state)
+    if population is not None:
+        check_population(population, work.people)
+    inferred = {name: work.inferred(name) for name in work.sensitive(sensitive)}
+    found = learning(work, X_test, y_test, estimator, by, label_bins)
+    told, skipped = _membership(found, work)
+    return ReleaseEvidence(
+        release=work.release,
+        measured=measured(work.release, work.frame, work.schema, work.released_persons),
+        attributes=published(work.release, work.released_raw, work.frame, work.schema, work.label_column),
+        crowds=work.crowds(population),
+        inference=tuple(each for each in inferred.values() if each is not None),
+        utility=None if found.learned is None else found.learned.utility,
+        membership=told,
+        held_out=found.held_out,
+        skipped={**found.skipped, **skipped, **_not_inferred(inferred)},
+        label=None if work.y is None else work.label,
+        records=len(work.raw),
+        people=work.people,
+        tested=0 if found.lesson is None else found.lesson.tested,
+        persons=None if work.persons is None else work.schema.person,
+        provenance=_provenance(work, estimator, X_test, by, label_bins, population),
+    )
+
+
+def _not_inferred(inferred: dict[str, GroupInference | None]) -> dict[str, str]:
+    """Why something is not guessed."""
+    if not inferred:
+        return {"inference": "No sensitive attribute is named and there is no label, so there is nothing to infer."}
+    same = [repr(name) for name, each in inferred.items() if each is None]
+    return {"inference": f"All records have the same value of {', '.join(same)}: nothing to guess."} if same else {}
+
+
+def _membership(found: Learning, work: ReleaseWork) -> tuple[dict[str, MembershipResult] | None, dict[str, str]]:
+    if found.learned is None or found.lesson is None:
+        return None, {"membership": "No model was trained, so there is none to ask."}
+    try:
+        told = members_told(found.lesson, found.learned, work.random_state)
+    except DataError as error:
+        return None, {"membership": str(error)}
+    return {"release": told["minimized"], "raw": told["raw"]}, {}
+
+
+def _provenance(
+    work: ReleaseWork, estimator: Any, X_test: Any, by: Any, label_bins: int | None, population: int | None
+) -> dict[str, Any]:
+    hashes = {"records": frame_hash(work.raw), "release": frame_hash(work.frame)}
+    hashes |= {"schema": text_hash(work.schema.to_dict())}
+    if X_test is not None:
+        hashes["test records"] = frame_hash(X_test)
+    settings = {} if work.owner is None else told_settings(work.owner)
+    settings |= {
+        "method": work.release.method,
+        "estimator": estimator if isinstance(estimator, str) else type(estimator).__name__,
+        "by": told_by(by, work.raw.columns),
+        "label_bins": label_bins,
+        "population": population,
+        "seed of the evidence": work.random_state,
+    }
+    return {"hashes": hashes, "versions": versions(), "settings": dict(plain(settings))}
