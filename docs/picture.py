@@ -19,8 +19,8 @@ from typing import Any
 
 import modicum as md
 from modicum.cli import demo
-from modicum.reporting.study_charts import colour
-from modicum.reporting.svg import DARK, NAMES, RIGHT, ROW, SOFT, WIDTH, bar, circle, line, row_name, svg, text
+from modicum.reporting.charts import DARK, NAMES, RIGHT, ROW, SOFT, WIDTH, bar, circle, line, row_name, svg, text
+from modicum.reporting.study.study_charts import colour
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "results"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from modicum.reporting.schema import json_schema
+from modicum.reporting._report import json_schema
 
 PAGE = Path(__file__).parent / "report-schema.md"
 TITLES = {

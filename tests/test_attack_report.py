@@ -12,12 +12,11 @@ from test_reporting import HOSTILE, Reader, _numbers
 
 import modicum as md
 from modicum.attacks import SuiteResult
-from modicum.reporting import attack_document
 from modicum.reporting._report import Report
-from modicum.reporting.attack_content import Content
-from modicum.reporting.attack_words import most_exposed
+from modicum.reporting.attack import page as attack_document
+from modicum.reporting.attack.data import AttackContent, most_exposed
 from modicum.reporting.document import Document
-from modicum.reporting.markdown import to_markdown
+from modicum.reporting.render import to_markdown
 
 THREATS = ("Inference", "Linkability", "Singling out")
 MARKUP = f"{HOSTILE}\n| a | b |\n# [link](https://example.org) ![x](y) www.example.org *bold* `code`"
@@ -119,12 +118,12 @@ def test_hostile_names_stay_text_in_markdown(found):
 
 def test_the_data_is_as_its_schema_says(found):
     content = md.report(found).to_dict()
-    Content.model_validate(content)
+    AttackContent.model_validate(content)
     with pytest.raises(ValueError, match="singling_out"):
-        Content.model_validate({key: value for key, value in content.items() if key != "singling_out"})
+        AttackContent.model_validate({key: value for key, value in content.items() if key != "singling_out"})
     with pytest.raises(ValueError, match="surplus"):
-        Content.model_validate(content | {"surplus": 1})
-    assert undocumented(Content.model_json_schema()) == []
+        AttackContent.model_validate(content | {"surplus": 1})
+    assert undocumented(AttackContent.model_json_schema()) == []
     assert undocumented({"properties": {"a": {}}, "$defs": {"B": {"properties": {"c": {}}}}}) == [".a", "B.c"]
 
 

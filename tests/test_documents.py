@@ -64,7 +64,7 @@ def test_the_page_of_the_reports_json_has_every_kind_and_is_what_its_script_writ
     monkeypatch.syspath_prepend(ROOT / "docs")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     script = importlib.import_module("schema_page")
-    assert script.TITLES.keys() == importlib.import_module("modicum.reporting.kinds").KINDS.keys()
+    assert script.TITLES.keys() == importlib.import_module("modicum.reporting._report").KINDS.keys()
     assert text_of("docs/report-schema.md") == script.page()
 
 

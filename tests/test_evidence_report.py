@@ -13,11 +13,9 @@ from report_numbers import markdown_text, missing, noticed, page_text, raw_marku
 import modicum as md
 from modicum.evaluation import alternatives
 from modicum.reporting import json_schema
-from modicum.reporting.certificate_words import certificate_sentences, exposed_sentence
 from modicum.reporting.disclosure import compared, tens
-from modicum.reporting.report_glossary import WORDS
-from modicum.reporting.report_words import decision
-from modicum.reporting.summary import _worst_groups
+from modicum.reporting.generalization.data import _worst_groups, certificate_sentences, decision, exposed_sentence
+from modicum.reporting.generalization.page import WORDS
 
 HOSTILE = "</td><script>alert(1)</script> | [a](http://x) `b` *c*\n# d"
 

@@ -18,10 +18,8 @@ from modicum.cli.main import app
 from modicum.errors import DataError, ModicumError, ParameterError
 from modicum.evaluation.evidence.prism_reasons import check_promise
 from modicum.reporting.document import Text
-from modicum.reporting.prism_content import Content
-from modicum.reporting.prism_document import KINDS
-from modicum.reporting.prism_threats import threat_sections
-from modicum.reporting.prism_words import certificate_sentence, decision, warnings_of
+from modicum.reporting.prism.data import PrismContent, certificate_sentence, decision, warnings_of
+from modicum.reporting.prism.page import KINDS, threat_sections
 
 HOSTILE = "</td><script>alert(1)</script>|`*_ & 'x' \"y\" [a](http://b)"
 DATE = "2026-01-02"
@@ -149,7 +147,7 @@ def test_the_adversary_stands_beside_the_naive_guess_and_all_attributes(report):
 
 def test_every_number_of_the_data_stands_in_page_and_markdown(report):
     content = json.loads(json.dumps(report.to_dict()))
-    Content.model_validate(content)
+    PrismContent.model_validate(content)
     texts = page_text(report.to_html()), markdown_text(report.to_markdown())
     for text in texts:
         assert missing(content, text) == []

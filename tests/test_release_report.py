@@ -17,10 +17,9 @@ from modicum.cli.told_command import command_line
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import GroupScore, anatomy_evidence, release_evidence
 from modicum.evaluation.evidence.anatomy_evidence import GroupErrors, LearnedError
-from modicum.reporting.anatomy_content import Content as AnatomyContent
-from modicum.reporting.anatomy_words import warnings
+from modicum.reporting.anatomy.data import AnatomyContent, warnings
 from modicum.reporting.disclosure import few
-from modicum.reporting.release_content import Content as ReleaseContent
+from modicum.reporting.release.data import ReleaseContent
 
 QUASI = ["age", "sex", "race"]
 pytestmark = pytest.mark.usefixtures("no_forests")

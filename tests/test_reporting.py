@@ -19,7 +19,7 @@ import modicum as md
 from modicum.evaluation import Judgement
 from modicum.reporting import Report
 from modicum.reporting.disclosure import at_most, compared, highest, ranking_of, weighted
-from modicum.reporting.prediction_sections import certified_section
+from modicum.reporting.generalization.page import certified_section
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
 

@@ -7,7 +7,7 @@ import pytest
 from report_numbers import undocumented
 
 from modicum.reporting import json_schema
-from modicum.reporting.kinds import KINDS
+from modicum.reporting._report import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 

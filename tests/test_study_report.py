@@ -13,10 +13,10 @@ from test_reporting import HOSTILE, Reader, _numbers
 import modicum as md
 from modicum.evaluation.study.candidates import Later
 from modicum.evaluation.study.study_result import Study
-from modicum.reporting import Report, study_charts
+from modicum.reporting import Report
 from modicum.reporting.document import Cards
-from modicum.reporting.study_content import Content
-from modicum.reporting.study_words import comparison
+from modicum.reporting.study import study_charts
+from modicum.reporting.study.data import StudyContent, comparison
 
 GRIDS = {"PrivacyTree": {"privacy": [0.2, 0.6], "max_leaves": [4, 8]}, "Uniform": {"buckets": [2, 3]}}
 
@@ -137,10 +137,10 @@ def test_hostile_names_stay_text_in_markdown(hostile):
 def test_the_data_is_as_its_schema_says(found, hostile):
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
     for study in (found, hostile, bare, replace(found, candidates=[])):
-        Content.model_validate(md.report(study, evidence=False).to_dict())
+        StudyContent.model_validate(md.report(study, evidence=False).to_dict())
     with pytest.raises(ValueError, match="surplus"):
-        Content.model_validate(md.report(found, evidence=False).to_dict() | {"surplus": 1})
-    assert undocumented(Content.model_json_schema()) == []
+        StudyContent.model_validate(md.report(found, evidence=False).to_dict() | {"surplus": 1})
+    assert undocumented(StudyContent.model_json_schema()) == []
 
 
 def test_the_decision_says_what_was_compared_and_chosen_against_both_baselines(found):

@@ -36,10 +36,10 @@ _HOME = {
     "load_bundle": "modicum.export.bundle",
     "save_bundle": "modicum.export.bundle",
     "certify": "modicum.measures",
-    "evidence": "modicum.evaluation",
-    "judge": "modicum.evaluation",
-    "study": "modicum.evaluation",
-    "utility": "modicum.evaluation",
+    "evidence": "modicum.evaluation.evidence.generalization_evidence",
+    "judge": "modicum.evaluation._judge",
+    "study": "modicum.evaluation.study.run",
+    "utility": "modicum.evaluation._utility",
     "report": "modicum.reporting",
 }
 _MODULES = ("anatomy", "attacks", "datasets", "errors", "evaluation", "measures", "prism")

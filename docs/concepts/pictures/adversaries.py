@@ -1,6 +1,6 @@
 """What each of the eight adversaries knows, and what it is after."""
 
-from modicum.reporting.svg import BLUE, DARK, GREEN, RED, SOFT, WIDTH, line
+from modicum.reporting.charts import BLUE, DARK, GREEN, RED, SOFT, WIDTH, line
 from pictures.shapes import PALE, RULE, Parts, box, card, lines, words
 
 ROLES = ("job", "hours", "age", "sex", "race")  # of the strips; the last three are personal

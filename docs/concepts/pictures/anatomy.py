@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import modicum as md
-from modicum.reporting.svg import AMBER, BLUE, DARK, GREY, RED, SOFT, WIDTH, line
+from modicum.reporting.charts import AMBER, BLUE, DARK, GREY, RED, SOFT, WIDTH, line
 from pictures.shapes import LIGHT, PALE, RULE, Parts, box, card, words
 from pictures.tree import AGE, HOURS, adult
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import modicum as md
-from modicum.reporting.study_charts import colour
-from modicum.reporting.svg import DARK, SOFT, WIDTH, line
+from modicum.reporting.charts import DARK, SOFT, WIDTH, line
+from modicum.reporting.study.study_charts import colour
 from pictures.shapes import LIGHT, PALE, RULE, Parts, box, card, dot, lines, words
 from pictures.tree import AGE, HOURS, Plane, adult, groups_that_occur, leaves
 

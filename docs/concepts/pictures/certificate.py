@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import modicum as md
-from modicum.reporting.svg import AMBER, BLUE, GREEN, SOFT, WIDTH, line
+from modicum.reporting.charts import AMBER, BLUE, GREEN, SOFT, WIDTH, line
 from pictures.shapes import LIGHT, PALE, RULE, Parts, box, card, words
 from pictures.tree import AGE, HOURS, adult
 

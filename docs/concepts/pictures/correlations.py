@@ -3,7 +3,7 @@
 from functools import cache
 
 import modicum as md
-from modicum.reporting.svg import BLUE, DARK, RED, SOFT, line
+from modicum.reporting.charts import BLUE, DARK, RED, SOFT, line
 from pictures.shapes import Parts, box, card, words
 from pictures.tree import adult
 

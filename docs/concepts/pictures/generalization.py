@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from modicum.reporting.svg import AMBER, BLUE, DARK, GREY, SOFT, WIDTH, line
+from modicum.reporting.charts import AMBER, BLUE, DARK, GREY, SOFT, WIDTH, line
 from pictures.shapes import LIGHT, PALE, RULE, Parts, box, card, dot, lines, words
 from pictures.tree import AGE, Plane, adult, edges, groups_that_occur, leaves, small_tree
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from modicum.reporting.svg import DARK, SOFT, WIDTH, svg
+from modicum.reporting.charts import DARK, SOFT, WIDTH, svg
 
 PALE, LIGHT, RULE = "#dbe7f5", "#f4f6f9", "#e5e9ee"
 Parts = list[Markup]

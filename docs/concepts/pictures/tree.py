@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 import modicum as md
-from modicum.reporting.svg import SOFT
+from modicum.reporting.charts import SOFT
 from pictures.shapes import Parts, box, words
 
 AGE, HOURS = "age", "hours-per-week"

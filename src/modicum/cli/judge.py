@@ -106,7 +106,7 @@ def report(
     """
     from modicum import reporting
     from modicum.cli.judging import Asked, evidence_of_file, told_places, write_report
-    from modicum.reporting.provenance import check_date
+    from modicum.reporting.sources import check_date
 
     check_places([artifact, file, model], report=output)
     given_to(output, purpose=purpose, people=people)

@@ -2,33 +2,55 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from modicum.attacks import SuiteResult
-from modicum.errors import ParameterError, check_words
-from modicum.evaluation import (
-    AnatomyEvidence,
-    Choice,
-    Evidence,
-    Judgement,
-    PrismEvidence,
-    ReleaseEvidence,
-    Study,
-)
-from modicum.reporting.anatomy_summary import anatomy_summary
-from modicum.reporting.attack_summary import attack_summary
+from modicum.errors import ParameterError, check_words, quoted
+from modicum.evaluation import AnatomyEvidence, Choice, Evidence, Judgement, PrismEvidence, ReleaseEvidence, Study
+from modicum.reporting.anatomy import page as anatomy_document
+from modicum.reporting.anatomy.data import AnatomyContent, anatomy_summary
+from modicum.reporting.attack import page as attack_document
+from modicum.reporting.attack.data import AttackContent, attack_summary
 from modicum.reporting.document import Document
-from modicum.reporting.html import to_html
-from modicum.reporting.kinds import KINDS
-from modicum.reporting.markdown import to_markdown
-from modicum.reporting.prism_summary import prism_summary
-from modicum.reporting.provenance import check_date, provenance
-from modicum.reporting.release_summary import release_summary
-from modicum.reporting.study_summary import study_summary
-from modicum.reporting.summary import summary
+from modicum.reporting.generalization import page as report_document
+from modicum.reporting.generalization.data import GeneralizationContent, summary
+from modicum.reporting.prism import page as prism_document
+from modicum.reporting.prism.data import PrismContent, prism_summary
+from modicum.reporting.release import page as release_document
+from modicum.reporting.release.data import ReleaseContent, release_summary
+from modicum.reporting.render import to_html, to_markdown
+from modicum.reporting.sources import check_date, provenance
+from modicum.reporting.study import page as study_document
+from modicum.reporting.study.data import StudyContent, study_summary
 from modicum.table.atomic_writing import replacing_together
+
+# The kinds of report: what each says as data, and the document it becomes.
+#
+# Every kind has a pydantic model that documents and checks each number of the JSON, and a function that makes the
+# document of that data and computes nothing.
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a kind of report offers: the model of its data, and the document made of them."""
+
+    content: type[BaseModel]
+    document: Callable[[dict[str, Any]], Document]
+
+
+KINDS = {
+    "report": Kind(GeneralizationContent, report_document.document),
+    "attacks": Kind(AttackContent, attack_document.document),
+    "study": Kind(StudyContent, study_document.document),
+    "release": Kind(ReleaseContent, release_document.document),
+    "anatomy": Kind(AnatomyContent, anatomy_document.document),
+    "prism": Kind(PrismContent, prism_document.document),
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +72,7 @@ class Report:
     content: dict[str, Any]
 
     def __post_init__(self) -> None:
-        KINDS[self.content["modicum"]].Content.model_validate(self.content)
+        KINDS[self.content["modicum"]].content.model_validate(self.content)
 
     def to_dict(self) -> dict[str, Any]:
         """Every number of the report as plain data."""
@@ -187,3 +209,27 @@ def _check_choice(study: Study, choice: Any) -> None:
         )
     if choice.candidate.judged is None or choice.candidate not in study.of():
         raise ParameterError("The 'choice' parameter must be a choice of the same study.")
+
+
+# The format of a report's JSON, described: a JSON Schema of every kind, made of the models that check it.
+
+
+def json_schema(kind: str) -> dict[str, Any]:
+    """The JSON Schema of one kind of report; every field has a description.
+
+    Parameters
+    ----------
+    kind : str
+        What stands under `modicum` in the JSON: "report", "attacks", "study", "release", "anatomy" or "prism".
+
+    Examples
+    --------
+    >>> from modicum.reporting import json_schema
+    >>> json_schema("report")["properties"]["decision"]["description"]
+    'The decision in one paragraph.'
+    """
+    if kind not in KINDS:
+        raise ParameterError(
+            f"The 'kind' parameter must be one of {quoted(list(KINDS), limit=9)}. Got {kind!r} instead."
+        )
+    return KINDS[kind].content.model_json_schema()

@@ -118,7 +118,7 @@ class Document:
     Examples
     --------
     >>> from modicum.reporting.document import Column, Document, Section, Table, Text
-    >>> from modicum.reporting.markdown import to_markdown
+    >>> from modicum.reporting.render import to_markdown
     >>> table = Table([Column("attribute", is_number=False), Column("error")], [["age", "12.0%"]])
     >>> print(to_markdown(Document("Report", [Text("In short.")], [Section("Risk", [table])], "The end.")))
     # Report

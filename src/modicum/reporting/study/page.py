@@ -1,0 +1,492 @@
+"""The document of a study: what was compared, what was chosen and why, and every candidate in an annex."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from modicum.measures.certificate import confidence_text
+from modicum.reporting import charts
+from modicum.reporting.disclosure import at_least
+from modicum.reporting.document import (
+    Block,
+    Bullets,
+    Card,
+    Cards,
+    Cell,
+    Column,
+    Document,
+    Picture,
+    Section,
+    Sign,
+    Table,
+    Text,
+)
+from modicum.reporting.formats import NONE, count_of, decimals, interval, named, number, percent
+from modicum.reporting.generalization import page as report_document
+from modicum.reporting.sources import provenance_section, sign_off
+from modicum.reporting.study import study_charts
+
+# What a study compared: utility against privacy, the minimizers, the front, training sizes and later records.
+
+WORDS = (
+    "A minimizer is a method that proposes what to collect, and each proposal is a candidate: some attributes are left "
+    "out, others are asked in buckets (ranges or groups of values). For each candidate there are two errors. That of "
+    "the classifier, which makes the prediction, should be low; that of the adversary, who guesses personal values "
+    "from the collected record, should be high. The front are the candidates that no other one beats in both, and its "
+    "inflection point is where a little more utility begins to cost much privacy."
+)
+
+
+def utility_against_privacy(content: dict[str, Any]) -> Section:
+    """The picture of all candidates, and the ends that they lie between."""
+    chosen = content["chosen"]
+    signs = [*_signs(m["name"] for m in content["minimizers"]), *([Sign("◯ chosen")] if chosen else [])]
+    ends = {"raw data, in full detail": content["raw_data"], "nothing collected": content["nothing_collected"]}
+    columns = [Column("what is collected", False), Column("classifier’s error"), Column("adversary’s error")]
+    rows: list[list[Cell | str]] = [
+        [name, percent(end["error"]), percent(end["adversary_error"])] for name, end in ends.items()
+    ]
+    if chosen is not None:
+        rows.insert(1, [f"chosen: {chosen['name']}", *_both(chosen)])
+    blocks: list[Block] = [
+        Text(WORDS),
+        Text(_drawn(content), "soft"),
+        Picture(study_charts.front_chart(content), [*signs, Sign("★ raw data, nothing collected")]),
+        Table(columns, rows),
+        *([] if content["front"] else [Text(_weights(content["weights"]), "soft")]),
+    ]
+    return Section("Utility against privacy", blocks)
+
+
+def _weights(weights: dict[str, float]) -> str:
+    """What the front's table tells where there is a front."""
+    told = ", ".join(f"{name} ({percent(weight)})" for name, weight in weights.items())
+    return f"The adversary’s error is the mean over the personal attributes with these weights: {told}."
+
+
+def _drawn(content: dict[str, Any]) -> str:
+    if content["fronts_of"] == "each":
+        lines = "The lines are what each minimizer’s front reaches, as judged."
+    else:
+        all_together = ", the dark line what the front of all together reaches as judged" if content["front"] else ""
+        lines = f"Thin lines are what each minimizer’s front reaches by counts{all_together}."
+    return (
+        f"Each dot is one of the {count_of(content['candidates_of_first_seed'], 'candidate')} of the first split of "
+        f"the records, on its test records (of {count_of(content['test_people'], 'person', 'people')}): the further "
+        "left, the better the model; the higher, the less is learned about people. Small faint dots are by counts (a "
+        f"quick model that only counts); the {number(content['judged'])} larger ones were judged by stronger models. "
+        f"{lines} Fronts are chosen on validation records, which are others than the test records. Every dot is a "
+        "line of the annex."
+    )
+
+
+def _both(each: dict[str, Any]) -> list[Cell]:
+    errors = ((each["error"], each["error_interval"]), (each["adversary_error"], each["adversary_interval"]))
+    return [Cell(percent(value), _lines(interval(ends))) for value, ends in errors]
+
+
+def minimizers(content: dict[str, Any]) -> Section:
+    """Each minimizer beside the others."""
+    by_judges, found = content["fronts_of"] == "each", content["minimizers"]
+    columns = [Column("minimizer", False), Column("candidates"), Column("hypervolume by counts")]
+    columns += [Column("hypervolume judged")] if by_judges else []
+    columns += [Column(f"at raw +{percent(r['above_raw'])}") for r in (found[0]["reached"] if found else [])]
+    told = (
+        "The hypervolume is the share of the area between the two ends that a front reaches: 1 would be the raw "
+        "model’s error with an adversary who learns nothing. It stands with its 95% interval over seeds. The columns "
+        "“at raw +” are the adversary’s error that is reached, by counts with the first seed, where the classifier’s "
+        "error is at most so much above that on raw data. Candidates are those of the first split, beside those of "
+        "all seeds and training sizes; seconds are those of all."
+    )
+    blocks: list[Block] = [Text(content["comparison"])] if content["comparison"] else []
+    rows = [_minimizer(each, by_judges) for each in found]
+    return Section("Minimizer by minimizer", [*blocks, Text(told, "soft"), Table([*columns, Column("seconds")], rows)])
+
+
+def _minimizer(each: dict[str, Any], by_judges: bool) -> list[Cell | str]:
+    volume = each["hypervolume"]
+    made = [f"{number(each['candidates_of_all_seeds'])} in all", f"{number(each['judged'])} judged"]
+    return [
+        each["name"],
+        Cell(number(each["candidates"]), made),
+        Cell(number(volume["mean"]), [*_lines(decimals(volume["interval"])), count_of(volume["seeds"], "seed")]),
+        *([number(volume["judged"])] if by_judges else []),
+        *(percent(reached["adversary_error"]) for reached in each["reached"]),
+        number(each["seconds"], 1),
+    ]
+
+
+def front(content: dict[str, Any]) -> list[Section]:
+    """The candidates to choose from, and what each attribute has to do with it."""
+    found, many = content["front"], content["candidates"]
+    if not found:
+        return []
+    holds = "holds" if many == 1 else f"holds for all {number(many)} candidates together"
+    told = (
+        f"The {count_of(len(found), 'judged candidate')} that no other one beats in both errors on validation records; "
+        f"the numbers are those of test records, with 95% intervals. The certified error is from validation records "
+        f"and {holds}, with {confidence_text(content['confidence'])} confidence. The smallest group is how many people "
+        "share the rarest combination of answers."
+    )
+    columns = [Column("candidate", False), Column("attributes"), Column("buckets"), Column("classifier’s error")]
+    columns += [
+        Column("adversary’s error"),
+        Column("certified at least"),
+        Column("smallest group"),
+        Column("skill kept"),
+    ]
+    table = Table(columns, [_candidate(each) for each in found])
+    return [Section("The front", [Text(told, "soft"), table]), _along(content)]
+
+
+def _candidate(each: dict[str, Any]) -> list[Cell | str]:
+    return [
+        Cell(each["name"], ["the chosen one"] if each["chosen"] else []),
+        number(each["needed"]),
+        number(each["buckets"]),
+        *_both(each),
+        at_least(each["certified_error"]),
+        number(each["smallest_group"]),
+        percent(each["skill_kept"]),
+    ]
+
+
+def _along(content: dict[str, Any]) -> Section:
+    found = content["personal"]
+    drawn = [each for each in found if each["drawn"]]
+    some = f" Drawn are the {len(drawn)} with the largest change; the table has all." if len(drawn) < len(found) else ""
+    told = (
+        "The adversary’s error about each personal attribute for the points of the front, with the error of the naive "
+        f"guess (the usual value, without seeing a record) as a faint dotted line.{some}"
+    )
+    columns = [Column("personal attribute", False), Column("weight"), Column("lowest error on the front")]
+    columns += [Column("highest error on the front"), Column("naive guess")]
+    rows = [[each["name"], *(percent(each[key]) for key in ("weight", "lowest", "highest", "naive"))] for each in found]
+    picture = Picture(study_charts.attributes_chart(content))
+    return Section("Attribute by attribute along the front", [Text(told, "soft"), picture, Table(columns, rows)])
+
+
+def sizes(content: dict[str, Any]) -> Section:
+    """How many records it takes."""
+    seeds, found = len(content["seeds"]), content["sizes"]
+    ends = ", with its 95% interval" if seeds > 1 else ""
+    told = (
+        "Hypervolume by counts where the minimizers learn from a part of the training records, mean over "
+        f"{count_of(seeds, 'seed')}{ends}."
+    )
+    reaches = (
+        f"What {found['minimizer']} reaches with the first seed, by counts, from these shares of the training records; "
+        "the points are in the annex."
+    )
+    columns = [Column("minimizer", False), Column("share of the training records"), Column("hypervolume")]
+    columns += [Column("95% interval"), Column("seeds")]
+    rows = [
+        [each["name"], size_text(s), number(s["mean"]), decimals(s["interval"]) or NONE, number(s["seeds"])]
+        for each in content["minimizers"]
+        for s in each["sizes"]
+    ]
+    fronts = study_charts.fronts_chart(found["series"], "Front for each training size")
+    blocks: list[Block] = [
+        Text(told, "soft"),
+        Picture(study_charts.sizes_chart(content), _signs(each["name"] for each in content["minimizers"])),
+        Table(columns, rows),
+        Text(reaches, "soft"),
+        Picture(fronts, _signs(size_text(s) for s in found["series"])),
+    ]
+    return Section("How many records it takes", blocks)
+
+
+def later(content: dict[str, Any]) -> Section:
+    """The same generalizations on other records."""
+    found = content["later"]
+    told = (
+        "The same generalizations on other records: classifier and adversary learn anew there. Stars are raw data and "
+        "nothing collected; the points are in the annex."
+    )
+    columns = [Column("records", False), Column("candidates of the front"), Column("error on raw data")]
+    columns += [Column("majority guess"), Column("naive adversary")]
+    keys = ("raw_error", "majority_error", "naive")
+    rows = [[each["name"], number(len(each["points"])), *(percent(each[key]) for key in keys)] for each in found]
+    drawing = study_charts.fronts_chart(found, "The front on later records", marks=True)
+    picture = Picture(drawing, _signs(each["name"] for each in found))
+    return Section("On later records", [Text(told, "soft"), picture, Table(columns, rows)])
+
+
+def size_text(each: dict[str, Any]) -> str:
+    """A share of the training records."""
+    return f"{100 * each['train_size']:.4g}%"
+
+
+def _signs(names: Iterable[str]) -> list[Sign]:
+    return [Sign(name, study_charts.colour(i)) for i, name in enumerate(names)]
+
+
+def _lines(text: str) -> Sequence[str]:
+    return [text] if text else []
+
+
+# The annex of a study: every candidate and every point that its pictures draw.
+
+
+def annex(content: dict[str, Any]) -> list[Section]:
+    """The tables that are too long to stand among the text."""
+    made = [_front(content), _candidates(content), _sizes(content["sizes"]), _later(content["later"])]
+    return [section for section in made if section is not None]
+
+
+def _front(content: dict[str, Any]) -> Section | None:
+    if not content["front"]:
+        return None
+    asks = {each["name"]: each["asks"] for each in content["points"] if each["on_front"]}
+    columns = [Column("candidate", False), Column("what it asks", False), Column("adversary’s error about", False)]
+    rows = [
+        [
+            each["name"],
+            Cell("", asks.get(each["name"]) or ["nothing"]),
+            Cell("", pieces=[(name, percent(error)) for name, error in each["risks"].items()]),
+        ]
+        for each in content["front"]
+    ]
+    told = Text(
+        "What each candidate of the front asks, and the adversary’s error about each personal attribute.", "soft"
+    )
+    return Section("Annex: the front in detail", [told, Table(columns, rows)])
+
+
+def _candidates(content: dict[str, Any]) -> Section | None:
+    if not content["points"]:
+        return None
+    told = Text(
+        "Every candidate of the first split on its test records. Two errors stand in each cell: the classifier’s, then "
+        "the adversary’s.",
+        "soft",
+    )
+    columns = [Column("candidate", False), Column("attributes"), Column("buckets"), Column("smallest group")]
+    columns += [Column("by counts"), Column("as judged"), Column("place", False)]
+    return Section(
+        "Annex: every candidate", [told, Table(columns, [_annex_candidate(each) for each in content["points"]])]
+    )
+
+
+def _annex_candidate(each: dict[str, Any]) -> list[Cell | str]:
+    counts = [number(each[key]) for key in ("needed", "buckets", "smallest_group")]
+    judged = _pair((each["error"], each["adversary_error"])) if each["judged"] else "–"
+    return [each["name"], *counts, _pair(each["by_counts"]), judged, _place(each)]
+
+
+def _place(each: dict[str, Any]) -> str:
+    if each["chosen"]:
+        return "chosen"
+    return "on the front" if each["on_front"] else "on its minimizer’s front" if each["on_own_front"] else ""
+
+
+def _sizes(found: dict[str, Any] | None) -> Section | None:
+    if found is None:
+        return None
+    told = Text(f"The fronts of {found['minimizer']} by counts, from parts of the training records.", "soft")
+    series = [(size_text(each), each["points"]) for each in found["series"]]
+    return Section("Annex: fronts for each training size", [told, _points("share of the training records", series)])
+
+
+def _later(found: Sequence[dict[str, Any]] | None) -> Section | None:
+    if found is None:
+        return None
+    told = Text("The candidates of the front on the study’s and on later records.", "soft")
+    series = [(each["name"], each["points"]) for each in found]
+    return Section("Annex: the front on later records", [told, _points("records", series)])
+
+
+def _points(what: str, series: Sequence[tuple[str, Sequence[Sequence[float]]]]) -> Table:
+    columns = [Column(what, False), Column("classifier’s error"), Column("adversary’s error")]
+    return Table(columns, [[name, percent(x), percent(y)] for name, points in series for x, y in points])
+
+
+def _pair(errors: Sequence[float]) -> str:
+    return f"{percent(errors[0])}, {percent(errors[1])}"
+
+
+# What the chosen candidate of a study asks, attribute by attribute.
+
+MOST_PIECES = 40  # buckets of an attribute that are written out
+TONES: dict[str, Literal["good", "middle", "bad"]] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
+
+
+def asked(chosen: dict[str, Any]) -> Section:
+    """Which attributes it asks for, in which buckets, and what that tells of people."""
+    columns = [Column("attribute", False), Column("decision", False), Column("what is collected", False)]
+    columns += [Column("adversary’s error"), Column("naive guess"), Column("certified at least")]
+    told = (
+        "A bucket is a range or a group of values: only the bucket is asked for, not the value in it. The picture "
+        "shows how many buckets each attribute has, and of how many different values."
+    )
+    blocks: list[Block] = [
+        Text(told, "soft"),
+        Picture(charts.buckets_chart(chosen["attributes"])),
+        Table(columns, [_row(each) for each in chosen["attributes"]]),
+    ]
+    return Section("What the chosen one asks", blocks)
+
+
+def _row(each: dict[str, Any]) -> list[Cell | str]:
+    return [
+        Cell(each["name"], ["personal"] if each["personal"] else []),
+        Cell(each["decision"], tag=TONES.get(each["decision"], "")),
+        _collected(each),
+        Cell(percent(each["adversary_error"]), _chosen_lines(interval(each["adversary_interval"]))),
+        percent(each["naive_error"]),
+        at_least(each["certified_error"]),
+    ]
+
+
+def _collected(each: dict[str, Any]) -> Cell:
+    of = f"of {count_of(each['values'], 'different value')}"
+    if each["decision"] == "not collected":
+        return Cell("", [f"nothing {of}"])
+    if not each["buckets"]:
+        return Cell("plain number, full detail", [of])
+    shown = each["buckets"][:MOST_PIECES]
+    more = " (the first of them here)" if len(shown) < len(each["buckets"]) else ""
+    return Cell("", [f"{count_of(each['n_buckets'], 'bucket')} {of}{more}"], pieces=[(piece, "") for piece in shown])
+
+
+def _chosen_lines(text: str) -> list[str]:
+    return [text] if text else []
+
+
+ROUNDED = (
+    "Counts of people under ten are shown as “< 10”; others and the shares of people are rounded to tens of people."
+)
+
+
+def document(content: dict[str, Any]) -> Document:
+    """The document of a study's content.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> grids = {"Uniform": {"buckets": [2, 3]}}
+    >>> options = {"minimizers": ["Uniform"], "grids": grids, "seeds": 1, "progress": False}
+    >>> study = md.study(X[:2_000], y[:2_000], personal=["race", "sex"], **options)
+    >>> md.report(study).document.title
+    'What to collect to predict “income”'
+    """
+    if content["evidence"] is not None:
+        return _with_evidence(content)
+    chosen = content["chosen"]
+    lead: list[Block] = [
+        *([Text(content["purpose"])] if content["purpose"] else []),
+        *_alone(content),
+        Text(content["decision"], "decision"),
+        *_warnings(content),
+        *([] if chosen is None else [_cards(content, chosen)]),
+    ]
+    sections = [
+        *([] if chosen is None else [_certified(chosen["certificate"])]),
+        *_comparison(content),
+        *([] if chosen is None else [asked(chosen)]),
+        *_more(content),
+        Section("What this does and does not say", [Bullets(content["limits"])]),
+        provenance_section(content["provenance"]),
+        sign_off(),
+        *annex(content),
+    ]
+    return Document(_title(content), lead, sections, _footer(content))
+
+
+def _alone(content: dict[str, Any]) -> list[Block]:
+    """Whom the records are of, and why there is no evidence."""
+    whom = [Text(f"Records: {content['people']}.", "soft")] if content["people"] else []
+    return [*whom, *([Text(content["without_evidence"], "soft")] if content["without_evidence"] else [])]
+
+
+def _with_evidence(content: dict[str, Any]) -> Document:
+    """The report on the chosen candidate, and after its alternatives how they were compared.
+
+    What the report says of the chosen one (cards, certificate, attributes) is not said again.
+    """
+    report = report_document.document(content["evidence"])
+    limits = Section("What the comparison does and does not say", [Bullets(content["limits"])])
+    study = Section("How the minimizers were compared", [Text(content["decision"]), *_warnings(content)])
+    deeper = [replace(each, level=3) for each in (*_comparison(content), *_more(content), limits)]
+    titles = [section.title for section in report.sections]
+    place = titles.index("Alternatives considered") + 1 if "Alternatives considered" in titles else len(titles)
+    sections = [*report.sections[:place], study, *deeper, *report.sections[place:], *annex(content)]
+    return replace(report, title=_title(content), sections=sections, footer=f"{_footer(content)} {report.footer}")
+
+
+def _title(content: dict[str, Any]) -> str:
+    return f"What to collect to predict {named(content['label'])}"
+
+
+def _warnings(content: dict[str, Any]) -> list[Block]:
+    return [Text(warning, "warning") for warning in content["warnings"]]
+
+
+def _comparison(content: dict[str, Any]) -> list[Section]:
+    return [utility_against_privacy(content), minimizers(content), *front(content)]
+
+
+def _more(content: dict[str, Any]) -> list[Section]:
+    """Other training sizes, later records, and what was skipped, where there are any."""
+    skipped = content["skipped"]
+    return [
+        *([] if content["sizes"] is None else [sizes(content)]),
+        *([] if content["later"] is None else [later(content)]),
+        *([Section("What was skipped", [Bullets(skipped)])] if skipped else []),
+    ]
+
+
+def _cards(content: dict[str, Any], chosen: dict[str, Any]) -> Cards:
+    raw, nothing, certificate = content["raw_data"], content["nothing_collected"], chosen["certificate"]
+    confidence = confidence_text(certificate["confidence"])
+    kept = chosen["skill_kept"]
+    return Cards(
+        [
+            Card(
+                "attributes asked for",
+                f"{chosen['needed']} of {chosen['of_attributes']}",
+                f"in {count_of(chosen['buckets'], 'bucket')}; in full detail: {chosen['in_full_detail'] or 'none'}",
+            ),
+            Card(
+                "skill of the model kept",
+                percent(kept),
+                "the raw model has none" if kept is None else "of what raw data adds to the majority guess",
+            ),
+            Card(
+                "personal values guessed wrong",
+                percent(chosen["adversary_error"]),
+                f"{percent(nothing['adversary_error'])} without seeing the record, "
+                f"{percent(raw['adversary_error'])} on raw data",
+            ),
+            Card(
+                "certified: wrong at least",
+                at_least(certificate["mean_error"]),
+                f"on average, for any adversary who sees only the record, with {confidence} confidence",
+            ),
+            Card(
+                "people with the rarest answers",
+                number(chosen["smallest_group"]),
+                f"of {number(certificate['records'])} test records, in {number(chosen['groups'])} combinations",
+            ),
+        ]
+    )
+
+
+def _certified(certificate: dict[str, Any]) -> Section:
+    told = (
+        f"Counted on {count_of(certificate['records'], 'test record')}, which had no part in making or choosing "
+        "anything."
+    )
+    quotes = [Text(sentence, "quote") for sentence in certificate["sentences"]]
+    note = [Text(certificate["note"], "soft")] if certificate["note"] else []
+    return Section("What is certified", [Text(told, "soft"), *quotes, *note])
+
+
+def _footer(content: dict[str, Any]) -> str:
+    seeds = content["seeds"]
+    return (
+        f"Made by modicum {content['modicum_version']}. Every number here is in the JSON of the same study (format "
+        f"{content['version']}); the seed{'s are' if len(seeds) != 1 else ' is'} "
+        f"{', '.join(str(seed) for seed in seeds)}. {ROUNDED}"
+    )
