@@ -25,7 +25,7 @@ from common import write, write_table
 from targets import target
 
 import modicum as md
-from modicum.export.bundle import Bundle, save_bundle
+from modicum.export.model_bundle import Bundle, save_bundle
 from modicum.provenance import identity
 
 NAME = "serve_speed"
@@ -40,7 +40,7 @@ def served(folder: str, place: str) -> None:
     """The server's process: the service, and an empty address on the same application."""
     from starlette.responses import Response
 
-    from modicum.export.bundle import load_bundle
+    from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
     from modicum.service.limits import Limits
     from modicum.service.running import listening, run, stoppable

@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import modicum as md
-from modicum.export.form import form_page
+from modicum.export.web_form import form_page
 
 HERE = Path(__file__).parent
 ASKED = ["age", "education", "hours-per-week"]

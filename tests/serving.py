@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import modicum as md
-from modicum.export.bundle import Bundle
+from modicum.export.model_bundle import Bundle
 from modicum.service.app import create_app
 from modicum.service.limits import Limits
 from modicum.service.store import PATIENCE, open_store

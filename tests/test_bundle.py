@@ -25,13 +25,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError
-from modicum.export.binding import check_bound
-from modicum.export.bundle import Bundle
 from modicum.export.dbt import to_dbt
-from modicum.export.form import form_page
 from modicum.export.javascript import to_javascript
-from modicum.export.sql import to_sql
+from modicum.export.model_bundle import Bundle, check_bound
+from modicum.export.sql.select import to_sql
 from modicum.export.stored_model import TRUSTED, model_bytes, model_of
+from modicum.export.web_form import form_page
 from modicum.generalization.bins import Group, Groups, Interval, Intervals
 from modicum.generalization.cells import Ask, Cell
 from modicum.generalization.record_format import record_format

@@ -7,7 +7,7 @@ import pytest
 from browser import Watched, chromium
 from serving import Process, bundle_of
 
-from modicum.export.bundle import save_bundle
+from modicum.export.model_bundle import save_bundle
 from modicum.service.store import open_store
 
 pytestmark = pytest.mark.services

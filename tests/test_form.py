@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.export import form as form_module
-from modicum.export.form import content_security_policy, form_page
-from modicum.export.form_strings import languages, page_strings
+from modicum.export import web_form as form_module
+from modicum.export.web_form import content_security_policy, form_page, languages, page_strings
 
 PARTS = Path(form_module.__file__).parent / "form_page"
 NAMES = ["</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "😀 ‮ عمر", "__proto__", "a{count}"]

@@ -10,8 +10,7 @@ import pytest
 from browser import Watched, chromium, serving
 
 import modicum as md
-from modicum.export.form import content_security_policy, form_page
-from modicum.export.form_strings import page_strings
+from modicum.export.web_form import content_security_policy, form_page, page_strings
 from modicum.generalization.record_format import record_format
 from modicum.provenance import identity
 from modicum.service.reading import RANDOM_ID

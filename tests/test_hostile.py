@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.export.bundle import Bundle
-from modicum.export.form import form_page
+from modicum.export.model_bundle import Bundle
+from modicum.export.web_form import form_page
 from modicum.generalization.record_format import record_format
 
 NAMES = ["</script><script>alert(1)</script>", "a\"b'c`d", "; DROP TABLE people --", "😀 \u202e עמר", "{{ 7*7 }}"]

@@ -215,7 +215,7 @@ def test_a_number_that_is_not_finite_is_no_outcome_and_no_value(serve, number):
 
 
 def test_a_bundle_without_classes_takes_no_outcome_and_predicts_nothing(tmp_path, bundles):
-    from modicum.export.bundle import Bundle
+    from modicum.export.model_bundle import Bundle
 
     service = Service(Bundle(bundles["generalization"].artifact), tmp_path / "data.duckdb")
     record = records_of(service.bundle)[0]

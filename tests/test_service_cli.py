@@ -11,7 +11,7 @@ import modicum as md
 from modicum.cli.main import app
 from modicum.cli.several_versions import together
 from modicum.errors import MissingPackageError, ModicumError
-from modicum.export.bundle import save_bundle
+from modicum.export.model_bundle import save_bundle
 from modicum.generalization.loading import content_of, kind_of
 from modicum.provenance import identity
 from modicum.service.store import new_entry, open_store

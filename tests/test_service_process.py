@@ -13,7 +13,7 @@ import pytest
 from postgres import empty_store
 from serving import Process, body, bundle_of, records_of, until
 
-from modicum.export.bundle import save_bundle
+from modicum.export.model_bundle import save_bundle
 from modicum.service.store import open_store
 
 pytestmark = pytest.mark.services

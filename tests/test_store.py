@@ -18,7 +18,7 @@ from serving import Service, bundle_of, records_of, until
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
-from modicum.export.bundle import Bundle
+from modicum.export.model_bundle import Bundle
 from modicum.generalization.loading import content_of, kind_of
 from modicum.provenance import identity
 from modicum.service import postgres_store

@@ -32,9 +32,9 @@ _HOME = {
     "AnatomyClassifier": "modicum.anatomy",
     "AnatomyRelease": "modicum.releases",
     "Release": "modicum.releases",
-    "Bundle": "modicum.export.bundle",
-    "load_bundle": "modicum.export.bundle",
-    "save_bundle": "modicum.export.bundle",
+    "Bundle": "modicum.export.model_bundle",
+    "load_bundle": "modicum.export.model_bundle",
+    "save_bundle": "modicum.export.model_bundle",
     "certify": "modicum.measures",
     "evidence": "modicum.evaluation.evidence.generalization_evidence",
     "judge": "modicum.evaluation._judge",
@@ -97,9 +97,9 @@ if TYPE_CHECKING:
     from modicum.evaluation._utility import utility as utility
     from modicum.evaluation.evidence.generalization_evidence import evidence as evidence
     from modicum.evaluation.study.run import study as study
-    from modicum.export.bundle import Bundle as Bundle
-    from modicum.export.bundle import load_bundle as load_bundle
-    from modicum.export.bundle import save_bundle as save_bundle
+    from modicum.export.model_bundle import Bundle as Bundle
+    from modicum.export.model_bundle import load_bundle as load_bundle
+    from modicum.export.model_bundle import save_bundle as save_bundle
     from modicum.generalization import CellPartition as CellPartition
     from modicum.generalization import Generalization as Generalization
     from modicum.generalization import Questionnaire as Questionnaire

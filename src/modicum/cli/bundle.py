@@ -43,8 +43,7 @@ def bundle(
     written has learned from all. Without a FILE there is no model, unless --onnx brings one; cells say themselves what
     their model predicts. Any other scikit-learn model goes into a bundle by `md.save_bundle` in Python.
     """
-    from modicum.export.bundle import save_bundle
-    from modicum.export.bundle_files import check_bundle_folder
+    from modicum.export.model_bundle import check_bundle_folder, save_bundle
 
     check_bundle_folder(output)
     g = asked_for(artifact, questionnaire)

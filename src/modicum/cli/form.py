@@ -33,7 +33,7 @@ def form(
     ] = True,
 ) -> None:
     """Write one self-contained HTML page that asks for what ARTIFACT needs, and shows what is sent before it is."""
-    from modicum.export.form import form_page  # deferred: only this command needs the exports
+    from modicum.export.web_form import form_page  # deferred: only this command needs the exports
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"The page {str(output)!r} must end in .html.")
@@ -53,7 +53,7 @@ def form(
 
 
 def _words(language: str | None, strings: Path | None) -> str | Path:
-    from modicum.export.form_strings import languages
+    from modicum.export.web_form import languages
 
     if language is not None and strings is not None:
         raise ParameterError("The words come from --language or from --strings, not from both.")

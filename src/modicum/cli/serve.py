@@ -41,7 +41,7 @@ def serve(
     """
     for package in ("fastapi", "uvicorn"):
         require(package, extra="serve")
-    from modicum.export.bundle import load_bundle
+    from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
     from modicum.service.guard import check_alone, other_versions
     from modicum.service.limits import Limits

@@ -12,9 +12,8 @@ import yaml
 from sqlglot import exp
 
 from modicum.errors import ParameterError
-from modicum.export.sql import select
-from modicum.export.sql_dialects import Dialect, dialect_of
-from modicum.export.sql_select import written
+from modicum.export.sql.dialects import Dialect, dialect_of
+from modicum.export.sql.select import select, written
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.generalization.core import Generalization
 

@@ -10,16 +10,145 @@ number; infinity and years beyond 1 to 9999 in full detail, which no generalized
 Whole numbers beyond 2**53 are exact as text or BigInt only. An attribute that a record lacks is missing.
 """
 
+import json
+import math
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from modicum.errors import ParameterError
-from modicum.export.js_data import content, literal
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.cells import CellPartition
+from modicum.generalization.core import Generalization
 from modicum.generalization.loading import Collected
+from modicum.generalization.questionnaire import Questionnaire
+from modicum.provenance import identity
 from modicum.table.atomic_writing import replacing
+from modicum.table.schema import Attribute
+
+# An artifact as the data of its JavaScript module: lists and fixed field names, so that no name in it is a key.
+
+
+def content(artifact: Collected, representatives: bool) -> dict[str, Any]:
+    """All that a module knows of its artifact; the artifact's identity refuses what must not be passed on."""
+    if isinstance(artifact, Generalization):
+        attributes = [described(p.attribute, p) for p in artifact.partitions]
+        return {"kind": "generalization", "artifact": identity(artifact), "attributes": attributes}
+    if isinstance(artifact, CellPartition | Questionnaire):
+        return _cells(artifact, representatives)
+    raise ParameterError("The 'artifact' parameter must be a Generalization, CellPartition or Questionnaire.")
+
+
+def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> dict[str, Any]:
+    """Cells, and what a questionnaire about them needs besides; their values only where they are asked for."""
+    form = artifact if isinstance(artifact, Questionnaire) else None
+    cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
+    own = [_of_cells(cells, name, form is not None, representatives) for name in cells.names]
+    tree = cells.tree
+    found: dict[str, Any] = {
+        "kind": "cells" if form is None else "questionnaire",
+        "artifact": identity(artifact),
+        "attributes": own,
+        "questions": [
+            {"column": column, "left": list(question.left), "children": children}
+            for question, column, children in zip(
+                tree.questions, tree.walk.columns.tolist(), tree.walk.children.tolist(), strict=True
+            )
+        ],
+        "predictions": [cell.prediction for cell in tree.cells],
+    }
+    if form is not None:  # equal numbers where cells give the same
+        found["results"] = np.unique(form.equivalence.results, axis=0, return_inverse=True)[1].reshape(-1).tolist()
+    return found | ({"values": [list(cell.values) for cell in tree.cells]} if representatives else {})
+
+
+def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: bool) -> dict[str, Any]:
+    """One attribute: how it is told, and where it is told by cell, in which words."""
+    attribute, detail = cells.schema[name], cells.detail[name]
+    if name not in cells.needed:
+        return described(attribute, None) | {"kept": False}
+    partition = cells.told(name)[0]
+    found = described(attribute, partition) | {"kept": name in cells.kept}
+    if name in cells.kept:
+        found["detail"] = bucketed(detail)
+        if representatives:
+            found["representatives"] = list(partition.representatives)
+    elif asked:
+        found["words"] = _words(attribute)
+    else:
+        found["tells"] = {"labels": list(cells.labels(name)), "byCell": cells.told_by_cell(name).tolist()}
+    return found
+
+
+def _words(attribute: Attribute) -> dict[str, Any]:
+    """What names of several categories together are made of."""
+    below: dict[str, dict[str, None]] = {}
+    for value, path in (attribute.hierarchy or {}).items():
+        for ancestor in path:
+            below.setdefault(ancestor, {})[value] = None
+    order = [str(value) for value in attribute.domain or ()] if attribute.kind == "ordered" else []
+    return {
+        "ancestors": [[ancestor, list(members)] for ancestor, members in below.items()],
+        "order": order,
+        "digits": [value for value in order if value.isdigit()],
+    }
+
+
+def described(attribute: Attribute, partition: AnyPartition | None) -> dict[str, Any]:
+    """An attribute as a form shows it, and its buckets; no partition where it is not collected."""
+    dropped = partition is None or isinstance(partition, Dropped)
+    return {
+        "name": attribute.name,
+        "kind": attribute.kind,
+        "storage": attribute.storage,
+        "action": "dropped" if partition is None else partition.action,
+        "question": attribute.question,
+        "help": attribute.help,
+        "domain": None if attribute.domain is None else [_number(value) for value in attribute.domain],
+        "told": None if dropped or partition is None else bucketed(partition),
+    }
+
+
+def bucketed(partition: AnyPartition) -> dict[str, Any] | None:
+    """A partition's buckets: labels by code, then edges or groups of values, and where unseen and missing ones go."""
+    if isinstance(partition, FullDetail):
+        return {"missing": -1 if partition.missing == "refuse" else 0}
+    if isinstance(partition, Intervals):
+        edges = partition.edges.tolist()
+        return {"labels": list(partition.labels), "edges": edges, "missing": partition.missing_code}
+    if isinstance(partition, Groups):
+        return {
+            "labels": list(partition.labels),
+            "groups": [list(bucket.values) for bucket in partition.buckets],
+            "unseen": partition.unseen_code,
+            "missing": partition.missing_code,
+        }
+    return None
+
+
+def _number(value: Any) -> Any:
+    """A bound as JSON has it: null where it is open."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def literal(value: Any) -> str:
+    r"""Plain data as a JavaScript literal in ASCII that no HTML reader can take for markup.
+
+    Examples
+    --------
+    >>> from modicum.export.javascript import literal
+    >>> print(literal(["</script>", "é"]))
+    ["\u003c/script\u003e", "\u00e9"]
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    for sign in "<>&":  # in JSON they occur inside texts only
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
 
 _PIECES = Path(__file__).parent / "javascript"
 _COMMON = ["kind", "artifact", "attributes", "Refusal"]

@@ -6,18 +6,179 @@ encoder. A model with any other type is refused, when it is saved and when it is
 """
 
 import io
+import itertools
+import json
 import re
 import zipfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from numbers import Real
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from modicum.errors import ArtifactError, require
-from modicum.export.repeatable import repeatable
-from modicum.export.sound_trees import check_trees
+
+# The same model as the same bytes: what skops writes, without the traces of one run.
+#
+# skops names objects and array files by their addresses in memory, lists sets in the order of a random hash and stamps
+# files with the time. None of it is part of the model, and with it two savings of one model could never be compared.
+
+_SCHEMA = "schema.json"
+_PLAIN = ("JsonNode", "TypeNode")  # equal ones are the same, whether or not one run held them once
+
+
+def repeatable(content: bytes) -> bytes:
+    """A skops file that loads the same, with objects and parts numbered as they first appear, stored, of a fixed date.
+
+    Examples
+    --------
+    >>> import skops.io
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from modicum.export.stored_model import repeatable
+    >>> model = LinearRegression().fit([[0], [1]], [0, 1])
+    >>> saved = [repeatable(skops.io.dumps(each)) for each in (model, skops.io.loads(skops.io.dumps(model)))]
+    >>> saved[0] == saved[1]
+    True
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        found = {part: parts.read(part) for part in parts.namelist()}
+    renaming = _Renaming()
+    schema = renaming.node(json.loads(found[_SCHEMA]))
+    named = {new: found[old] for old, new in renaming.files.items()}
+    return _zipped(named | {_SCHEMA: json.dumps(schema, separators=(",", ":")).encode()})
+
+
+class _Renaming:
+    """New numbers for the objects of one file, and new names for its parts."""
+
+    def __init__(self) -> None:
+        self.ids: defaultdict[Any, int] = defaultdict(itertools.count(1).__next__)  # skops takes 0 for no number
+        self.files: dict[str, str] = {}
+
+    def node(self, node: Any) -> Any:
+        """A node of the schema with all below it; what is no node stays as it is."""
+        if isinstance(node, list):
+            return [self.node(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        if node.get("__loader__") == "SetNode":
+            node = node | {"content": sorted(node["content"], key=_told)}
+        return {key: self._entry(key, value, node) for key, value in node.items()}
+
+    def _entry(self, key: str, value: Any, node: dict[str, Any]) -> Any:
+        """A node's own number or file is a number or a text; an attribute that is called so is a node again."""
+        if key == "__id__" and isinstance(value, int):
+            return self.ids[_told(node) if node.get("__loader__") in _PLAIN else value]
+        if key == "file" and isinstance(value, str):
+            return self.files.setdefault(value, f"{len(self.files)}{PurePosixPath(value).suffix}")
+        return self.node(value)
+
+
+def _told(node: Any) -> str:
+    """What a node says, without what it is numbered or where it is kept."""
+    return json.dumps(_bare(node), sort_keys=True)
+
+
+def _bare(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_bare(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    return {k: _bare(v) for k, v in node.items() if k not in ("__id__", "file") or isinstance(v, dict)}
+
+
+def _zipped(parts: dict[str, bytes]) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as target:
+        for name, content in parts.items():
+            entry = zipfile.ZipInfo(name)  # dated 1980, as far back as the format goes
+            entry.create_system = 3  # wherever it is written
+            target.writestr(entry, content)
+    return written.getvalue()
+
+
+# Whether the trees inside a loaded model lead somewhere: compiled code follows their nodes without looking.
+
+
+def check_trees(model: Any) -> None:
+    """Refuse scikit-learn's trees whose nodes lead outside the tree or back, or ask for a column that there is not.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from modicum.export.stored_model import check_trees
+    >>> check_trees(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
+    """
+    if not all(_is_sound(tree, width) for tree, width in _trees(model)):
+        raise ArtifactError("The model holds a tree whose nodes lead nowhere; it is damaged or was forged.")
+
+
+def _trees(model: Any) -> Iterator[tuple[Any, Any]]:
+    """Every tree below an object, and how many columns the nearest estimator above it takes."""
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor  # deferred: only models need it
+    from sklearn.tree._tree import Tree
+
+    left: list[tuple[Any, Any]] = [(model, 0)]
+    seen: dict[tuple[int, Any], Any] = {}  # holds each object, so that no other one gets its number meanwhile
+    while left:
+        found, width = left.pop()
+        if (id(found), width) in seen:
+            continue
+        seen[id(found), width] = found
+        if isinstance(found, Tree | TreePredictor):
+            yield found, width
+        else:
+            left += _below(found, width)
+
+
+def _below(found: Any, width: Any) -> list[tuple[Any, Any]]:
+    if isinstance(found, list | tuple | set | frozenset):
+        return [(each, width) for each in found]
+    if isinstance(found, dict):
+        return [(each, width) for each in found.values()]
+    if isinstance(found, np.ndarray):
+        return [(each, width) for each in found.ravel().tolist()] if found.dtype == object else []
+    own = getattr(found, "__dict__", None)
+    if not isinstance(own, dict):
+        return []
+    given = own.get("n_features_in_", width)
+    width = given if isinstance(given, Real) else 0
+    below = [(each, width) for each in own.values()]
+    if "n_trees_per_iteration_" in own:  # gradient boosting, which asks its estimators' trees past the estimators
+        below += [(each.tree_, width) for each in np.ravel(own.get("estimators_", [])) if hasattr(each, "tree_")]
+    return below
+
+
+def _is_sound(tree: Any, width: Any) -> bool:
+    return _lead_on(*_nodes(tree), width) if _is_whole(tree) else False
+
+
+def _is_whole(tree: Any) -> bool:
+    """Whether the nodes that are counted are there."""
+    if not hasattr(tree, "node_count"):  # of histogram gradient boosting
+        return isinstance(tree.nodes, np.ndarray) and tree.nodes.ndim == 1 and len(tree.nodes) > 0
+    return 0 < tree.node_count <= tree.capacity
+
+
+def _nodes(tree: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Which nodes ask, for which column, and where they lead."""
+    if hasattr(tree, "node_count"):
+        return tree.children_left != -1, tree.feature, tree.children_left, tree.children_right
+    nodes = tree.nodes
+    asks = nodes["is_leaf"] == 0
+    lost = asks & (nodes["is_categorical"] != 0) & (nodes["bitset_idx"] >= len(tree.raw_left_cat_bitsets))
+    return asks, np.where(lost, -1, nodes["feature_idx"]), nodes["left"], nodes["right"]
+
+
+def _lead_on(asks: np.ndarray, column: np.ndarray, left: np.ndarray, right: np.ndarray, width: Any) -> bool:
+    """Whether every node that asks has a column to ask for, and leads to later nodes of its tree."""
+    place = np.arange(len(asks))
+    later = [(place < child) & (child < len(asks)) for child in (left, right)]
+    return bool(np.all(~asks | (column >= 0) & (column < width) & later[0] & later[1]))
+
 
 ModelFormat = Literal["skops", "onnx"]
 

@@ -85,7 +85,7 @@ class TableExports(Exports):
         >>> duckdb.sql(g.drop("job").to_sql("X", keep=["id"])).fetchall()
         [(7, '≤ 40'), (8, '≥ 41')]
         """
-        from modicum.export.sql import to_sql  # deferred: sqlglot takes a moment to import
+        from modicum.export.sql.select import to_sql  # deferred: sqlglot takes a moment to import
 
         return to_sql(self, table, dialect, output=output, keep=keep)
 

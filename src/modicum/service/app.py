@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 import modicum
-from modicum.export.bundle import Bundle
-from modicum.export.form import content_security_policy, form_page
 from modicum.export.json_schema import to_json_schema
+from modicum.export.model_bundle import Bundle
+from modicum.export.web_form import content_security_policy, form_page
 from modicum.generalization.loading import content_of
 from modicum.service import contract
 from modicum.service.guard import check_alone

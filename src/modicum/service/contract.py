@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modicum.export.bundle import Bundle
+from modicum.export.model_bundle import Bundle
 from modicum.service.reading import RANDOM_ID, Outcomes
 
 ERROR: dict[str, Any] = {

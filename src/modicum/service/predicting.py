@@ -4,7 +4,7 @@ import json
 from collections import OrderedDict
 from typing import Any
 
-from modicum.export.bundle import Bundle
+from modicum.export.model_bundle import Bundle
 from modicum.generalization.record_format import Told
 from modicum.service.together import Together
 

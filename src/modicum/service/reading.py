@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from modicum.errors import DataError
-from modicum.export.bundle import Bundle
+from modicum.export.model_bundle import Bundle
 from modicum.generalization import CellPartition, Questionnaire
 from modicum.generalization.record_format import Told
 
@@ -136,7 +136,7 @@ class Outcomes:
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.export.bundle import Bundle
+    >>> from modicum.export.model_bundle import Bundle
     >>> from modicum.service.reading import Outcomes
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     >>> Outcomes(Bundle(g, label="bought", classes=["no", "yes"])).check("yes")

@@ -5,37 +5,218 @@ The manifest names the artifact by its identity and both files by their SHA-256,
 the folder is loaded.
 """
 
+import hashlib
 import os
-from collections.abc import Sequence
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
 
-from modicum.errors import ArtifactError, ParameterError
-from modicum.export.binding import check_bound
-from modicum.export.bundle_files import (
-    ARTIFACT,
-    MANIFEST,
-    artifact_of,
-    check_bundle_folder,
-    check_path,
-    checked_bytes,
-    document,
-    hashed,
-    is_bundle,
-    plain_bytes,
-    section,
-    versions,
-)
+from modicum.errors import ArtifactError, ParameterError, quoted
 from modicum.export.stored_model import model_bytes, model_of
-from modicum.generalization import Generalization, Questionnaire, storage
-from modicum.generalization.loading import Collected, check_collected, kind_of
+from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
+from modicum.generalization.cells import code_of
+from modicum.generalization.loading import Collected, check_collected, content_of, kind_of, with_content
 from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
 from modicum.provenance import identity
-from modicum.table.atomic_writing import replacing_folder
+from modicum.table.atomic_writing import check_folder, replacing_folder
 from modicum.table.values import canonical, plain
+
+# Whether a model can read what an artifact tells: the same attributes, and buckets that it knows.
+
+Predict = Callable[[Sequence[Told]], Any]
+
+
+def check_bound(
+    artifact: Collected, format: RecordFormat, model: Any, inputs: Inputs, predict: Predict | None = None
+) -> None:
+    """Refuse a model that was trained on other attributes or buckets.
+
+    With `predict` it is also tried on every bucket, so that a bundle that cannot predict is never written.
+    """
+    if model is None:
+        return
+    names = list(format.inputs([], inputs).columns)
+    trained_on = _feature_names(model)
+    if trained_on is not None and trained_on != names:
+        strange = sorted(set(trained_on) ^ set(names))
+        what = f"it differs in {quoted(strange)}" if strange else "the order differs"
+        raise ArtifactError(f"The model was trained on other attributes than this artifact gives it: {what}.")
+    if inputs == "labels":
+        _check_categories(artifact, model)
+    if predict is not None:
+        _try(artifact, predict)
+
+
+def _feature_names(model: Any) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _check_categories(artifact: Collected, model: Any) -> None:
+    """Every category that an encoder inside the model has learned must be one of the artifact's labels."""
+    labels = _labels(artifact)
+    for encoder in _encoders(model):
+        for name, categories in zip(encoder.feature_names_in_, encoder.categories_, strict=False):
+            strange = [each for each in categories if isinstance(each, str) and each not in labels.get(name, ())]
+            if name in labels and labels[name] and strange:
+                raise ArtifactError(
+                    f"The model knows the bucket {strange[0]!r} of {str(name)!r}, which this artifact does not have; "
+                    "it belongs to another generalization."
+                )
+
+
+def _labels(artifact: Collected) -> dict[str, frozenset[str]]:
+    if isinstance(artifact, Generalization):
+        return {name: frozenset(labels) for name, labels in artifact.buckets.items()}
+    cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
+    return {name: frozenset(cells.labels(name)) for name in cells.needed}
+
+
+def _encoders(model: Any) -> Iterator[Any]:
+    """The fitted one-hot and ordinal encoders inside a pipeline or a column transformer."""
+    if hasattr(model, "categories_") and hasattr(model, "feature_names_in_"):
+        yield model
+    for _, step in getattr(model, "steps", None) or []:
+        yield from _encoders(step)
+    for _, step, _ in getattr(model, "transformers_", None) or []:
+        yield from _encoders(step)
+
+
+def _try(artifact: Collected, predict: Predict) -> None:
+    trials = list(_trials(artifact))
+    try:
+        found = predict(trials)
+    except ArtifactError:
+        raise
+    except Exception as error:  # whatever the model may raise: the sentence says what it was tried on
+        raise ArtifactError(
+            f"The model cannot predict from what this artifact tells ({type(error).__name__}: {error})."
+        ) from error
+    if len(found) != len(trials):
+        raise ArtifactError("The model must give one prediction per record.")
+
+
+def _trials(artifact: Collected) -> Iterator[Told]:
+    """Records in which every bucket (or cell) occurs at least once."""
+    if isinstance(artifact, Questionnaire):
+        yield from _answered(artifact.cells)
+    elif isinstance(artifact, CellPartition):
+        for cell, kept in _kept_trials(artifact):
+            yield (cell, *kept.values())
+    else:
+        partitions = [p for p in artifact.partitions if not isinstance(p, Dropped)]
+        for i in range(max([1, *(len(p.labels) for p in partitions)])):
+            yield tuple(_trial(p, i, p.value) for p in partitions)
+
+
+def _trial(partition: AnyPartition, i: int, value: Any) -> Any:
+    if not isinstance(partition, FullDetail):
+        return min(i, len(partition.labels) - 1)
+    return 0.0 if value is None else float(partition.as_number(value))
+
+
+def _kept_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every cell, and beside it what is told the same way in every cell, each of its buckets in turn."""
+    kept = {name: cells.told(name)[0] for name in cells.kept}
+    for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
+        cell = i % cells.n_cells
+        values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
+        yield cell, {name: _trial(partition, i, values[name]) for name, partition in kept.items()}
+
+
+def _answered(cells: CellPartition) -> Iterator[Told]:
+    """Answers to a questionnaire that lead to each cell: more than is asked, which decides as well."""
+    for cell, kept in _kept_trials(cells):
+        values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
+        asked = [name for name in cells.needed if name not in kept]
+        codes = {name: (max(0, code_of(cells.detail[name], values[name])),) for name in asked}
+        yield tuple((name, kept[name] if name in kept else codes[name]) for name in cells.needed)
+
+
+# The files of a bundle's folder: how they are called, and how they are read with nothing taken on trust.
+
+MANIFEST, ARTIFACT = "manifest.json", "artifact.json"
+_FILES = {MANIFEST, ARTIFACT, "model.skops", "model.onnx"}
+
+
+def document(artifact: Collected) -> bytes:
+    """The artifact as its file holds it."""
+    return storage.lines(content_of(artifact)).encode() + b"\n"
+
+
+def artifact_of(content: bytes, kind: str) -> Collected:
+    """The artifact of the bytes that were checked: the file may be another one by now."""
+    return with_content(kind, storage.parse_json(content, repr(ARTIFACT)), f"The file {ARTIFACT!r}")
+
+
+def versions(format: str | None) -> dict[str, str]:
+    """What a bundle was made with: a model may need the same again."""
+    packages = ["modicum", *(["scikit-learn", "skops", "numpy"] if format == "skops" else [])]
+    found = {"python": platform.python_version()}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def hashed(content: bytes) -> str:
+    """What a manifest knows a file by."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def section(manifest: dict[str, Any], name: str, fields: Sequence[str]) -> dict[str, str]:
+    """A part of the manifest that has these fields, all of them texts."""
+    found = manifest.get(name)
+    if not isinstance(found, dict) or any(not isinstance(found.get(each), str) for each in fields):
+        raise ArtifactError(f"The manifest's field {name!r} must have the texts {', '.join(fields)}.")
+    return found
+
+
+def checked_bytes(path: Path, expected: str) -> bytes:
+    """A file's content, refused where the manifest knows another."""
+    content = plain_bytes(path)
+    if hashed(content) != expected:
+        raise ArtifactError(f"The bundle's file {path.name!r} is not the one that its manifest names; save it again.")
+    return content
+
+
+def plain_bytes(path: Path) -> bytes:
+    """A file's content; a device or a pipe, which may never end, is not read."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: it is no plain file.")
+        return path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
+
+
+def check_bundle_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that no bundle can be written to, before any work is done for it."""
+    check_path(folder)
+    check_folder(folder, is_bundle, "bundle")
+
+
+def check_path(folder: Any) -> None:
+    """Refuse what is no path."""
+    if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
+        raise ParameterError(f"The 'folder' parameter must be a path. Got {type(folder).__name__} instead.")
+
+
+def is_bundle(folder: Path) -> bool:
+    """Whether a folder holds a bundle and nothing else: a store beside the model would be lost with the old bundle."""
+    if not {each.name for each in folder.iterdir()} <= _FILES:
+        return False
+    try:
+        return bool(storage.parse_json(plain_bytes(folder / MANIFEST), repr(MANIFEST))["modicum"] == "bundle")
+    except ArtifactError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -92,7 +273,7 @@ class Bundle:
         Examples
         --------
         >>> import modicum as md
-        >>> from modicum.export.bundle import Bundle
+        >>> from modicum.export.model_bundle import Bundle
         >>> from sklearn.linear_model import LogisticRegression
         >>> from sklearn.pipeline import make_pipeline
         >>> X, y = md.datasets.load_adult(return_X_y=True)

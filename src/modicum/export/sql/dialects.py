@@ -207,7 +207,7 @@ def dialect_of(name: Any) -> Dialect:
 
     Examples
     --------
-    >>> from modicum.export.sql_dialects import dialect_of
+    >>> from modicum.export.sql.dialects import dialect_of
     >>> dialect_of("postgres").title
     'PostgreSQL'
     """

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from modicum.errors import ParameterError
-from modicum.export.sql_dialects import Dialect, Node
+from modicum.export.sql.dialects import Dialect, Node
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, Scalar
 from modicum.generalization.lazy import as_integers, as_numbers, as_spellings
 from modicum.generalization.representatives import representatives

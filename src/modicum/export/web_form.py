@@ -1,0 +1,346 @@
+"""A form as one HTML page: asks no more than an artifact needs, and shows what is sent before it is sent.
+
+Everything happens on the person's device: the page holds the artifact as JavaScript, its style and its words, and its
+content-security policy lets it reach nothing but the endpoint that answers are sent to (papers/0 Figure 3, papers/1
+§3.2).
+"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from modicum.errors import ParameterError
+from modicum.export.javascript import to_javascript
+from modicum.generalization.bins import AnyPartition, Groups, Intervals, group_label
+from modicum.generalization.cells import CellPartition
+from modicum.generalization.core import Generalization
+from modicum.generalization.loading import Collected
+from modicum.generalization.questionnaire import Questionnaire
+
+# Where a form may send answers: an address that fits into a content-security policy.
+
+_PATH = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+=:@%/?-]*\Z")
+_HOST = re.compile(r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\Z")
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+def check_endpoint(endpoint: Any) -> None:
+    """Refuse anything but a path of the same server, an https address, or http on this machine.
+
+    Examples
+    --------
+    >>> from modicum.export.web_form import check_endpoint
+    >>> check_endpoint("/records")
+    >>> check_endpoint("http://example.org/records")
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ParameterError: The 'endpoint' parameter must use https: answers would travel readable by others.
+    """
+    if endpoint is None or (isinstance(endpoint, str) and _PATH.match(endpoint)):
+        return
+    try:
+        parts = urlsplit(endpoint) if isinstance(endpoint, str) else None
+        host = parts.hostname if parts else None
+    except ValueError:
+        parts = host = None
+    right = parts is not None and parts.scheme in ("https", "http") and _HOST.match(parts.netloc)
+    if parts is None or not right or not (parts.path == "" or _PATH.match(parts.path)) or parts.fragment or _odd(parts):
+        raise ParameterError(
+            f"The 'endpoint' parameter must be a path such as /records or an https address. Got {endpoint!r} instead."
+        )
+    if parts.scheme == "http" and host not in _LOCAL:
+        raise ParameterError("The 'endpoint' parameter must use https: answers would travel readable by others.")
+
+
+def _odd(parts: Any) -> bool:
+    """Whether a query holds what an address does not, or a port is none."""
+    try:
+        port = parts.port
+    except ValueError:
+        return True
+    return port == 0 or (parts.query != "" and not _PATH.match(f"/{parts.query}"))
+
+
+def origin(endpoint: str | None) -> str:
+    """What `connect-src` names: nothing, the page's own server, or the endpoint's.
+
+    Examples
+    --------
+    >>> from modicum.export.web_form import origin
+    >>> origin(None), origin("/records"), origin("https://forms.example.org/a/records")
+    ("'none'", "'self'", 'https://forms.example.org')
+    """
+    if endpoint is None:
+        return "'none'"
+    if endpoint.startswith("/"):
+        return "'self'"
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+# The words of a form's page, in a file per language that can be translated.
+
+_FOLDER = Path(__file__).parent / "form_page" / "strings"
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z")
+
+
+def languages() -> list[str]:
+    """The languages that come with modicum.
+
+    Examples
+    --------
+    >>> from modicum.export.web_form import languages
+    >>> languages()
+    ['de', 'en']
+    """
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+
+
+def page_strings(strings: str | os.PathLike[str] | Mapping[str, str]) -> dict[str, str]:
+    """All words by their key: of a language, of a JSON file, or as given; none may lack and none be unknown.
+
+    Examples
+    --------
+    >>> from modicum.export.web_form import page_strings
+    >>> page_strings("de")["send"]
+    'Senden'
+    >>> page_strings({"send": "Envoyer"})
+    Traceback (most recent call last):
+    ...
+    modicum.errors.ParameterError: The strings lack 'language'.
+    """
+    if isinstance(strings, Mapping):
+        return _checked(dict(strings), "strings")
+    if isinstance(strings, str) and strings in languages():
+        return _read(_FOLDER / f"{strings}.json")
+    if not isinstance(strings, str | os.PathLike) or (isinstance(strings, str) and not strings.endswith(".json")):
+        raise ParameterError(f"The 'strings' parameter must be 'de', 'en' or a .json file. Got {strings!r} instead.")
+    return _checked(_read(Path(strings)), f"strings in {os.fspath(strings)!r}")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"The strings file {str(path)!r} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise ParameterError(f"The strings file {str(path)!r} is not readable as JSON.") from None
+
+
+def _checked(found: Any, what: str) -> dict[str, str]:
+    if not isinstance(found, dict):
+        raise ParameterError(f"The {what} must be an object of texts by key.")
+    known = _read(_FOLDER / "en.json")
+    lacking = next((key for key in known if key not in found), None)
+    if lacking is not None:
+        raise ParameterError(f"The {what} lack {lacking!r}.")
+    unknown = next((key for key in found if key not in known), None)
+    if unknown is not None:
+        raise ParameterError(f"The {what} have an unknown key {unknown!r}.")
+    for key, text in found.items():
+        _check_text(key, text, _places(known[key]), what)
+    if not _LANGUAGE.match(found["language"]) or found["direction"] not in ("ltr", "rtl"):
+        raise ParameterError(f"The {what} must have a 'language' such as en or pt-BR and a 'direction' ltr or rtl.")
+    return {key: found[key] for key in known}
+
+
+def _check_text(key: str, text: Any, places: set[str], what: str) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise ParameterError(f"The {what} must have a text for {key!r}.")
+    if _places(text) != places:
+        listed = ", ".join(sorted(f"{{{place}}}" for place in places)) or "no {placeholder}"
+        raise ParameterError(f"The {what} must use {listed} in {key!r}, and nothing else in braces.")
+
+
+def _places(text: str) -> set[str]:
+    return set(re.findall(r"\{([^{}]*)\}", text))
+
+
+# How a form words buckets: by the names that an officer gave, else from edges and members by the page itself.
+
+RANGE = True  # an ordered group that is called by its first and last member
+
+
+def wording(artifact: Collected) -> list[list[Any] | None]:
+    """For each attribute and bucket its own name, true where it is a range of an order, or null for the page to word.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.export.web_form import wording
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> wording(g)
+    [[None, None]]
+    """
+    return [_names(partition) for partition in asked_partitions(artifact)]
+
+
+def asked_partitions(artifact: Collected) -> list[AnyPartition]:
+    """The buckets in which each attribute is asked, kept ones as they are kept."""
+    if isinstance(artifact, Generalization):
+        return list(artifact.partitions)
+    cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
+    return [cells.told(name)[0] for name in cells.names]
+
+
+def _names(partition: AnyPartition) -> list[Any] | None:
+    if isinstance(partition, Intervals):
+        return [bucket.label for bucket in partition.buckets]
+    if isinstance(partition, Groups):
+        return [bucket.label or _group_name(bucket.values, partition) for bucket in partition.buckets]
+    return None
+
+
+def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None:
+    """The ancestor that a group is; true for a range of an order."""
+    attribute = partition.attribute
+    plain = group_label(values, attribute.model_copy(update={"hierarchy": None}))
+    named = group_label(values, attribute)
+    if named != plain:
+        return named
+    unordered = group_label(values, attribute.model_copy(update={"hierarchy": None, "kind": "category"}))
+    return RANGE if plain != unordered else None
+
+
+def told_codes(artifact: Collected) -> list[list[Any] | None] | None:
+    """Of cells, for each attribute: every label that a cell may tell, with its buckets; null for kept attributes."""
+    if not isinstance(artifact, CellPartition):
+        return None
+    return [
+        None
+        if name in artifact.kept
+        else list(map(list, zip(artifact.labels(name), artifact.told(name)[1], strict=True)))
+        for name in artifact.names
+    ]
+
+
+_PARTS = Path(__file__).parent / "form_page"
+_SCRIPTS = ("elements.js", "words.js", "model.js", "choices.js", "exact.js", "question.js", "preview.js", "steps.js")
+
+
+def form_page(
+    artifact: Collected,
+    *,
+    endpoint: str | None = None,
+    strings: str | os.PathLike[str] | Mapping[str, str] = "en",
+    title: str | None = None,
+    exact: bool = True,
+) -> str:
+    """A page that asks for what the artifact needs and sends its buckets.
+
+    Of a `CellPartition` every attribute is asked in the buckets of its detail, and what the record's cell tells is
+    sent; of a `Questionnaire` questions come in any order and vanish as they become needless.
+
+    Parameters
+    ----------
+    artifact : Generalization, CellPartition or Questionnaire
+    endpoint : str, optional
+        Where `{"generalization": identity, "id": random, "record": {...}}` is posted: a path such as "/records" of the
+        server the page comes from, or an https address. Without one the page saves answers as a file.
+    strings : "en", "de", a JSON file or a mapping
+        The page's own words.
+    title : str, optional
+    exact : bool
+        Whether a person may type an exact number or date of which only the range is sent.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.export.web_form import form_page
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> page = form_page(g, title="About you")
+    >>> "<title>About you</title>" in page, "http" in page.split("</head>")[1]
+    (True, False)
+    """
+    if not isinstance(artifact, Generalization | CellPartition | Questionnaire):
+        raise ParameterError(
+            f"A form is made of a Generalization, a CellPartition or a Questionnaire. Got {type(artifact).__name__} "
+            "instead."
+        )
+    if not isinstance(exact, bool):
+        raise ParameterError(f"The 'exact' parameter must be True or False. Got {exact!r} instead.")
+    if title is not None and not isinstance(title, str):
+        raise ParameterError(f"The 'title' parameter must be text. Got {type(title).__name__} instead.")
+    check_endpoint(endpoint)
+    words = page_strings(strings)
+    title = (title or words["title"]).encode("utf-8", "replace").decode()
+    data = {"endpoint": endpoint, "exact": exact, "title": title, "strings": words}
+    script, style = _script(artifact, data), (_PARTS / "page.css").read_text(encoding="utf-8")
+    return _rendered(
+        language=words["language"],
+        direction=words["direction"],
+        title=title,
+        needs_script=words["needsScript"],
+        policy=_policy(script, style, endpoint),
+        style=style,
+        script=script,
+    )
+
+
+def content_security_policy(page: str, endpoint: str | None = None) -> str:
+    """What a server should send as the `Content-Security-Policy` header of a page that `form_page` made.
+
+    The page holds the same as a meta element, except that only a header can say that no other page may frame it.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> from modicum.export.web_form import content_security_policy, form_page
+    >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
+    >>> policy = content_security_policy(form_page(g, endpoint="/records"), "/records")
+    >>> "connect-src 'self'" in policy, policy.endswith("frame-ancestors 'none'")
+    (True, True)
+    """
+    check_endpoint(endpoint)
+    script = re.search(r'<script type="module">(.*?)</script>', page, re.DOTALL)
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    if script is None or style is None:
+        raise ParameterError("The 'page' parameter must be a page that form_page made.")
+    return f"{_policy(script[1], style[1], endpoint)}; frame-ancestors 'none'"
+
+
+def _policy(script: str, style: str, endpoint: str | None) -> str:
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            f"connect-src {origin(endpoint)}",
+            "img-src data:",  # an empty icon, so that no browser asks the server for one
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _script(artifact: Collected, data: dict[str, Any]) -> str:
+    """The artifact's module, then the page's own code in a block of its own, so that no two names meet."""
+    data = data | {"wording": wording(artifact), "told": told_codes(artifact)}
+    own = "\n".join((_PARTS / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    return f"\n{to_javascript(artifact).module}\n{{\nconst page = {_literal(data)};\n{own}}}\n"
+
+
+def _literal(data: Any) -> str:
+    """Plain data as JavaScript that holds no character that ends or opens anything in HTML."""
+    text = json.dumps(data, ensure_ascii=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _rendered(script: str, style: str, **texts: str) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # deferred: only forms and reports need it
+    from markupsafe import Markup
+
+    environment = Environment(loader=FileSystemLoader(_PARTS), autoescape=True, undefined=StrictUndefined)
+    return environment.get_template("page.html.j2").render(script=Markup(script), style=Markup(style), **texts)
