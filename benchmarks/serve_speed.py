@@ -44,7 +44,7 @@ def served(folder: str, place: str) -> None:
     from modicum.service.app import create_app
     from modicum.service.limits import Limits
     from modicum.service.running import listening, run, stoppable
-    from modicum.service.store import open_store
+    from modicum.service.stores.store import open_store
 
     async def empty(request: Any) -> Response:
         return Response(b"{}", media_type="application/json")

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 import modicum as md
 from modicum.evaluation import drift
-from modicum.service.store import open_store, read_records
+from modicum.service.stores.store import open_store, read_records
 
 PERSONAL = ["age", "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex"]
 EXTERNAL = ["native-country", "hours-per-week", "capital-gain", "capital-loss"]

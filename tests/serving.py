@@ -19,7 +19,7 @@ import modicum as md
 from modicum.export.model_bundle import Bundle
 from modicum.service.app import create_app
 from modicum.service.limits import Limits
-from modicum.service.store import PATIENCE, open_store
+from modicum.service.stores.store import PATIENCE, open_store
 
 
 def people(n: int = 300) -> tuple[pd.DataFrame, pd.Series]:

@@ -8,7 +8,7 @@ from browser import Watched, chromium
 from serving import Process, bundle_of
 
 from modicum.export.model_bundle import save_bundle
-from modicum.service.store import open_store
+from modicum.service.stores.store import open_store
 
 pytestmark = pytest.mark.services
 

@@ -7,7 +7,7 @@ import pytest
 from serving import Service, bundle_of, records_of
 
 from modicum.service.limits import Limits, Rates
-from modicum.service.store import StoreUnavailable, read_records
+from modicum.service.stores.store import StoreUnavailable, read_records
 
 KINDS = ["generalization", "cells", "questionnaire", "number", "full detail"]
 SECRET, SECRET_NUMBER = "Zanzibar-4711", 90210.4711
@@ -57,7 +57,7 @@ def test_predictions_are_those_of_the_bundle_whether_remembered_or_not(serve, ki
 def test_predictions_beyond_those_remembered_are_forgotten(bundles):
     import asyncio
 
-    from modicum.service.predicting import Predictions
+    from modicum.service.batching import Predictions
 
     bundle = bundles["generalization"]
     told = list(dict.fromkeys(bundle.format.check(record) for record in records_of(bundle)))
@@ -354,8 +354,8 @@ def test_an_id_is_a_random_uuid_and_nothing_else(serve):
 def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
     import asyncio
 
-    from modicum.service.store import new_entry
-    from modicum.service.writing import Taken, Writer
+    from modicum.service.batching import Taken, Writer
+    from modicum.service.stores.store import new_entry
 
     store = serve().store
     writer = Writer(store, "a" * 64)
@@ -375,7 +375,7 @@ def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
 def test_one_answer_that_fails_fails_only_itself():
     import asyncio
 
-    from modicum.service.together import Together
+    from modicum.service.batching import Together
 
     def work(items):
         if 3 in items:

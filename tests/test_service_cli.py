@@ -14,7 +14,7 @@ from modicum.errors import MissingPackageError, ModicumError
 from modicum.export.model_bundle import save_bundle
 from modicum.generalization.loading import content_of, kind_of
 from modicum.provenance import identity
-from modicum.service.store import new_entry, open_store
+from modicum.service.stores.store import new_entry, open_store
 
 
 @pytest.fixture

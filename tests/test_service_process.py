@@ -14,7 +14,7 @@ from postgres import empty_store
 from serving import Process, body, bundle_of, records_of, until
 
 from modicum.export.model_bundle import save_bundle
-from modicum.service.store import open_store
+from modicum.service.stores.store import open_store
 
 pytestmark = pytest.mark.services
 

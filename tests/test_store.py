@@ -21,9 +21,8 @@ from modicum.errors import DataError, ParameterError
 from modicum.export.model_bundle import Bundle
 from modicum.generalization.loading import content_of, kind_of
 from modicum.provenance import identity
-from modicum.service import postgres_store
-from modicum.service.guard import check_alone, other_versions
-from modicum.service.store import (
+from modicum.service.stores import postgres_store
+from modicum.service.stores.store import (
     Entry,
     OtherVersions,
     StoreRefused,
@@ -33,6 +32,7 @@ from modicum.service.store import (
     open_store,
     read_records,
 )
+from modicum.service.versions import check_alone, other_versions
 
 HOSTILE = [
     "</script>",

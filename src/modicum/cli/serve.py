@@ -43,10 +43,10 @@ def serve(
         require(package, extra="serve")
     from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
-    from modicum.service.guard import check_alone, other_versions
     from modicum.service.limits import Limits
     from modicum.service.running import is_loopback, listening, run, stoppable
-    from modicum.service.store import open_store
+    from modicum.service.stores.store import open_store
+    from modicum.service.versions import check_alone, other_versions
 
     if accept_multi_breach != (sample is not None):
         raise ParameterError("The options --accept-multi-breach and --sample FILE belong together.")

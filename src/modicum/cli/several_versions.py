@@ -14,7 +14,7 @@ from modicum.cli.tables import printable
 from modicum.generalization import CellPartition, Generalization, Questionnaire
 from modicum.generalization.bins import Dropped
 from modicum.generalization.loading import Collected
-from modicum.service.store import StoredArtifact, artifact_of
+from modicum.service.stores.store import StoredArtifact, artifact_of
 from modicum.table.schema import Schema
 
 

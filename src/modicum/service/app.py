@@ -4,14 +4,17 @@ Bodies are read as they are, without a model in between, so that `/predict` cost
 """
 
 import json
+import logging
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import modicum
 from modicum.export.json_schema import to_json_schema
@@ -19,13 +22,69 @@ from modicum.export.model_bundle import Bundle
 from modicum.export.web_form import content_security_policy, form_page
 from modicum.generalization.loading import content_of
 from modicum.service import contract
-from modicum.service.guard import check_alone
-from modicum.service.limits import Limited, Limits
-from modicum.service.predicting import Predictions
-from modicum.service.quiet import Quiet
+from modicum.service.batching import Busy, Predictions, Taken, Writer
+from modicum.service.limits import Limited, Limits, refuse
 from modicum.service.reading import Outcomes, Records, largest_body, read_fields, sent_id
-from modicum.service.store import PATIENCE, Store, new_entry
-from modicum.service.writing import Taken, Writer
+from modicum.service.stores.store import PATIENCE, OtherVersions, Store, StoreUnavailable, new_entry
+from modicum.service.versions import check_alone
+
+# What every answer carries, and what a failure says: its kind, and nothing of the request that caused it.
+
+FAILED = "Something failed here; it is not known whether the request was carried out."
+UNAVAILABLE = "What was sent could not be kept now, so that it must be sent again later."
+OTHER = "Nothing can be kept here: the store holds records of another version of what is collected."
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+
+log = logging.getLogger("modicum.service")
+
+
+class Quiet:
+    """Adds the headers that keep an answer to itself; a failure is logged by its type alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def careful(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            elif scope["method"] == "HEAD":
+                message = {**message, "body": b""}
+            await send(message)
+
+        try:
+            await self._app(scope, receive, careful)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            log.error("A request failed: %s.", type(error).__name__)
+            if not started:
+                await refuse(careful, *_answer(error))
+
+
+def _answer(error: Exception) -> tuple[int, str, list[tuple[bytes, bytes]]]:
+    """What a failure is answered with; where it may pass, with when to come again."""
+    if isinstance(error, OtherVersions):
+        return 503, OTHER, []
+    if isinstance(error, StoreUnavailable | Busy):
+        return 503, UNAVAILABLE, [(b"retry-after", b"5")]
+    return 500, FAILED, []
+
 
 TAKEN = "Another record was sent under this id, so that this one was not kept."
 NO_MODEL = "This service has no model, so that it predicts nothing."

@@ -1,35 +1,43 @@
-"""The versions under which a store collects: a list that a version joins with its first record, and never leaves.
+"""One version at a time: who sees the same people under two generalizations sees what both leave possible."""
 
-Whether another version may join is decided in the transaction that keeps its first record. Stores let one version join
-at a time, so that the second sees the first; two that did not wait would take the same place, which is a primary key.
-"""
+from collections.abc import Collection
 
-from collections.abc import Collection, Sequence
-
-from modicum.service.store import OtherVersions
-
-VERSIONS = "modicum_versions"
-LISTED = f"SELECT place, id FROM {VERSIONS}"
+from modicum.errors import DataError
+from modicum.service.stores.store import Store, StoredArtifact
 
 
-def next_place(listed: Sequence[tuple[int, str]], version: str, beside: Collection[str]) -> int | None:
-    """The place that a version takes in the list; None where it is there, `OtherVersions` where it may not join.
+def other_versions(store: Store, identity: str) -> list[StoredArtifact]:
+    """The other artifacts under which the store holds records."""
+    return [stored for stored in store.artifacts() if stored.id != identity]
+
+
+def check_alone(store: Store, identity: str, accepted: Collection[str] = ()) -> None:
+    """Refuse a store that holds records of another version (papers/0 §5, adversary A6).
+
+    `Store.write` refuses the same, since another version may come in later.
 
     Parameters
     ----------
-    listed : places and versions that are there
-    version : the one that is collected
-    beside : other versions beside which it may be
+    store : Store
+    identity : of what is to be collected
+    accepted : identities of other versions that were measured together with it, and accepted
 
     Examples
     --------
-    >>> from modicum.service.versions import next_place
-    >>> next_place([], "a", ()), next_place([(1, "a")], "a", ()), next_place([(1, "a")], "b", {"a"})
-    (1, None, 2)
+    >>> import os, tempfile
+    >>> from modicum.service.versions import check_alone
+    >>> from modicum.service.stores.store import new_entry, open_store
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = open_store(os.path.join(folder, "data.duckdb"))
+    ...     check_alone(store, "0" * 64)
+    ...     store.close()
     """
-    there = {id for _, id in listed}
-    if version in there:
-        return None
-    if there - set(beside):
-        raise OtherVersions("The store holds records of another version.")
-    return max((place for place, _ in listed), default=0) + 1
+    others = [stored for stored in other_versions(store, identity) if stored.id not in accepted]
+    if others:
+        count = sum(stored.records for stored in others)
+        raise DataError(
+            f"The store {store.name!r} holds {count:,} records of {len(others)} other version"
+            f"{'s' if len(others) > 1 else ''} of what is collected: whoever sees both can intersect them and learn "
+            "more of a person than either tells (adversary A6); name another store, or measure it on full records with "
+            "--accept-multi-breach --sample FILE."
+        )

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from modicum.errors import DataError
-from modicum.service.store import (
+from modicum.service.stores.store import (
     ARTIFACTS,
     COLUMNS,
+    LISTED,
     RECORDS,
+    VERSIONS,
     Entry,
     StoredArtifact,
     StoreRefused,
     StoreUnavailable,
     are_there,
+    next_place,
 )
-from modicum.service.versions import LISTED, VERSIONS, next_place
 
 if TYPE_CHECKING:
     import duckdb
+
 
 Result = TypeVar("Result")
 

@@ -117,7 +117,7 @@ def open_store(place: str, patience: float = PATIENCE) -> Store:
     Examples
     --------
     >>> import os, tempfile
-    >>> from modicum.service.store import new_entry, open_store
+    >>> from modicum.service.stores.store import new_entry, open_store
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
     ...     there = store.write([new_entry("0" * 64, {"age": "≥ 51"}, "yes")])
@@ -127,12 +127,12 @@ def open_store(place: str, patience: float = PATIENCE) -> Store:
     ('{"age": "\\\\u2265 51"}', '"yes"')
     """
     if place.startswith(("postgresql://", "postgres://")):
-        from modicum.service.postgres_store import PostgresStore
+        from modicum.service.stores.postgres_store import PostgresStore
 
         return PostgresStore(place, patience)
     if "://" in place or not place:
         raise ParameterError("The store must be a DuckDB file or a URL that begins with postgresql://.")
-    from modicum.service.duckdb_store import DuckDBStore
+    from modicum.service.stores.duckdb_store import DuckDBStore
 
     return DuckDBStore(place)
 
@@ -152,7 +152,7 @@ def kept_name(sent: str) -> str:
 
     Examples
     --------
-    >>> from modicum.service.store import kept_name
+    >>> from modicum.service.stores.store import kept_name
     >>> kept_name("1b4e28ba-2fa1-4d2e-883f-0016d3cca427")
     'b1549d01-83b4-44ef-889e-7c3406afb768'
     """
@@ -184,7 +184,7 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     --------
     >>> import os, tempfile, pandas as pd, modicum as md
     >>> from modicum.provenance import identity
-    >>> from modicum.service.store import new_entry, open_store, read_records
+    >>> from modicum.service.stores.store import new_entry, open_store, read_records
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = open_store(os.path.join(folder, "data.duckdb"))
@@ -201,3 +201,36 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     Z = format.inputs(told, "values" if isinstance(artifact, Questionnaire) else "labels").set_index(names)
     labels = [None if entry.label is None else json.loads(entry.label) for entry in kept]
     return Z, pd.Series(labels, index=names, name="label", dtype=None if labels else object)
+
+
+# The versions under which a store collects: a list that a version joins with its first record, and never leaves.
+#
+# Whether another version may join is decided in the transaction that keeps its first record. Stores let one version
+# join
+# at a time, so that the second sees the first; two that did not wait would take the same place, which is a primary key.
+
+VERSIONS = "modicum_versions"
+LISTED = f"SELECT place, id FROM {VERSIONS}"
+
+
+def next_place(listed: Sequence[tuple[int, str]], version: str, beside: Collection[str]) -> int | None:
+    """The place that a version takes in the list; None where it is there, `OtherVersions` where it may not join.
+
+    Parameters
+    ----------
+    listed : places and versions that are there
+    version : the one that is collected
+    beside : other versions beside which it may be
+
+    Examples
+    --------
+    >>> from modicum.service.stores.store import next_place
+    >>> next_place([], "a", ()), next_place([(1, "a")], "a", ()), next_place([(1, "a")], "b", {"a"})
+    (1, None, 2)
+    """
+    there = {id for _, id in listed}
+    if version in there:
+        return None
+    if there - set(beside):
+        raise OtherVersions("The store holds records of another version.")
+    return max((place for place, _ in listed), default=0) + 1

@@ -1,0 +1,1 @@
+"""Where the service keeps records: one interface, DuckDB or PostgreSQL."""
