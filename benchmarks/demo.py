@@ -14,7 +14,7 @@ from typing import Any
 
 from common import write
 
-from modicum.cli.demo import demo
+from modicum.cli.commands.demo import demo
 
 
 def told(report: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import modicum as md
-from modicum.cli import demo
+from modicum.cli.commands import demo
 from modicum.reporting.charts import DARK, NAMES, RIGHT, ROW, SOFT, WIDTH, bar, circle, line, row_name, svg, text
 from modicum.reporting.study.study_charts import colour
 

@@ -17,7 +17,7 @@ from conftest import shared_file
 
 import modicum as md
 from modicum.cli.main import run
-from modicum.cli.told_command import command_line
+from modicum.cli.options import command_line
 from modicum.table.splits import split_rows
 
 
@@ -485,7 +485,7 @@ def visits(people, tmp_path) -> Path:
 @pytest.mark.parametrize(
     ("command", "options", "work"),
     [
-        ("minimize", ["-o", "g.json"], "modicum.cli.minimize._merged"),
+        ("minimize", ["-o", "g.json"], "modicum.cli.commands.minimize._merged"),
         ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation.prism_evidence"),
     ],
 )

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.cli.told_command import command_line
+from modicum.cli.options import command_line
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import GroupScore, anatomy_evidence, release_evidence
 from modicum.evaluation.evidence.anatomy_evidence import GroupErrors, LearnedError

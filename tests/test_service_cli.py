@@ -8,8 +8,8 @@ from serving import Process, bundle_of, people, records_of
 from typer.testing import CliRunner
 
 import modicum as md
+from modicum.cli.commands.serve import together
 from modicum.cli.main import app
-from modicum.cli.several_versions import together
 from modicum.errors import MissingPackageError, ModicumError
 from modicum.export.model_bundle import save_bundle
 from modicum.generalization.loading import content_of, kind_of
@@ -119,7 +119,7 @@ def test_versions_of_every_kind_are_seen_as_generalizations_of_the_same_attribut
 def test_what_both_versions_give_away_is_measured_beside_each_alone(capsys, tmp_path):
     from rich.console import Console
 
-    from modicum.cli.several_versions import show_several
+    from modicum.cli.commands.serve import show_several
 
     X, _ = people(400)
     old = md.Uniform(buckets=2).fit(X).generalization_

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from modicum.cli.options import beside, label_of, loaded, names, notes, read_judged
-from modicum.cli.tables import printable
+from modicum.cli.output import printable
 from modicum.engines import table_at
 from modicum.engines.counting import people_at
 from modicum.engines.file_tables import opened

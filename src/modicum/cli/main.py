@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import modicum
-from modicum.cli import (
+from modicum.cli.commands import (
     anatomize,
     anonymize,
     apply,
@@ -25,7 +25,7 @@ from modicum.cli import (
     serve,
     study,
 )
-from modicum.cli.tables import printable
+from modicum.cli.output import printable
 from modicum.errors import ModicumError
 
 app = typer.Typer(

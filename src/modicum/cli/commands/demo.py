@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from modicum.cli.options import notes, out
-from modicum.cli.tables import show_description
+from modicum.cli.output import show_description
 from modicum.datasets import load_adult
 
 

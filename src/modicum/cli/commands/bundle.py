@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from modicum.cli.judge import LabelOption
+from modicum.cli.commands.judge import LabelOption
 from modicum.cli.options import JsonOption, MissingOption, SeedOption, notes, out, read_labelled
-from modicum.cli.tables import printable
+from modicum.cli.output import printable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import CellPartition, Generalization, Questionnaire, load
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from modicum.generalization.loading import Collected
+
 
 _FEWEST = 10  # records to train and to test on
 _CLASSES = 20  # a number with more values than these is an amount

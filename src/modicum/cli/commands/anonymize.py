@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.anonymous_file import described, read_records, write_batches, write_records, write_there
 from modicum.cli.options import (
     ByOption,
     CategoryOption,
@@ -23,12 +22,13 @@ from modicum.cli.options import (
     ReportOption,
     SchemaOption,
     check_places,
+    command_line,
     given_to,
     notes,
     out,
 )
-from modicum.cli.tables import facts, likely_identifiers, printable, show_suggestions
-from modicum.cli.told_command import command_line
+from modicum.cli.output import facts, likely_identifiers, printable, show_suggestions
+from modicum.cli.release_files import described, read_records, write_batches, write_records, write_there
 from modicum.errors import ParameterError
 from modicum.table.files import file_format
 

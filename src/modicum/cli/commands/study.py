@@ -27,6 +27,7 @@ from modicum.cli.options import (
     SchemaOption,
     WeightOption,
     check_places,
+    command_line,
     given_to,
     notes,
     numbers,
@@ -34,8 +35,7 @@ from modicum.cli.options import (
     pairs,
     read_task,
 )
-from modicum.cli.tables import printable, show_suggestions
-from modicum.cli.told_command import command_line
+from modicum.cli.output import printable, show_suggestions
 
 Names = list[str] | None
 
@@ -85,8 +85,8 @@ def study(
     Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. Everything that is
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
-    from modicum.cli.coarsening import check_min_group, compared, show_effect, summary
     from modicum.cli.judging import split_for, told_places, write_report
+    from modicum.cli.output import check_min_group, compared, show_effect, summary
     from modicum.errors import ParameterError, StoppedWarning
     from modicum.evaluation import coarsened_choice
     from modicum.evaluation.study.run import study as run

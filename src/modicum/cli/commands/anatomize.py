@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pandas as pd
 import typer
 
-from modicum.cli.anonymous_file import anatomize_there, read_records
 from modicum.cli.options import (
     ByOption,
     CategoryOption,
@@ -26,14 +25,15 @@ from modicum.cli.options import (
     ReportOption,
     SchemaOption,
     check_places,
+    command_line,
     given_to,
     labelled,
     names,
     notes,
     out,
 )
-from modicum.cli.tables import facts, likely_identifiers, printable
-from modicum.cli.told_command import command_line
+from modicum.cli.output import facts, likely_identifiers, printable
+from modicum.cli.release_files import anatomize_there, read_records
 from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from modicum.engines.table import EngineTable
     from modicum.releases import Release
 
+
 _KEPT = "\1kept"  # no name that a column of a file has
 
 

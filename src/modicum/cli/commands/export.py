@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.bundle import asked_for
+from modicum.cli.commands.bundle import asked_for
 from modicum.cli.options import ArtifactArgument, check_places, out
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import CellPartition, Generalization

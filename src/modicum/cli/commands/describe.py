@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from modicum.cli.options import ArtifactArgument, JsonOption, MissingOption, out
-from modicum.cli.tables import printable, show_description
+from modicum.cli.output import printable, show_description
 from modicum.generalization import CellPartition, load
 from modicum.table.files import read_table
 

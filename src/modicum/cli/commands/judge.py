@@ -20,12 +20,12 @@ from modicum.cli.options import (
     SeedOption,
     WeightOption,
     check_places,
+    command_line,
     given_to,
     out,
     pairs,
 )
-from modicum.cli.tables import printable
-from modicum.cli.told_command import command_line
+from modicum.cli.output import printable
 
 LabelOption = Annotated[
     str | None, typer.Option(help="The column to predict; the one in the artifact where it is not given.")
