@@ -76,11 +76,90 @@ def test_import_is_cheap():
     assert result.stdout.strip() == "[]"
 
 
-def test_the_command_line_starts_without_what_only_some_commands_need():
-    heavy = ["sklearn", "numba", "duckdb", "jinja2", "modicum.evaluation", "modicum.attacks"]
-    code = f"import sys, modicum.cli.main; print([name for name in {heavy} if name in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
+HEAVY = ["pandas", "numpy", "narwhals", "sklearn", "numba", "duckdb", "jinja2"]
+
+
+def loaded_after(*words: object, folder: Path) -> tuple[int, str, set[str]]:
+    """Run a command in a process of its own: its exit code, what it says, and the modules that it has loaded."""
+    code = (
+        "import atexit, sys\n"
+        "sys.argv = ['modicum', *sys.argv[1:]]\n"
+        "atexit.register(lambda: open('modules.txt', 'w').write('\\n'.join(sys.modules)))\n"
+        "from modicum.cli.main import run; run()"
+    )
+    command = [sys.executable, "-c", code, *map(str, words)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return result.returncode, result.stderr, set((folder / "modules.txt").read_text(encoding="utf-8").split("\n"))
+
+
+def own(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.split(".")[0] == "modicum"}
+
+
+def test_help_loads_nothing_that_only_work_needs(tmp_path):
+    code, _, modules = loaded_after("--help", folder=tmp_path)
+    assert code == 0
+    assert not modules & {*HEAVY, "modicum.evaluation", "modicum.attacks", "modicum.minimizers"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["minimize", "absent.csv", "--label", "y", "-o", "g.json"],
+        ["anonymize", "absent.csv", "-o", "k.csv", "--quasi-identifiers", "age"],
+        ["anatomize", "absent.csv", "-o", "released", "--sensitive", "y"],
+        ["study", "absent.csv", "--label", "y", "--folder", "s"],
+        ["prism", "absent.csv", "--label", "y", "--sensitive", "x"],
+        ["judge", "there.json", "absent.csv"],
+        ["report", "there.json", "absent.csv", "-o", "r.html"],
+        ["attack", "there.json", "absent.csv"],
+        ["apply", "there.json", "absent.csv", "-o", "o.csv"],
+        ["apply", "absent.json", "there.csv", "-o", "o.csv"],
+        ["describe", "absent.json"],
+        ["describe", "there.json", "absent.csv"],
+        ["form", "absent.json", "-o", "f.html"],
+        ["export", "absent.json", "--format", "sql"],
+        ["bundle", "there.json", "absent.csv", "-o", "b"],
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)
+def test_an_absent_file_is_refused_before_anything_heavy_is_loaded(words, tmp_path):
+    (tmp_path / "there.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "there.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    code, said, modules = loaded_after(*words, folder=tmp_path)
+    assert code == 2
+    assert said.startswith("modicum: The file 'absent.")
+    assert modules & {*HEAVY} == set()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["modules.txt", "there.csv", "there.json"]
+
+
+def test_a_command_loads_what_it_needs_and_little_else(tmp_path):
+    import modicum as md
+
+    X, y = md.datasets.load_adult(return_X_y=True)
+    X.assign(income=y).head(500).to_csv(tmp_path / "people.csv", index=False)
+    md.Uniform(buckets=2).fit(X).generalization_.save(tmp_path / "g.json")
+
+    quasi = ["--quasi-identifiers", "age,sex"]
+    code, said, modules = loaded_after("anonymize", "people.csv", "-o", "k.csv", *quasi, folder=tmp_path)
+    assert code == 0, said
+    assert (tmp_path / "k.csv").exists()
+    assert len(own(modules)) < 120
+
+    code, said, modules = loaded_after("apply", "g.json", "people.csv", "-o", "o.csv", folder=tmp_path)
+    assert code == 0, said
+    assert (tmp_path / "o.csv").exists()
+    assert len(own(modules)) < 80
+
+
+def test_a_name_loads_what_it_needs_and_little_else():
+    code = (
+        "import sys; from modicum.{0} import {1}; print(sum(name.split('.')[0] == 'modicum' for name in sys.modules))"
+    )
+    for module, name, most in [("reporting.disclosure", "few", 30), ("generalization", "Generalization", 30)]:
+        command = [sys.executable, "-c", code.format(module, name)]
+        count = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        assert count < most, f"{name} loads {count} modules"
 
 
 def test_public_names_are_there():
@@ -88,5 +167,5 @@ def test_public_names_are_there():
 
     for name in md.__all__:
         assert getattr(md, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="attribute nothing"):
         md.nothing  # noqa: B018

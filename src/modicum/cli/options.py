@@ -1,23 +1,46 @@
 """Options that several commands share, and reading a file with roles."""
 
+from __future__ import annotations
+
+import errno
 import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import pandas as pd
 import typer
 from rich.console import Console
 
 from modicum.errors import ArtifactError, DataError, ParameterError, check_words, quoted
-from modicum.generalization import Generalization, load
-from modicum.table.files import read_table
-from modicum.table.schema import Schema
 
-FileArgument = Annotated[Path, typer.Argument(help="A CSV or Parquet file (.csv, .tsv, .parquet; .gz is fine).")]
-ArtifactArgument = Annotated[Path, typer.Argument(help="A saved generalization (JSON).")]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from modicum.generalization import Generalization
+    from modicum.table.schema import Schema
+
+
+def check_file(path: Any) -> Any:
+    """Refuse a file that is not there, before anything is loaded that takes time; a pattern is looked at later."""
+    if path is not None and not set("*?[") & set(str(path)) and not Path(path).exists():
+        raise DataError(f"The file {str(path)!r} does not exist.")
+    return path
+
+
+def check_artifact(path: Path) -> Path:
+    """Refuse an artifact that is not there, as `load` would."""
+    if not path.exists():
+        raise ArtifactError(f"The file {str(path)!r} cannot be read: {os.strerror(errno.ENOENT)}.")
+    return path
+
+
+FileArgument = Annotated[
+    Path,
+    typer.Argument(help="A CSV or Parquet file (.csv, .tsv, .parquet; .gz is fine).", callback=check_file),
+]
+ArtifactArgument = Annotated[Path, typer.Argument(help="A saved generalization (JSON).", callback=check_artifact)]
 MissingOption = Annotated[
     list[str] | None, typer.Option("--missing", help="A text that means missing, such as ?. May be repeated.")
 ]
@@ -26,6 +49,12 @@ SeedOption = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split into parts to learn from and to report on.")
 ]
 LabelOption = Annotated[str, typer.Option(help="The column to predict.")]
+ArtifactLabelOption = Annotated[
+    str | None, typer.Option(help="The column to predict; the one in the artifact where it is not given.")
+]
+QuestionnaireOption = Annotated[
+    bool, typer.Option("--questionnaire", help="Of cells: ask in any order, and no more than the answers so far need.")
+]
 PersonalOption = Annotated[
     list[str] | None, typer.Option(help="Personal attributes, with commas or repeated; all where none is named.")
 ]
@@ -70,6 +99,8 @@ notes = Console(stderr=True, highlight=False)
 
 def loaded(artifact: Path) -> Generalization:
     """A saved generalization; cells, which are another kind of artifact, are refused."""
+    from modicum.generalization import Generalization, load
+
     found = load(artifact)
     if not isinstance(found, Generalization):
         raise ArtifactError(
@@ -161,6 +192,9 @@ def read_task(
     **roles: Sequence[str] | None,
 ) -> tuple[pd.DataFrame, pd.Series, Schema]:
     """A file as features and label, with its schema; rows without a label are left out, and that is said."""
+    from modicum.table.files import read_table
+    from modicum.table.schema import Schema
+
     given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
     table = labelled(read_table(file, missing=missing or (), schema=given_schema), label)
     table, given_schema = _without(table, given_schema, leave_out, label)
@@ -202,6 +236,8 @@ def read_labelled(
     file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.Series]:
     """A file as records and the label that an artifact predicts, or the one that is named."""
+    from modicum.table.files import read_table
+
     label = label_of(g, label)
     table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
     return table.drop(columns=[label]), table[label]

@@ -1,20 +1,22 @@
 """A description as a table on the terminal."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from modicum.errors import ParameterError
-from modicum.evaluation import Effect, effect
-from modicum.generalization import Generalization
-from modicum.generalization.description import Description, buckets_text, summary_text
-from modicum.measures.certificate import confidence_text
-from modicum.reporting.disclosure import at_least, few, outward, tens
-from modicum.table.schema import Schema, Suggestion
-from modicum.table.splits import TRAIN, Split
+
+if TYPE_CHECKING:
+    from modicum.evaluation import Effect
+    from modicum.generalization import Generalization
+    from modicum.generalization.description import Description
+    from modicum.table.schema import Schema, Suggestion
+    from modicum.table.splits import Split
 
 _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
 
@@ -26,6 +28,8 @@ def printable(text: str) -> Text:
 
 def show_description(description: Description, console: Console) -> None:
     """Attributes, what becomes of them, and their buckets with shares."""
+    from modicum.generalization.description import buckets_text, summary_text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attribute", max_width=28, overflow="fold")
     table.add_column("personal")
@@ -76,6 +80,8 @@ def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggesti
 
 def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
     """Refuse, before any work, a group size that the training part cannot have."""
+    from modicum.table.splits import TRAIN
+
     if min_group is None:
         return
     if min_group < 1:
@@ -97,12 +103,16 @@ def compared(
     confidence: float = 0.99,
 ) -> Effect:
     """What coarsening on the training part changes on the test part."""
+    from modicum.evaluation import effect
+
     train, test = X.iloc[parts.train], X.iloc[parts.test]
     return effect(before, after, train, test, weights=weights, confidence=confidence)
 
 
 def summary(found: Effect) -> dict[str, Any]:
     """The same numbers as the table, for programs; small counts are hidden, shares told in tens of people."""
+    from modicum.reporting.disclosure import few, outward, tens
+
     attacks = {"before": found.singling_out_before, "after": found.singling_out_after}
     return {
         "buckets": {"before": found.buckets_before, "after": found.buckets_after},
@@ -115,6 +125,9 @@ def summary(found: Effect) -> dict[str, Any]:
 
 def show_effect(found: Effect, min_group: int, console: Console) -> None:
     """Before and after: groups, A8 and the certificate."""
+    from modicum.measures.certificate import confidence_text
+    from modicum.reporting.disclosure import at_least
+
     content = summary(found)
     console.print(f"Coarsened until every group of training records has at least {min_group:,}:", markup=False)
     table = Table(box=None, pad_edge=False, header_style="bold")

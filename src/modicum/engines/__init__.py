@@ -1,5 +1,5 @@
 """Where the data lives: tables in DuckDB, Spark and other engines, counted and written there."""
 
-from modicum.engines.file_tables import is_table, table_at
+import lazy_loader
 
-__all__ = ["is_table", "table_at"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,8 +1,5 @@
 """The artifacts: what is collected, as data that people and programs can read."""
 
-from modicum.generalization.cells import CellPartition
-from modicum.generalization.core import Artifact, Generalization
-from modicum.generalization.loading import load
-from modicum.generalization.questionnaire import Questionnaire
+import lazy_loader
 
-__all__ = ["Artifact", "CellPartition", "Generalization", "Questionnaire", "load"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

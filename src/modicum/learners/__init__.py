@@ -3,6 +3,6 @@
 `PrivateNetwork` stands apart: a classifier on numbers whose training is differentially private.
 """
 
-from modicum.learners.private_network import PrivateNetwork
+import lazy_loader
 
-__all__ = ["PrivateNetwork"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,19 +1,5 @@
 """PriSM (papers/3): a classifier that needs neither a sensitive attribute nor any attributes that reveal it."""
 
-from modicum.prism._select import Selection, select
-from modicum.prism.discovery.correlation_result import Correlation, Correlations
-from modicum.prism.discovery.correlations import correlations
-from modicum.prism.prism_classifier import LinearSVM, Parsimony, PrismClassifier
-from modicum.prism.prism_regressor import PrismRegressor
+import lazy_loader
 
-__all__ = [
-    "Correlation",
-    "Correlations",
-    "LinearSVM",
-    "Parsimony",
-    "PrismClassifier",
-    "PrismRegressor",
-    "Selection",
-    "correlations",
-    "select",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

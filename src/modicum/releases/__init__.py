@@ -1,6 +1,5 @@
 """What is published once, tied to one dataset: a k-anonymous table, or an anatomy's pair of tables."""
 
-from modicum.releases.anatomy_release import AnatomyRelease
-from modicum.releases.release import Release
+import lazy_loader
 
-__all__ = ["AnatomyRelease", "Release"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,5 +1,5 @@
 """Reports: one plain dict, and the same numbers as a page to read, as Markdown and as JSON."""
 
-from modicum.reporting._report import Report, json_schema, report
+import lazy_loader
 
-__all__ = ["Report", "json_schema", "report"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

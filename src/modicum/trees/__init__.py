@@ -1,7 +1,5 @@
 """The tree that PAT, the model-guided minimizer and the anonymizer share: split search, growth, buckets."""
 
-from modicum.trees.grow import grow
-from modicum.trees.splitting import Criterion
-from modicum.trees.tree import Tree
+import lazy_loader
 
-__all__ = ["Criterion", "Tree", "grow"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,5 +1,7 @@
 """`modicum anatomize`: from a file to two tables, of which the one does not say whose the other's values are."""
 
+from __future__ import annotations
+
 import json
 import tempfile
 import warnings
@@ -7,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import pandas as pd
 import typer
 
 from modicum.cli.options import (
@@ -33,10 +34,11 @@ from modicum.cli.options import (
     out,
 )
 from modicum.cli.output import facts, likely_identifiers, printable
-from modicum.cli.release_files import anatomize_there, read_records
 from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from modicum.attacks import MatchingResult
     from modicum.releases import AnatomyRelease
     from modicum.releases.anatomy_files import WrittenAnatomy
@@ -103,6 +105,7 @@ def anatomize(
     programs (.json).
     """
     from modicum.anatomy import Anatomy
+    from modicum.cli.release_files import anatomize_there, read_records
 
     _check_folder(output)
     given_to(report, purpose=purpose, people=people, by=by, population=population)
@@ -166,7 +169,7 @@ def _report(anatomy: Any, table: pd.DataFrame, asked: dict[str, Any], purpose: s
 
 
 def _tell(
-    release: "AnatomyRelease | WrittenAnatomy",
+    release: AnatomyRelease | WrittenAnatomy,
     asked: int,
     output: Path,
     as_json: bool,
@@ -226,7 +229,7 @@ def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple
     return table[~without], many
 
 
-def _identifiers(schema: "Schema", sensitive: list[str]) -> list[str]:
+def _identifiers(schema: Schema, sensitive: list[str]) -> list[str]:
     """What to say of columns that look like names or numbers of people and are about to be written."""
     written = [each.name for each in schema if each.name not in sensitive]
     kept = [name for name in written if not schema[name].is_identifying and not schema[name].forbidden]
@@ -240,7 +243,7 @@ def _identifiers(schema: "Schema", sensitive: list[str]) -> list[str]:
     ]
 
 
-def _sensitive(given: list[str] | None, schema: "Schema", columns: list[str]) -> list[str]:
+def _sensitive(given: list[str] | None, schema: Schema, columns: list[str]) -> list[str]:
     found = schema.with_role("sensitive") if given is None else list(dict.fromkeys(names(given, columns) or []))
     if not found:
         raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
@@ -249,7 +252,7 @@ def _sensitive(given: list[str] | None, schema: "Schema", columns: list[str]) ->
     return found
 
 
-def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> "dict[str, MatchingResult]":
+def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[str, MatchingResult]:
     from modicum.attacks import Matching
 
     matching = Matching(random_state=seed or 0, progress=False)
@@ -260,7 +263,7 @@ def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> "dict[str,
         }
 
 
-def _lines(release: "AnatomyRelease | WrittenAnatomy", asked: int, output: Path) -> list[tuple[str, str]]:
+def _lines(release: AnatomyRelease | WrittenAnatomy, asked: int, output: Path) -> list[tuple[str, str]]:
     """What was released, one fact a line."""
     told = release.to_dict()
     left_out = f" ({release.suppressed:,} left out)" if release.suppressed else ""  # as exact as release.json
@@ -276,7 +279,7 @@ def _lines(release: "AnatomyRelease | WrittenAnatomy", asked: int, output: Path)
     return [*lines, ("class", release.label or "none"), ("folder", str(output))]
 
 
-def _attack_lines(result: "MatchingResult") -> list[tuple[str, str]]:
+def _attack_lines(result: MatchingResult) -> list[tuple[str, str]]:
     low, high = result.interval
     told = f"{result.accuracy:.1%} ({low:.1%} to {high:.1%}) by an adversary who learns from the release alone; "
     told += f"{result.baseline:.1%} without learning, by the most frequent value of the person's group; "

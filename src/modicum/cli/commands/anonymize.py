@@ -1,5 +1,7 @@
 """`modicum anonymize`: from a file to one in which nobody stands alone."""
 
+from __future__ import annotations
+
 import json
 from enum import StrEnum
 from pathlib import Path
@@ -28,9 +30,7 @@ from modicum.cli.options import (
     out,
 )
 from modicum.cli.output import facts, likely_identifiers, printable, show_suggestions
-from modicum.cli.release_files import described, read_records, write_batches, write_records, write_there
 from modicum.errors import ParameterError
-from modicum.table.files import file_format
 
 if TYPE_CHECKING:
     from modicum.releases import Release
@@ -115,6 +115,9 @@ def anonymize(
     FILE may be a folder of Parquet files. With --report, what was promised, counted, lost and could still leak is
     written for people (.html, .md) and for programs (.json).
     """
+    from modicum.cli.release_files import described, read_records, write_batches, write_records, write_there
+    from modicum.table.files import file_format
+
     given_to(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and (engine is not None or batch_rows is not None):
         raise ParameterError("With --engine or --batch-rows there is no report: it is measured in memory.")
@@ -220,7 +223,7 @@ def _anonymizer(method: Method, settings: dict[str, Any]) -> Any:
 
 
 def _show(
-    release: "Release", output: Path, as_json: bool, schema: "Schema | None" = None, majority: float | None = None
+    release: Release, output: Path, as_json: bool, schema: Schema | None = None, majority: float | None = None
 ) -> None:
     from modicum.reporting.disclosure import few
 

@@ -1,28 +1,40 @@
 """`modicum apply`: an artifact on a file or a folder of files, streamed through DuckDB or Spark."""
 
+from __future__ import annotations
+
 import glob
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.options import ArtifactArgument, EngineOption, MissingOption, check_places, loaded, names, out
-from modicum.engines.file_tables import opened
-from modicum.engines.partitioned_writing import check_output, is_folder, put, write
-from modicum.engines.table import EngineTable
+from modicum.cli.options import (
+    ArtifactArgument,
+    EngineOption,
+    MissingOption,
+    check_file,
+    check_places,
+    loaded,
+    names,
+    out,
+)
 from modicum.errors import DataError
-from modicum.generalization import CellPartition, Generalization, load
-from modicum.generalization.lazy import cells_in_engine, in_engine
-from modicum.table.files import file_format, reading_typed
-from modicum.table.schema import Attribute
+
+if TYPE_CHECKING:
+    from modicum.engines.table import EngineTable
+    from modicum.generalization import CellPartition, Generalization
+    from modicum.table.schema import Attribute
 
 
 def apply(
     artifact: ArtifactArgument,
     file: Annotated[
         str,
-        typer.Argument(help="A CSV or Parquet file, a folder of Parquet files, or a pattern such as 'a/*.parquet'."),
+        typer.Argument(
+            help="A CSV or Parquet file, a folder of Parquet files, or a pattern such as 'a/*.parquet'.",
+            callback=check_file,
+        ),
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where to write: .csv, .parquet, or a folder of Parquet files.")
@@ -42,6 +54,8 @@ def apply(
     ] = None,
 ) -> None:
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
+    from modicum.engines.file_tables import opened
+
     g = _loaded(artifact)
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
@@ -58,6 +72,8 @@ def apply(
 
 
 def _loaded(artifact: Path) -> Generalization | CellPartition:
+    from modicum.generalization import CellPartition, load
+
     found = load(artifact)
     return found if isinstance(found, CellPartition) else loaded(artifact)
 
@@ -69,6 +85,9 @@ def _columns(g: Generalization | CellPartition, form: str) -> list[str]:
 def _applied(
     g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], kept: list[str]
 ) -> Any:
+    from modicum.generalization import CellPartition
+    from modicum.generalization.lazy import cells_in_engine, in_engine
+
     if isinstance(g, CellPartition):
         return cells_in_engine(table.native, g, form, beside=kept, one_pass=True)
     return in_engine(table.native, [g[name] for name in chosen], form, beside=kept, one_pass=True)
@@ -77,6 +96,9 @@ def _applied(
 def _write(
     table: EngineTable, file: str, result: Any, read: list[Attribute], output: str, partition_by: list[str]
 ) -> None:
+    from modicum.engines.partitioned_writing import put, write
+    from modicum.table.files import file_format, reading_typed
+
     if os.path.isfile(file) and file_format(file) == "csv":  # its text is read only now, and may be at fault
         reading_typed(file, table.native, read, lambda: put(result, output, partition_by))
     else:
@@ -85,6 +107,8 @@ def _write(
 
 def _check_places(artifact: Path, file: str, output: str, engine: str, parted: bool) -> None:
     """Refuse an output that cannot be written, or that lies in its input, before any work is done."""
+    from modicum.engines.partitioned_writing import check_output, is_folder
+
     if not is_folder(output, engine, parted):
         check_places([artifact], Path(output))
     else:

@@ -1,17 +1,17 @@
 """`modicum attack`: every adversary against a saved generalization."""
 
+from __future__ import annotations
+
 import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from modicum.cli.judging import check_people, split_for
 from modicum.cli.options import (
     ArtifactArgument,
     FileArgument,
@@ -34,9 +34,9 @@ from modicum.cli.options import (
 )
 from modicum.cli.output import printable
 from modicum.errors import DataError
-from modicum.generalization import Generalization
-from modicum.reporting.disclosure import at_least
-from modicum.table.files import read_table
+
+if TYPE_CHECKING:
+    from modicum.generalization import Generalization
 
 Names = list[str] | None
 
@@ -129,6 +129,10 @@ def known_and_breached(
     g: Generalization, file: Path, known: Path | None, missing: Sequence[str] | None, seed: int
 ) -> tuple[Any, Any]:
     """The records to learn from and those to attack: two files, or two parts of one."""
+    import numpy as np
+
+    from modicum.cli.judging import check_people, split_for
+
     table = _read(g, file, missing)
     if known is not None:
         check_people(g.schema, table, "breached records")
@@ -143,6 +147,8 @@ def known_and_breached(
 
 
 def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
+    from modicum.table.files import read_table
+
     table = read_table(file, missing=missing or (), schema=g.schema)
     absent = [name for name in [*g.names, g.schema.person] if name is not None and name not in table.columns]
     if absent:
@@ -203,6 +209,8 @@ def show_attacks(content: dict[str, Any], console: Console) -> None:
 
 
 def _row(name: str, found: dict[str, Any], certified: float | None = None) -> list[Any]:
+    from modicum.reporting.disclosure import at_least
+
     interval = found["interval"]
     return [
         printable(name),

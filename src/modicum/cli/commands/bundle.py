@@ -1,36 +1,46 @@
 """`modicum bundle`: an artifact and a model trained on generalized records, in one folder for `modicum serve`."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from modicum.cli.commands.judge import LabelOption
-from modicum.cli.options import JsonOption, MissingOption, SeedOption, notes, out, read_labelled
+from modicum.cli.options import (
+    ArtifactLabelOption,
+    JsonOption,
+    MissingOption,
+    QuestionnaireOption,
+    SeedOption,
+    check_artifact,
+    check_file,
+    notes,
+    out,
+    read_labelled,
+)
 from modicum.cli.output import printable
 from modicum.errors import DataError, ParameterError
-from modicum.generalization import CellPartition, Generalization, Questionnaire, load
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from modicum.generalization import Generalization
     from modicum.generalization.loading import Collected
 
 
 _FEWEST = 10  # records to train and to test on
 _CLASSES = 20  # a number with more values than these is an amount
 
-QuestionnaireOption = Annotated[
-    bool, typer.Option("--questionnaire", help="Of cells: ask in any order, and no more than the answers so far need.")
-]
-
 
 def bundle(
-    artifact: Annotated[Path, typer.Argument(help="A saved generalization or cells (JSON).")],
-    file: Annotated[Path | None, typer.Argument(help="Full records to train a model on (CSV or Parquet).")] = None,
+    artifact: Annotated[Path, typer.Argument(help="A saved generalization or cells (JSON).", callback=check_artifact)],
+    file: Annotated[
+        Path | None, typer.Argument(help="Full records to train a model on (CSV or Parquet).", callback=check_file)
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("bundle"),
-    label: LabelOption = None,
+    label: ArtifactLabelOption = None,
     onnx: Annotated[Path | None, typer.Option(help="Or: a trained model, as ONNX, that takes the labels.")] = None,
     questionnaire: QuestionnaireOption = False,
     seed: SeedOption = 0,
@@ -45,6 +55,7 @@ def bundle(
     their model predicts. Any other scikit-learn model goes into a bundle by `md.save_bundle` in Python.
     """
     from modicum.export.model_bundle import check_bundle_folder, save_bundle
+    from modicum.generalization import Generalization
 
     check_bundle_folder(output)
     g = asked_for(artifact, questionnaire)
@@ -75,8 +86,10 @@ def bundle(
     out.print(f"Written to {printable(str(output))}: {made.kind} {made.identity[:12]}", markup=False)
 
 
-def asked_for(artifact: Path, questionnaire: bool) -> "Collected":
+def asked_for(artifact: Path, questionnaire: bool) -> Collected:
     """The artifact of a file, as a questionnaire where that is asked for."""
+    from modicum.generalization import CellPartition, Questionnaire, load
+
     found = load(artifact)
     if not questionnaire:
         return found
@@ -85,7 +98,7 @@ def asked_for(artifact: Path, questionnaire: bool) -> "Collected":
     return Questionnaire(found)
 
 
-def _numbers_if_all_are(y: "pd.Series") -> "pd.Series":
+def _numbers_if_all_are(y: pd.Series) -> pd.Series:
     """A label that the schema does not know comes from a CSV as text."""
     import pandas as pd
 
@@ -95,7 +108,7 @@ def _numbers_if_all_are(y: "pd.Series") -> "pd.Series":
     return y if numbers.isna().any() else numbers
 
 
-def _trained(g: Generalization, X: "pd.DataFrame", y: "pd.Series", seed: int) -> tuple[Any, dict[str, Any]]:
+def _trained(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) -> tuple[Any, dict[str, Any]]:
     """A model on all records, and what one like it does on records it has not seen."""
     import numpy as np
     from sklearn.base import clone, is_classifier
@@ -129,7 +142,7 @@ def _trained(g: Generalization, X: "pd.DataFrame", y: "pd.Series", seed: int) ->
     return model.fit(Z, y), found
 
 
-def _new_model(g: Generalization, y: "pd.Series") -> Any:
+def _new_model(g: Generalization, y: pd.Series) -> Any:
     """A logistic regression on the buckets; a linear one where the label is an amount."""
     import pandas as pd
     from sklearn.linear_model import LogisticRegression, Ridge

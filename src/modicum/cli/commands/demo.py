@@ -7,7 +7,6 @@ import typer
 
 from modicum.cli.options import notes, out
 from modicum.cli.output import show_description
-from modicum.datasets import load_adult
 
 
 def demo(
@@ -15,6 +14,7 @@ def demo(
 ) -> None:
     """Minimize the embedded Adult census data: who earns more than 50,000 dollars a year?"""
     from modicum.cli.judging import evidence_on, show_report, split_for, write_report
+    from modicum.datasets import load_adult
     from modicum.minimizers import MergePath
     from modicum.reporting import report
 

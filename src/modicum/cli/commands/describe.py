@@ -6,19 +6,22 @@ from typing import Annotated
 
 import typer
 
-from modicum.cli.options import ArtifactArgument, JsonOption, MissingOption, out
+from modicum.cli.options import ArtifactArgument, JsonOption, MissingOption, check_file, out
 from modicum.cli.output import printable, show_description
-from modicum.generalization import CellPartition, load
-from modicum.table.files import read_table
 
 
 def describe(
     artifact: ArtifactArgument,
-    file: Annotated[Path | None, typer.Argument(help="Records to show shares and the smallest group for.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Records to show shares and the smallest group for.", callback=check_file)
+    ] = None,
     missing: MissingOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say in words what a generalization collects; with a FILE, also the share of each bucket."""
+    from modicum.generalization import CellPartition, load
+    from modicum.table.files import read_table
+
     g = load(artifact)
     X = None if file is None else read_table(file, missing=missing or (), schema=g.schema)
     if isinstance(g, CellPartition):

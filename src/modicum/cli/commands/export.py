@@ -1,18 +1,20 @@
 """`modicum export`: an artifact as what runs where data is collected or kept."""
 
+from __future__ import annotations
+
 import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.commands.bundle import asked_for
 from modicum.cli.options import ArtifactArgument, check_places, out
 from modicum.errors import DataError, ParameterError
-from modicum.generalization import CellPartition, Generalization
-from modicum.table.atomic_writing import replacing
+
+if TYPE_CHECKING:
+    from modicum.generalization import CellPartition, Generalization
 
 Format = Literal["sql", "dbt", "javascript", "json-schema"]
 Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
@@ -57,6 +59,8 @@ def export(
     ] = False,
 ) -> None:
     """Turn an artifact into SQL, a dbt model, a JavaScript module or a JSON schema."""
+    from modicum.cli.commands.bundle import asked_for
+
     given = {"table": table, "dialect": dialect, "keep-columns": keep_columns, "name": name, "as": form}
     options = {option for option, value in given.items() if value is not None}
     _check_options(to, options | ({"representatives"} if representatives else set()), questionnaire)
@@ -107,6 +111,8 @@ def _sql(artifact: Generalization | CellPartition, table: str, dialect: str, kee
 
 
 def _dbt(artifact: Any, table: str, dialect: str, keep: list[str], name: str) -> dict[str, str]:
+    from modicum.generalization import Generalization
+
     if not isinstance(artifact, Generalization):
         raise ParameterError("The file holds cells, which tell attributes together; dbt is given a generalization.")
     return artifact.to_dbt(table, name, dialect, keep=keep)
@@ -118,6 +124,7 @@ def _contract(artifact: Any) -> str:
 
 def _javascript(artifact: Any, output: Path | None, representatives: bool) -> None:
     from modicum.export.javascript import to_javascript  # deferred: only this format needs it
+    from modicum.generalization import Generalization
 
     if representatives and isinstance(artifact, Generalization):
         raise ParameterError("The option --representatives is for cells; this file holds a generalization.")
@@ -129,6 +136,8 @@ def _javascript(artifact: Any, output: Path | None, representatives: bool) -> No
 
 
 def _write(output: Path | None, text: str) -> None:
+    from modicum.table.atomic_writing import replacing
+
     if output is None:
         typer.echo(text)
         return
@@ -138,6 +147,8 @@ def _write(output: Path | None, text: str) -> None:
 
 def _write_folder(folder: Path, files: dict[str, str]) -> None:
     """Write all files or none; folders are made where they are not there."""
+    from modicum.table.atomic_writing import replacing
+
     with ExitStack() as all_of_them:
         for file, text in files.items():
             target = folder / file

@@ -8,9 +8,6 @@ import typer
 
 from modicum.cli.options import ArtifactArgument, check_places, out
 from modicum.errors import ArtifactError, ParameterError
-from modicum.generalization import CellPartition, load
-from modicum.generalization.questionnaire import Questionnaire
-from modicum.table.atomic_writing import replacing
 
 
 def form(
@@ -34,6 +31,9 @@ def form(
 ) -> None:
     """Write one self-contained HTML page that asks for what ARTIFACT needs, and shows what is sent before it is."""
     from modicum.export.web_form import form_page  # deferred: only this command needs the exports
+    from modicum.generalization import CellPartition, load
+    from modicum.generalization.questionnaire import Questionnaire
+    from modicum.table.atomic_writing import replacing
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"The page {str(output)!r} must end in .html.")

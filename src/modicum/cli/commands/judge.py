@@ -8,6 +8,7 @@ import typer
 
 from modicum.cli.options import (
     ArtifactArgument,
+    ArtifactLabelOption,
     ByOption,
     EngineOption,
     FileArgument,
@@ -19,6 +20,7 @@ from modicum.cli.options import (
     PurposeOption,
     SeedOption,
     WeightOption,
+    check_file,
     check_places,
     command_line,
     given_to,
@@ -27,16 +29,18 @@ from modicum.cli.options import (
 )
 from modicum.cli.output import printable
 
-LabelOption = Annotated[
-    str | None, typer.Option(help="The column to predict; the one in the artifact where it is not given.")
-]
 ConfidenceOption = Annotated[float, typer.Option(help="The certificate's confidence.")]
 
 
 def judge(
     artifact: ArtifactArgument,
-    file: Annotated[str, typer.Argument(help="A CSV or Parquet file; with --engine also a folder of Parquet files.")],
-    label: LabelOption = None,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV or Parquet file; with --engine also a folder of Parquet files.", callback=check_file
+        ),
+    ],
+    label: ArtifactLabelOption = None,
     by: ByOption = None,
     weight: WeightOption = None,
     label_bins: LabelBinsOption = None,
@@ -83,7 +87,7 @@ def report(
     model: Annotated[
         Path | None, typer.Option(help="The file of the model that will use the data; its hash stands in the report.")
     ] = None,
-    label: LabelOption = None,
+    label: ArtifactLabelOption = None,
     by: Annotated[
         list[str] | None,
         typer.Option(help="Columns by whose values the error is shown.", show_default="the personal attributes"),

@@ -1,14 +1,15 @@
 """`modicum minimize`: from a file to an artifact."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import narwhals.stable.v2 as nw
 import typer
 
 from modicum.cli.options import (
@@ -39,14 +40,13 @@ from modicum.cli.options import (
     read_task,
 )
 from modicum.cli.output import show_description, show_suggestions
-from modicum.engines.coding import schema_at
-from modicum.engines.file_tables import opened, table_at
-from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, quoted
-from modicum.generalization import Generalization
-from modicum.table.schema import Schema
-from modicum.table.splits import Split
-from modicum.table.values import plain
+
+if TYPE_CHECKING:
+    from modicum.engines.table import EngineTable
+    from modicum.generalization import Generalization
+    from modicum.table.schema import Schema
+    from modicum.table.splits import Split
 
 
 class Method(StrEnum):
@@ -286,6 +286,7 @@ def _merged(
     seed: int,
 ) -> tuple[Generalization, dict[str, Any], list[Generalization]]:
     from modicum.minimizers import MergePath
+    from modicum.table.values import plain
 
     method = MergePath(
         keep=keep,
@@ -326,6 +327,7 @@ def _searched(
     seed: int,
 ) -> tuple[Generalization, dict[str, Any]]:
     from modicum.evaluation.search import SIZES, most_private
+    from modicum.table.values import plain
 
     narrowed: dict[str, Any] = {}
     if "max_leaves" in settings:
@@ -386,6 +388,8 @@ class Roles:
 
     @property
     def given(self) -> Schema | None:
+        from modicum.table.schema import Schema
+
         return None if self.schema_file is None else Schema.from_yaml(self.schema_file)
 
     def applied(self, schema: Schema, columns: list[str]) -> Schema:
@@ -414,6 +418,7 @@ def fitted_in(
     file: Path, engine: str, roles: Roles, label_bins: int | None, settings: dict[str, Any]
 ) -> Generalization:
     """PAT's generalization of all records of a file, from counts."""
+    from modicum.engines.coding import schema_at
     from modicum.minimizers import PrivacyTree
 
     with labelled_in(file, engine, roles) as table:
@@ -428,6 +433,7 @@ def fitted_in(
 def drawn_in(file: Path, engine: str, roles: Roles, sample: int, seed: int) -> Any:
     """Records drawn by an engine, as features, label and schema; and others to check with."""
     from modicum.minimizers.sample_check import drawn
+    from modicum.table.schema import Schema
 
     with labelled_in(file, engine, roles) as table, notes.status("Drawing records …"):
         learning, other = drawn(table, roles.label, sample, seed)
@@ -448,6 +454,10 @@ def checked(g: Generalization, X: Any, y: Any, other: Any, label_bins: int | Non
 @contextmanager
 def labelled_in(file: Path, engine: str, roles: Roles) -> Iterator[EngineTable]:
     """The file's records that have a label; how many have none is said."""
+    import narwhals.stable.v2 as nw
+
+    from modicum.engines.file_tables import opened, table_at
+
     with opened(file, engine, roles.given, roles.missing) as table:
         if roles.label not in table.columns:
             raise DataError(f"The label {roles.label!r} is not in the file; it has {quoted(table.columns, limit=8)}.")

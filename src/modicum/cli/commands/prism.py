@@ -1,9 +1,11 @@
 """`modicum prism`: what reveals a sensitive attribute, a classifier that does without, and what that costs."""
 
+from __future__ import annotations
+
 import json
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -32,10 +34,10 @@ from modicum.cli.options import (
 )
 from modicum.cli.output import facts, printable
 from modicum.errors import DataError, ParameterError, quoted
-from modicum.evaluation import ModelCost, PrismCost
-from modicum.evaluation.evidence.prism_cost import PARSIMONY, PRISM, SVM
-from modicum.evaluation.evidence.prism_reasons import is_balanced
-from modicum.prism import Correlation, Correlations
+
+if TYPE_CHECKING:
+    from modicum.evaluation import ModelCost, PrismCost
+    from modicum.prism import Correlation, Correlations
 
 
 def prism(
@@ -211,11 +213,17 @@ def _rule(model: Any) -> dict[str, Any]:
 # What `prism` shows: what leaks, what was chosen, and what it costs.
 
 _MOST = 15  # sets that are shown
-_KINDS = {SVM: "all attributes (SVM)", PARSIMONY: "the best few (Parsimony)", PRISM: "the best that may be (PriSM)"}
+_KINDS = {
+    "SVM": "all attributes (SVM)",
+    "Parsimony": "the best few (Parsimony)",
+    "PriSM": "the best that may be (PriSM)",
+}
 
 
 def show_cost(cost: PrismCost, label: str, console: Console) -> None:
     """Three parts: the correlated sets, the choice, and all classifiers side by side."""
+    from modicum.evaluation.evidence.prism_cost import PRISM
+
     _show_sets(cost, console)
     facts(_choice(cost), console)
     console.print()
@@ -265,6 +273,8 @@ def _rule_text(found: Correlations) -> str:
 
 
 def _choice(cost: PrismCost) -> list[tuple[str, str]]:
+    from modicum.evaluation.evidence.prism_cost import PRISM
+
     model, chosen = cost.prism, cost.of(PRISM)
     proven = chosen.gap <= model.gap
     nothing = "nothing: no attribute helps" if proven else "nothing: time ran out"
@@ -284,6 +294,8 @@ def _choice(cost: PrismCost) -> list[tuple[str, str]]:
 
 def _verdict(cost: PrismCost) -> str:
     """A word where all predictors together reveal, which sets above --max-size may."""
+    from modicum.evaluation.evidence.prism_cost import PRISM
+
     found, all_ = cost.correlations, cost.of(PRISM).association
     if all_.strength < found.threshold or (all_.p_value or 0.0) > found.p_value:
         return ""
@@ -303,6 +315,8 @@ def _strength(each: Correlation) -> str:
 
 
 def _compared(cost: PrismCost) -> Table:
+    from modicum.evaluation.evidence.prism_cost import PRISM
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("classifier", no_wrap=True)
     table.add_column("asks", justify="right", no_wrap=True)
@@ -319,6 +333,8 @@ def _compared(cost: PrismCost) -> Table:
 
 
 def _is_balanced(cost: PrismCost) -> bool:
+    from modicum.evaluation.evidence.prism_reasons import is_balanced
+
     return is_balanced(cost.prism)
 
 

@@ -1,26 +1,27 @@
 """`modicum serve`: collect generalized records, and predict from them."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from modicum.attacks import MultiBreach, OverlapWarning
-from modicum.attacks.multi_breach import MultiBreachResult
-from modicum.cli.commands.attack import known_and_breached
 from modicum.cli.options import MissingOption, SeedOption, out
 from modicum.cli.output import printable
 from modicum.errors import ParameterError, require
-from modicum.generalization import CellPartition, Generalization, Questionnaire
-from modicum.generalization.bins import Dropped
-from modicum.generalization.loading import Collected
-from modicum.service.stores.store import StoredArtifact, artifact_of
-from modicum.table.schema import Schema
+
+if TYPE_CHECKING:
+    from modicum.attacks.multi_breach import MultiBreachResult
+    from modicum.generalization import CellPartition, Generalization
+    from modicum.generalization.loading import Collected
+    from modicum.service.stores.store import StoredArtifact
+    from modicum.table.schema import Schema
 
 _NO_TLS = "Others can reach this address, and there is no TLS: put a proxy with a certificate in front of it."
 
@@ -101,6 +102,11 @@ def show_several(
     console: Console,
 ) -> None:
     """Attack the sample under all versions together and under each alone; where there is one, only look at it."""
+    from modicum.attacks import MultiBreach, OverlapWarning
+    from modicum.cli.commands.attack import known_and_breached
+    from modicum.generalization import Generalization
+    from modicum.service.stores.store import artifact_of
+
     versions = [artifact_of(each) for each in stored]
     views = together([*versions, new])
     personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
@@ -143,6 +149,10 @@ def together(versions: Sequence[Collected]) -> list[Generalization]:
     >>> [g.needed for g in together([one, two])]
     [['age'], ['age', 'job']]
     """
+    from modicum.generalization import Generalization
+    from modicum.generalization.bins import Dropped
+    from modicum.table.schema import Schema
+
     views = [_by_attribute(each) for each in versions]
     features = {a.name: a for g in views for a in g.schema if a.collectable}
     beside = [a for a in views[-1].schema if a.name not in features]
@@ -154,11 +164,15 @@ def together(versions: Sequence[Collected]) -> list[Generalization]:
 
 
 def _schema(artifact: Collected) -> Schema:
+    from modicum.generalization import Questionnaire
+
     return artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
 
 
 def _by_attribute(artifact: Collected) -> Generalization:
     """The buckets of each attribute: of cells and questionnaires more than any record tells."""
+    from modicum.generalization import Generalization, Questionnaire
+
     if isinstance(artifact, Generalization):
         return artifact
     cells: CellPartition = artifact.cells if isinstance(artifact, Questionnaire) else artifact

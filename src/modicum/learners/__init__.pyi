@@ -1,0 +1,3 @@
+from .private_network import PrivateNetwork
+
+__all__ = ["PrivateNetwork"]

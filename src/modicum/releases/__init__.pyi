@@ -1,0 +1,4 @@
+from .anatomy_release import AnatomyRelease
+from .release import Release
+
+__all__ = ["AnatomyRelease", "Release"]

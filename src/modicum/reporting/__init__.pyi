@@ -1,0 +1,3 @@
+from ._report import Report, json_schema, report
+
+__all__ = ["Report", "json_schema", "report"]
