@@ -42,7 +42,7 @@ def served(folder: str, place: str) -> None:
 
     from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
-    from modicum.service.limits import Limits
+    from modicum.service.limits import RequestLimits
     from modicum.service.running import listening, run, stoppable
     from modicum.service.stores.store import open_store
 
@@ -50,7 +50,7 @@ def served(folder: str, place: str) -> None:
         return Response(b"{}", media_type="application/json")
 
     store = open_store(place)
-    app = create_app(load_bundle(folder), store, Limits(rate=0))
+    app = create_app(load_bundle(folder), store, RequestLimits(rate=0))
     app.add_api_route("/empty", _asking(empty), methods=["POST"])
     with stoppable(), listening("127.0.0.1", 0) as at:
         print(at.getsockname()[1], flush=True)

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import modicum as md
 from modicum.export.model_bundle import Bundle
 from modicum.service.app import create_app
-from modicum.service.limits import Limits
+from modicum.service.limits import RequestLimits
 from modicum.service.stores.store import PATIENCE, open_store
 
 
@@ -82,11 +82,11 @@ class Client:
 class Service:
     """A service without a process, its store beside it."""
 
-    def __init__(self, bundle: Bundle, place: Path, limits: Limits | None = None, **options: Any) -> None:
+    def __init__(self, bundle: Bundle, place: Path, limits: RequestLimits | None = None, **options: Any) -> None:
         self.bundle = bundle
         self.store = open_store(str(place), options.get("patience", PATIENCE))
         try:
-            self.app = create_app(bundle, self.store, limits or Limits(rate=0), **options)
+            self.app = create_app(bundle, self.store, limits or RequestLimits(rate=0), **options)
         except Exception:
             self.store.close()
             raise

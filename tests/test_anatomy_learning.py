@@ -382,7 +382,7 @@ def test_numbers_whose_squares_would_overflow_are_refused_by_name(keep, space, n
 
 def kernel_rows(join, gamma):
     """The join as points, and the exact squared norms around the mean in the kernel's own space."""
-    points = kernel_space.Points.of(join)
+    points = kernel_space.NystroemPoints.of(join)
     records, places = join.rows(np.arange(len(join.first)))
     rows = np.hstack([points.records(records), points.of_value[0][points.values(0, places[:, 0])]])
     apart = ((rows[:, None, :] - rows[None]) ** 2).sum(axis=2)
@@ -410,7 +410,7 @@ def test_norms_in_the_kernel_space_are_the_exact_ones_around_the_mean_and_all_on
 
 def test_batches_change_nothing(monkeypatch):
     join = Join.of(small())
-    points = kernel_space.Points.of(join)
+    points = kernel_space.NystroemPoints.of(join)
     whole = kernel_space.KernelSpace(points, seeded(0)).norms(np.arange(90))
     monkeypatch.setattr(kernel_space, "_BATCH", 7)
     assert kernel_space.KernelSpace(points, seeded(0)).norms(np.arange(90)) == pytest.approx(whole, abs=1e-9)
@@ -420,7 +420,7 @@ def test_batches_change_nothing(monkeypatch):
 def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
     release = small()
     join = Join.of(release)
-    norms = kernel_space.KernelSpace(kernel_space.Points.of(join), seeded(0)).norms(np.arange(90))
+    norms = kernel_space.KernelSpace(kernel_space.NystroemPoints.of(join), seeded(0)).norms(np.arange(90))
     records, places = join.rows(np.arange(90))
     values = join.sensitive_values(0, places[:, 0]).to_numpy()
     rows = [(int(i), (v,)) for i, v in zip(records, values, strict=True)]

@@ -10,7 +10,7 @@ from conftest import as_polars
 import modicum as md
 from modicum.attacks import OverlapWarning, Reconstruction
 from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.network import Answers, Network, gradients, target_shares
+from modicum.learners.network import Network, NetworkAnswers, gradients, target_shares
 from modicum.learners.portfolio import MEMBERS
 from modicum.table.targets import Target
 
@@ -165,7 +165,7 @@ def test_the_network_on_cells_has_the_loss_of_the_network_on_records():
     found = []
     for rows, table in ((distinct, of_cells), (inputs, of_rows)):
         shares, starts = target_shares([table])
-        answers = Answers(shares.indptr.astype(np.int64), shares.indices.astype(np.int64), shares.data, starts)
+        answers = NetworkAnswers(shares.indptr.astype(np.int64), shares.indices.astype(np.int64), shares.data, starts)
         portions = (np.asarray(table.sum(axis=1)) / 2000).astype(np.float32)
         found.append(gradients(network._rows(rows), answers, np.arange(len(rows)), portions, network._weights, 0.0))
     for one, other in zip(*found, strict=True):

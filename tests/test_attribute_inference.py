@@ -18,7 +18,7 @@ import modicum as md
 from modicum.attacks import AttributeInference, OverlapWarning
 from modicum.attacks.inference.attribute_inference import check_giveaways
 from modicum.attacks.inference.attribute_result import Judge, difference
-from modicum.attacks.inference.imputation import Candidates
+from modicum.attacks.inference.imputation import CandidateValues
 from modicum.attacks.result import Estimate
 from modicum.table.frames import as_frame
 
@@ -175,13 +175,13 @@ def test_frames_of_both_libraries_and_arrays_give_the_same_result():
 def test_candidates_keep_the_type_of_their_column():
     when = pd.date_range("2020-01-01", periods=60)
     X = pd.DataFrame({"day": when, "job": pd.Categorical(["b", "a", None] * 20, ordered=True)}, index=range(5, 65))
-    job = Candidates.of(X, ["job"], 10)
+    job = CandidateValues.of(X, ["job"], 10)
     put = [job.put(X[:4], code) for code in range(job.size)]
     assert [frame["job"].dtype for frame in put] == [X["job"].dtype] * 3
     assert [frame["job"].astype(object).tolist()[0] for frame in put[:2]] == ["a", "b"]
     assert put[2]["job"].isna().all()
     assert put[0].index.equals(X[:4].index)
-    day = Candidates.of(X, ["day"], 3)
+    day = CandidateValues.of(X, ["day"], 3)
     assert [day.put(X, code)["day"].nunique() for code in range(3)] == [1, 1, 1]
     assert day.encode(day.put(X, 2)).tolist() == [2] * 60
 

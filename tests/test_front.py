@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import modicum as md
 from modicum.generalization.core import DistinctColumns
-from modicum.measures.front import Limits, best_within, hypervolume, knee, on_front
+from modicum.measures.front import ErrorLimits, best_within, hypervolume, knee, on_front
 
 _errors = st.integers(0, 8).map(lambda i: i / 8)
 POINTS = st.lists(st.tuples(_errors, _errors), max_size=12)
-BOX = Limits(raw_error=0.25, majority_error=0.75, naive_adversary=0.5)
+BOX = ErrorLimits(raw_error=0.25, majority_error=0.75, naive_adversary=0.5)
 
 
 def dominates(a, b) -> bool:
@@ -77,7 +77,7 @@ def test_the_limits_of_the_hypervolume():
     assert hypervolume([[0.25, 0.5]], BOX) == 1
     assert hypervolume([[0.0, 0.9]], BOX) == 1  # better than both limits is no more than all
     assert hypervolume([[0.9, 0.5], [0.25, -0.1]], BOX) == 0
-    for limits in (Limits(0.3, 0.3, 0.5), Limits(0.4, 0.3, 0.5), Limits(0.1, 0.3, 0.0)):
+    for limits in (ErrorLimits(0.3, 0.3, 0.5), ErrorLimits(0.4, 0.3, 0.5), ErrorLimits(0.1, 0.3, 0.0)):
         assert np.isnan(hypervolume([[0.2, 0.1]], limits))
 
 
@@ -88,7 +88,7 @@ def test_the_best_within_an_error_is_the_most_private_of_those(points):
         assert best_within(points, error) == (max(inside) if inside else None)
 
 
-ENDS = Limits(raw_error=0.1, majority_error=0.5, naive_adversary=0.42)
+ENDS = ErrorLimits(raw_error=0.1, majority_error=0.5, naive_adversary=0.42)
 
 
 @given(POINTS.filter(bool))
@@ -112,7 +112,7 @@ def test_nothing_collected_is_the_knee_only_where_nothing_is_above_the_line():
     nothing, useful = [0.5, 0.42], [0.3, 0.30]
     assert knee([nothing, useful], ENDS) == 1
     assert knee([nothing, [0.45, 0.30]], ENDS) == 0
-    hopeless = Limits(raw_error=0.5, majority_error=0.5, naive_adversary=0.42)  # raw data predicts nothing
+    hopeless = ErrorLimits(raw_error=0.5, majority_error=0.5, naive_adversary=0.42)  # raw data predicts nothing
     assert knee([nothing, useful], hopeless) == 0
 
 

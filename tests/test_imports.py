@@ -118,7 +118,7 @@ def test_help_loads_nothing_that_only_work_needs(tmp_path):
         ["describe", "absent.json"],
         ["describe", "there.json", "absent.csv"],
         ["form", "absent.json", "-o", "f.html"],
-        ["export", "absent.json", "--format", "sql"],
+        ["export", "absent.json", "--to", "sql"],
         ["bundle", "there.json", "absent.csv", "-o", "b"],
     ],
     ids=lambda words: " ".join(words[:3]),

@@ -10,8 +10,8 @@ from modicum.attacks import Reconstruction
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Frequent, Inputs, count_table
-from modicum.learners.network import Answers, Network, Rows, Weights, gradients, hidden_layer
-from modicum.learners.portfolio import MEMBERS, NAIVE, Portfolio, Question
+from modicum.learners.network import Network, NetworkAnswers, Rows, Weights, gradients, hidden_layer
+from modicum.learners.portfolio import MEMBERS, NAIVE, LearnerQuestion, Portfolio
 
 
 def inputs(codes: np.ndarray, sizes: tuple[int, ...], numbers: np.ndarray | None = None) -> Inputs:
@@ -88,7 +88,9 @@ def test_the_gradients_are_those_of_the_loss():
     rows = Rows(np.array([[0, 3], [1, 4], [2, 3]], dtype=np.int32), random.normal(size=(3, 2)).astype(np.float32))
     table = np.array([[1, 0, 0.5, 0.5], [0.25, 0.75, 0, 1], [0, 1, 1, 0]], dtype=np.float32)
     sparse = csr_array(table)
-    answers = Answers(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data, np.array([0, 2]))
+    answers = NetworkAnswers(
+        sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data, np.array([0, 2])
+    )
     weights = Weights(*(random.normal(size=size).astype(np.float32) for size in ((7, 32), 32, (32, 4), 4)))
     portions, l2 = np.array([0.5, 0.3, 0.2], dtype=np.float32), 0.1
 
@@ -118,7 +120,7 @@ def test_the_gradients_are_those_of_the_loss():
 def test_few_persons_are_enough_to_learn_from(persons):
     random = np.random.default_rng(0)
     rows, cells = inputs(random.integers(0, 3, (60, 1)), (3,)).distinct()
-    question = Question(random.integers(0, 2, 60), 2)
+    question = LearnerQuestion(random.integers(0, 2, 60), 2)
     portfolio = Portfolio(MEMBERS).fit(rows, cells, [question], np.arange(60) % persons)
     assert len(portfolio.guess(rows, [None])[0].value) == len(rows)
 

@@ -11,7 +11,7 @@ from conftest import as_polars
 
 import modicum as md
 from modicum.attacks.matching.kernel import EXACT
-from modicum.attacks.matching.release_groups import Groups
+from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.errors import DataError, ParameterError
 from modicum.releases.anatomy_release import AnatomyRelease
 
@@ -52,7 +52,7 @@ def every_matching(groups, g):
 @pytest.mark.parametrize("sizes", [[2, 3, 4], [5, 2, 1], pytest.param([6, 7, 3], marks=pytest.mark.slow)])
 def test_chances_and_guesses_are_those_of_all_permutations(sizes):
     release, _ = by_hand(sizes)
-    groups = Groups.of(release)
+    groups = ReleaseGroups.of(release)
     scores = np.random.default_rng(1).normal(0, 3, int(groups.blocks[-1]))
     chances, total = groups.chances(scores)
     guess = groups.likeliest(scores, np.random.default_rng(0))
@@ -75,7 +75,7 @@ def test_chances_and_guesses_are_those_of_all_permutations(sizes):
 
 def test_the_likeliest_value_is_right_more_often_than_the_likeliest_matching():
     """Expected over all matchings, as the scores have them; ℓ = 4 of 30 groups."""
-    groups = Groups.of(by_hand([4] * 30, values=9)[0])
+    groups = ReleaseGroups.of(by_hand([4] * 30, values=9)[0])
     scores = np.random.default_rng(1).normal(0, 1, int(groups.blocks[-1]))
     chances, _ = groups.chances(scores)
     guess = groups.likeliest(scores, np.random.default_rng(0))
@@ -91,7 +91,7 @@ def test_the_likeliest_value_is_right_more_often_than_the_likeliest_matching():
 
 
 def test_chances_stay_chances_where_scores_are_far_apart():
-    groups = Groups.of(by_hand([8, 8, 5])[0])
+    groups = ReleaseGroups.of(by_hand([8, 8, 5])[0])
     scores = np.random.default_rng(0).normal(0, 2_000, int(groups.blocks[-1]))
     chances, total = groups.chances(scores)
     sums = np.bincount(groups.pair_records, weights=chances)
@@ -100,7 +100,7 @@ def test_chances_stay_chances_where_scores_are_far_apart():
 
 
 def test_chances_of_large_groups_use_every_value_as_often_as_it_occurs():
-    groups = Groups.of(by_hand([EXACT + 4, 60])[0])
+    groups = ReleaseGroups.of(by_hand([EXACT + 4, 60])[0])
     scores = np.random.default_rng(1).normal(0, 1, int(groups.blocks[-1]))
     chances, _ = groups.chances(scores)
     assert np.allclose(np.bincount(groups.pair_records, weights=chances), 1)
@@ -125,7 +125,7 @@ def test_what_is_taken_for_a_large_group_is_close_to_exact_in_one_that_both_can_
 def test_random_worlds_is_the_best_guess_where_all_matchings_are_as_likely():
     sizes = [2, 3, 4, 6]
     release, truth = by_hand(sizes, seed=3, values=3)
-    groups = Groups.of(release)
+    groups = ReleaseGroups.of(release)
     expected = 0.0
     for g, m in enumerate(sizes):
         own = truth[groups.order][groups.starts[g] : groups.starts[g + 1]]
@@ -193,8 +193,8 @@ def test_no_adversary_sees_the_truth(monkeypatch):
     random, other = np.random.default_rng(0), truth.to_numpy().copy()
     for g in np.unique(gid):
         other[gid == g] = random.permutation(other[gid == g])
-    guesses, likeliest = [], Groups.likeliest
-    monkeypatch.setattr(Groups, "likeliest", lambda *given: guesses.append(likeliest(*given)) or guesses[-1])
+    guesses, likeliest = [], ReleaseGroups.likeliest
+    monkeypatch.setattr(ReleaseGroups, "likeliest", lambda *given: guesses.append(likeliest(*given)) or guesses[-1])
     attack = md.attacks.Matching(rounds=2, known=people(200, seed=5))
     found = [attack.run(release, each) for each in (truth.to_numpy(), other)]
     half = len(guesses) // 2
@@ -330,7 +330,7 @@ def test_a_model_too_sure_of_itself_is_believed_less():
 
 
 def test_merged_values_keep_their_counts_and_scores_spread_back():
-    groups = Groups.of(in_threes(groups=20)[0])
+    groups = ReleaseGroups.of(in_threes(groups=20)[0])
     merged = groups.merged()
     assert (len(merged.values), merged.caps.sum()) == (3, 60)
     assert np.allclose(merged.shares.sum(), 1)

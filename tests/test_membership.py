@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.attacks import MembershipInference, OverlapWarning
-from modicum.attacks.membership.attack_models import AttackNetwork, Evidence, Forest
+from modicum.attacks.membership.attack_models import AttackNetwork, Forest, ModelAnswers
 from modicum.attacks.membership.membership_inference import _ratio, _scaled, halves
 from modicum.attacks.membership.membership_result import best_threshold
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval
@@ -146,7 +146,7 @@ def test_an_attack_model_finds_members_and_is_the_same_with_the_same_seed(kind):
     random = np.random.default_rng(0)
     labels, member = random.integers(-1, 3, 300), random.random(300) < 0.5
     chances = random.dirichlet([1, 1, 1], 300) + 2 * member[:, None] * (labels[:, None] == np.arange(3))
-    evidence = Evidence(chances / chances.sum(axis=1, keepdims=True), labels)
+    evidence = ModelAnswers(chances / chances.sum(axis=1, keepdims=True), labels)
     first, second = (kind(1).fit(evidence[:200], member[:200]).score(evidence[200:]) for _ in range(2))
     assert np.array_equal(first, second)
     known = labels[200:] >= 0

@@ -21,7 +21,7 @@ from modicum.measures import disclosure_risk, ncp
 from modicum.minimizers.model_guided.attribute_grouping import exactly, grouped, numbers_of, partition_of
 from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, homogeneous_tree, node_costs, weakest_links
 from modicum.minimizers.model_guided.outcomes import Outcomes
-from modicum.minimizers.model_guided.records import Records, View
+from modicum.minimizers.model_guided.records import ModelView, Records
 from modicum.progress import Stop
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame
@@ -407,7 +407,7 @@ def test_the_search_believes_of_each_record_what_the_artifact_does(boosted):
     X.loc[X.index[::7], "education"] = None
     schema = md.Schema.infer(X)
     coder = Coder.fit(X[:1000], schema)
-    view = View.of(X, list(X.columns), None, None)
+    view = ModelView.of(X, list(X.columns), None, None)
     said = np.arange(2000) % 2
     records = Records(
         Model(lambda F: np.zeros(len(F))), view, coder, Outcomes.of(said, "auto", None), as_frame(X), np.arange(2000)

@@ -10,7 +10,7 @@ from modicum.errors import ParameterError, StoppedWarning
 from modicum.prism.solver import trainer as training
 from modicum.prism.solver.hinge import Hinge
 from modicum.prism.solver.problem import Merging, distinct_rows
-from modicum.prism.solver.supports import Limits, largest_support, maximal_supports, unpacked
+from modicum.prism.solver.supports import SupportLimits, largest_support, maximal_supports, unpacked
 from modicum.prism.solver.trainer import Problem, Trainer
 
 KINDS = ("binary", "grouped", "several tasks", "squared", "squared tasks", "binding box")
@@ -182,23 +182,23 @@ def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
         maximal = {s for s in every if not any(tuple(sorted({*s, u})) in every for u in set(range(n)) - set(s))}
         for hitting in (3_000_000, -1):
             monkeypatch.setattr("modicum.prism.solver.supports._COMPARED", hitting)
-            listed = maximal_supports(Limits.of(n, most, sets), 10_000)
+            listed = maximal_supports(SupportLimits.of(n, most, sets), 10_000)
             assert {unpacked(row, n) for row in listed} == maximal
 
 
 def test_many_units_without_limits_are_listed_from_what_must_be_left_out():
-    listed = maximal_supports(Limits.of(40, None, [[0, 1], [2, 3, 4]]), 1_000)
+    listed = maximal_supports(SupportLimits.of(40, None, [[0, 1], [2, 3, 4]]), 1_000)
     assert len(listed) == 6
-    assert maximal_supports(Limits.of(40, 12, []), 1_000) is None
+    assert maximal_supports(SupportLimits.of(40, 12, []), 1_000) is None
 
 
 def test_thousands_of_forbidden_sets_are_looked_through_in_little_work(monkeypatch):
     triples = [list(each) for each in combinations(range(24), 3)]
     assert largest_support(24, triples) == 2
-    assert len(maximal_supports(Limits.of(24, 8, triples), 1_000)) == 24 * 23 // 2
+    assert len(maximal_supports(SupportLimits.of(24, 8, triples), 1_000)) == 24 * 23 // 2
     monkeypatch.setattr("modicum.prism.solver.supports._LISTING_WORK", 10_000)
     few = [each for each in triples if sum(each) % 7 == 0]
-    assert maximal_supports(Limits.of(24, 8, few), 300_000) is None
+    assert maximal_supports(SupportLimits.of(24, 8, few), 300_000) is None
 
 
 def test_only_minimal_sets_are_kept():
@@ -206,7 +206,7 @@ def test_only_minimal_sets_are_kept():
         r = np.random.default_rng(seed)
         sets = [r.choice(9, size=int(r.integers(1, 6)), replace=False).tolist() for _ in range(30)]
         minimal = {tuple(sorted(a)) for a in sets if not any(set(b) < set(a) for b in sets)}
-        limits = Limits.of(9, None, sets)
+        limits = SupportLimits.of(9, None, sets)
         assert set(limits.forbidden) == {each for each in minimal if len(each) > 1}
         assert set(limits.allowed) == set(range(9)) - {each[0] for each in minimal if len(each) == 1}
 

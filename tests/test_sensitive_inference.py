@@ -11,9 +11,9 @@ from sklearn.svm import NuSVC
 
 import modicum as md
 from modicum.attacks import SensitiveInference
-from modicum.attacks.inference.nu_adversary import Merged, NuSvc, Points, Setting, fair_limits, kernel, settings
+from modicum.attacks.inference.nu_adversary import KernelPoints, Merged, NuSetting, NuSvc, fair_limits, kernel, settings
 from modicum.attacks.inference.sensitive_inference import _chosen
-from modicum.attacks.inference.sensitive_result import Answer, fold_codes
+from modicum.attacks.inference.sensitive_result import SensitiveAnswer, fold_codes
 from modicum.errors import DataError, ParameterError
 from modicum.learners.inputs import Inputs
 from modicum.measures.scores import best_cut, confusion, matthews, matthews_interval
@@ -200,7 +200,7 @@ def test_each_part_s_adversary_is_chosen_without_that_part_and_ties_are_the_port
     assert SensitiveInference("s", **QUICK).run(X, ["a0"]).chosen["accuracy"] == ("portfolio",) * 2
     said = {"model": "any"}
     for ahead, chosen in ((0.0, "portfolio"), (0.02, "portfolio"), (0.05, "nu-SVC")):  # a standard error is 0.022
-        nu, portfolio = (Answer(np.zeros(1), 0.7 + more, 400.0, said, 1) for more in (ahead, 0.0))
+        nu, portfolio = (SensitiveAnswer(np.zeros(1), 0.7 + more, 400.0, said, 1) for more in (ahead, 0.0))
         assert _chosen({"nu-SVC": {"accuracy": nu}, "portfolio": {"accuracy": portfolio}}, "accuracy") == chosen
 
 
@@ -269,7 +269,11 @@ def test_merged_rows_with_counts_train_the_same_machine_as_repeated_rows(monkeyp
     rows = Merged.of(cells, values, np.ones(300))
     assert len(rows) < 40
     assert rows.weights.sum() == 300
-    for setting in (Setting(0.5, 0.8, "as they are"), Setting(2.0, 0.65, "balanced"), Setting(None, 0.95, "balanced")):
+    for setting in (
+        NuSetting(0.5, 0.8, "as they are"),
+        NuSetting(2.0, 0.65, "balanced"),
+        NuSetting(None, 0.95, "balanced"),
+    ):
         both = []
         for where, value, weight in ((points, values, np.ones(300)), (places[rows.cells], rows.values, rows.weights)):
             model = NuSvc(setting, 2).fit(kernel(where, where, setting.gamma), value, weight)
@@ -285,11 +289,11 @@ def test_the_machine_is_scikit_learn_s_and_one_without_margin_is_not_used():
     values = (points[:, 0] + random.normal(size=200) > 0.5).astype(np.int64)
     most = 2 * min(values.mean(), 1 - values.mean())
     own = NuSVC(nu=0.8 * most, gamma=0.5).fit(points, values).decision_function(points)
-    model = NuSvc(Setting(0.5, 0.8, "as they are"), 2).fit(kernel(points, points, 0.5), values, np.ones(200))
+    model = NuSvc(NuSetting(0.5, 0.8, "as they are"), 2).fit(kernel(points, points, 0.5), values, np.ones(200))
     support = model.support
     np.testing.assert_allclose(model.scores(kernel(points, points[support], 0.5), support)[:, 1], own, atol=0.02)
     same = np.ones((200, 200))  # all records alike: no machine can tell them apart
-    assert not NuSvc(Setting(None, 0.5, "as they are"), 2).fit(same, values, np.ones(200)).useful
+    assert not NuSvc(NuSetting(None, 0.5, "as they are"), 2).fit(same, values, np.ones(200)).useful
 
 
 def test_even_values_need_no_balancing_and_rare_ones_leave_their_rows_to_others():
@@ -303,7 +307,7 @@ def test_points_give_every_attribute_the_same_weight():
     random = np.random.default_rng(0)
     wage = np.where(np.arange(500) < 100, np.nan, np.exp(3 * random.normal(size=500)))
     inputs = Inputs(random.integers(0, 2_000, (500, 1)), (2_000,), wage[:, None])
-    points = Points(inputs).of(inputs)
+    points = KernelPoints(inputs).of(inputs)
     assert points.shape == (500, 52)
     assert points.var(axis=0).sum() == pytest.approx(1)
     assert points[:100, 50].max() == points[:100, 50].min() == 0

@@ -6,7 +6,7 @@ import logging
 import pytest
 from serving import Service, bundle_of, records_of
 
-from modicum.service.limits import Limits, Rates
+from modicum.service.limits import Rates, RequestLimits
 from modicum.service.stores.store import StoreUnavailable, read_records
 
 KINDS = ["generalization", "cells", "questionnaire", "number", "full detail"]
@@ -57,11 +57,11 @@ def test_predictions_are_those_of_the_bundle_whether_remembered_or_not(serve, ki
 def test_predictions_beyond_those_remembered_are_forgotten(bundles):
     import asyncio
 
-    from modicum.service.batching import Predictions
+    from modicum.service.batching import RememberedPredictions
 
     bundle = bundles["generalization"]
     told = list(dict.fromkeys(bundle.format.check(record) for record in records_of(bundle)))
-    predictions = Predictions(bundle, remembered=3)
+    predictions = RememberedPredictions(bundle, remembered=3)
 
     async def ask():
         return [json.loads(await predictions(each)) for each in told]
@@ -283,7 +283,7 @@ def test_what_is_collected_can_be_asked(serve):
 
 
 def test_a_request_that_is_too_large_is_refused_whether_it_says_so_or_not(serve):
-    service = serve(limits=Limits(rate=0, body=10_000))
+    service = serve(limits=RequestLimits(rate=0, body=10_000))
     assert service.client.post("/records", content=b"x" * 20_000).status_code == 413
     headers = {"content-type": "application/json"}
 
@@ -298,7 +298,7 @@ def test_a_request_that_is_too_large_is_refused_whether_it_says_so_or_not(serve)
 
 
 def test_too_many_requests_of_one_client_are_refused_with_when_to_come_again(serve):
-    service = serve(limits=Limits(rate=0.01))
+    service = serve(limits=RequestLimits(rate=0.01))
     answers = [service.client.get("/healthz") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 429, 429]
     assert int(answers[1].headers["retry-after"]) >= 90
@@ -307,7 +307,7 @@ def test_too_many_requests_of_one_client_are_refused_with_when_to_come_again(ser
 
 def test_tokens_come_back_clients_are_apart_and_only_so_many_are_remembered():
     now = [0.0]
-    rates = Rates(Limits(rate=2, clients=3), clock=lambda: now[0])
+    rates = Rates(RequestLimits(rate=2, clients=3), clock=lambda: now[0])
     assert [rates.wait("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
     assert rates.wait("b") == 0
     now[0] = 0.5
@@ -318,7 +318,7 @@ def test_tokens_come_back_clients_are_apart_and_only_so_many_are_remembered():
     assert len(rates._left) == 3
     assert [rates.wait("2001:db8::1") for _ in range(4)] == [0] * 4
     assert rates.wait("2001:db8::2") > 0  # the same network
-    assert all(Rates(Limits(rate=0)).wait("a") == 0 for _ in range(1000))
+    assert all(Rates(RequestLimits(rate=0)).wait("a") == 0 for _ in range(1000))
 
 
 ID = "1b4e28ba-2fa1-4d2e-883f-0016d3cca427"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from modicum.anatomy.checks import Asked, asked_of, generator, leaks, repeated_persons
+from modicum.anatomy.checks import AnatomyTask, asked_of, generator, leaks, repeated_persons
 from modicum.anatomy.grouping import (
     Deal,
     Numbering,
@@ -183,7 +183,7 @@ class Anatomy(BaseEstimator):
         groups = make(_packed(codes), int(self.l), random)
         return random.permutation(int(groups.max()) + 1)[groups]
 
-    def _dealt(self, asked: Asked, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
+    def _dealt(self, asked: AnatomyTask, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
         """The records that stay, and their groups, which depend on no order of the rows."""
         deals, numbering = self._deals(asked, {name: np.bincount(codes) for name, codes in values.items()})
         hashes = numbering.hashes(asked.frame)
@@ -192,7 +192,7 @@ class Anatomy(BaseEstimator):
         groups = {name: deals[name].group(codes, numbers[name])[stays] for name, codes in values.items()}
         return np.flatnonzero(stays), groups
 
-    def _deals(self, asked: Asked, counts: dict[str, Codes]) -> tuple[dict[str, Deal], Numbering]:
+    def _deals(self, asked: AnatomyTask, counts: dict[str, Codes]) -> tuple[dict[str, Deal], Numbering]:
         """The plan for each sensitive column, from how many records each of its values has."""
         tight = [name for name, own in counts.items() if largest_l(own) < self.l]
         for name in tight:

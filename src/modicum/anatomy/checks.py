@@ -26,7 +26,7 @@ GROUPINGS = ("bucketize", "random", "dealt")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnatomyTask:
     """The records, and what is to become of their columns.
 
     Attributes
@@ -55,7 +55,7 @@ def generator(random_state: Any) -> np.random.Generator:
     )
 
 
-def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Asked:
+def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> AnatomyTask:
     """Check what an `Anatomy` was given."""
     check_number(owner, "l", 2)
     check_choice(owner, "grouping", GROUPINGS)
@@ -74,7 +74,7 @@ def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> As
     if schema.label in identifying:
         _check_class(frame[schema.label])
     released = _stored(schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive), frame)
-    return Asked(frame, released, sensitive, identifying, frozenset(released.names) - frozenset(declared))
+    return AnatomyTask(frame, released, sensitive, identifying, frozenset(released.names) - frozenset(declared))
 
 
 def _complete(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
@@ -325,7 +325,7 @@ def first_true(flags: Any, groups: Codes) -> Codes:
 # What a release of two tables would tell all the same, in one sentence each.
 
 
-def leaks(asked: Asked, values: Mapping[str, Codes]) -> Iterator[str]:
+def leaks(asked: AnatomyTask, values: Mapping[str, Codes]) -> Iterator[str]:
     """What should be changed before the tables are given away.
 
     Parameters

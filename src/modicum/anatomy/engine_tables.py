@@ -14,7 +14,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anatomy.checks import Asked, asked_of, leaks
+from modicum.anatomy.checks import AnatomyTask, asked_of, leaks
 from modicum.anatomy.grouping import Deal, Numbering
 from modicum.engines.coding import schema_at
 from modicum.engines.counting import surveyed
@@ -37,7 +37,7 @@ _ONE, _FIRST, _SECOND, _AMONG = "(one)", "(first)", "(second)", "(among)"
 
 
 @dataclass(frozen=True)
-class Values:
+class EngineValues:
     """The values of a sensitive column in the order that the schema gives them, and how many records have each."""
 
     attribute: Attribute
@@ -53,14 +53,14 @@ class Values:
         return np.array([place[word] for word in words], dtype=np.int64)[codes]
 
 
-def values_at(table: EngineTable, attributes: Sequence[Attribute]) -> list[Values]:
+def values_at(table: EngineTable, attributes: Sequence[Attribute]) -> list[EngineValues]:
     """Count the values of sensitive columns: one pass."""
     as_words = [each.model_copy(update={"kind": "category", "domain": None}) for each in attributes]
     found = surveyed(table, as_words, words=2**62)
     return [_values(attribute, found[attribute.name]) for attribute in attributes]
 
 
-def _values(attribute: Attribute, found: Any) -> Values:
+def _values(attribute: Attribute, found: Any) -> EngineValues:
     if found.missing:
         raise DataError(
             f"The sensitive column {attribute.name!r} has {found.missing:,} missing values; leave those rows out or "
@@ -69,7 +69,7 @@ def _values(attribute: Attribute, found: Any) -> Values:
     ordered_by = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
     words = values_in_order(attribute, list(found.counts)) if ordered_by else sorted(found.counts)
     there = [word for word in words if word in found.counts]
-    return Values(attribute, tuple(there), np.array([found.counts[word] for word in there], dtype=np.int64))
+    return EngineValues(attribute, tuple(there), np.array([found.counts[word] for word in there], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Told:
 
     columns: tuple[str, ...]
     schema: Any
-    values: tuple[Values, ...]
+    values: tuple[EngineValues, ...]
     deals: tuple[Deal, ...]
     numbering: Numbering
 
@@ -129,8 +129,8 @@ class Written:
     """
 
     table: EngineTable
-    asked: Asked
-    values: tuple[Values, ...]
+    asked: AnatomyTask
+    values: tuple[EngineValues, ...]
     deals: tuple[Deal, ...]
     numbering: Numbering
     l: int
@@ -196,7 +196,7 @@ class Written:
         write_description(release, entries, folder)
         return release
 
-    def _checked(self, own: Values, deal: Deal, identifying: EngineTable, table: EngineTable) -> dict[str, int]:
+    def _checked(self, own: EngineValues, deal: Deal, identifying: EngineTable, table: EngineTable) -> dict[str, int]:
         """What a sensitive table has, by group-bys; refused where it is not what was asked for."""
         name, gid = own.attribute.name, group_column(own.attribute.name, len(self.values))
         found = l_diversity(table.lazy.to_native(), [gid], name, kind="frequency")
@@ -264,7 +264,7 @@ def _complete(schema: Any, table: EngineTable) -> Schema:
     return schema.model_copy(update={"attributes": (*schema.attributes, *more)})
 
 
-def _asked(owner: Any, table: EngineTable, schema: Schema) -> Asked:
+def _asked(owner: Any, table: EngineTable, schema: Schema) -> AnatomyTask:
     """What is asked, with a sample of the records in place of all of them."""
     rows = table.rows()
     if rows < 2:

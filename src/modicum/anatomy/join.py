@@ -10,7 +10,7 @@ import numpy as np
 
 from modicum.errors import DataError
 from modicum.learners.columns import moderate
-from modicum.releases.anatomy_release import AnatomyRelease, Candidates
+from modicum.releases.anatomy_release import AnatomyRelease, GroupCandidates
 from modicum.table.codes import values_in_order
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.schema import Attribute
@@ -36,7 +36,7 @@ class Join:
     """
 
     release: AnatomyRelease = field(repr=False)
-    candidates: tuple[Candidates, ...]
+    candidates: tuple[GroupCandidates, ...]
     offsets: tuple[int, ...]
     first: Codes
     sizes: Codes

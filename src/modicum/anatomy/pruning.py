@@ -17,7 +17,7 @@ import numpy as np
 from modicum.anatomy.join import Join, coded, coded_sensitive, squared_norms
 from modicum.errors import DataError
 from modicum.learners.columns import Design, columns_of, encoded
-from modicum.releases.anatomy_release import Candidates
+from modicum.releases.anatomy_release import GroupCandidates
 from modicum.table.frames import column
 from modicum.table.values import Codes, Floats
 
@@ -95,7 +95,7 @@ def _of_records(join: Join, norms: Norms, radii: Radii, draws: Floats) -> Chosen
     return Chosen(np.arange(len(wanted)), order[places][:, None])
 
 
-def _of_groups(found: Candidates, norms: Norms, radii: Radii, random: np.random.Generator) -> Chosen:
+def _of_groups(found: GroupCandidates, norms: Norms, radii: Radii, random: np.random.Generator) -> Chosen:
     from modicum.anatomy.kernel import nearest_of_groups  # deferred: numba loads slowly
 
     order, own = _ascending(found, norms.squares), np.argsort(found.groups, kind="stable")
@@ -117,7 +117,7 @@ def _of_all(join: Join, norms: Norms, radii: Radii, draws: Floats) -> Chosen:
     return Chosen(records, join.places(records, combination))
 
 
-def _ascending(found: Candidates, squares: Floats) -> Codes:
+def _ascending(found: GroupCandidates, squares: Floats) -> Codes:
     """The places of the candidates, in each group from the smallest square to the largest."""
     own = np.repeat(np.arange(len(found.sizes)), found.sizes)
     of_value = np.zeros(len(found.values))
@@ -126,7 +126,7 @@ def _ascending(found: Candidates, squares: Floats) -> Codes:
     return np.argsort(own * len(rank) + rank[found.codes], kind="stable")
 
 
-def only_one(join: Join) -> Candidates:
+def only_one(join: Join) -> GroupCandidates:
     """The candidates of the one sensitive attribute; with several there are no groups of joined rows."""
     if len(join.candidates) > 1:
         raise DataError(
@@ -153,7 +153,7 @@ _KERNEL_ROUNDING = 1e-9  # of a norm, relative to the largest
 
 
 @dataclass(frozen=True)
-class Points:
+class NystroemPoints:
     """The join as points: scaled columns of the records (made when asked for) and of each sensitive attribute's values.
 
     `of_value[a]` holds one row for each distinct value of the sensitive attribute a.
@@ -164,7 +164,7 @@ class Points:
     of_value: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, join: Join) -> "Points":
+    def of(cls, join: Join) -> "NystroemPoints":
         """Columns are scaled over the joined data."""
         weights, frame = join.repeats.astype(np.float64), join.identifying
         names = {each.name: (each.name,) for each in join.identifying_attributes}
@@ -210,7 +210,7 @@ class KernelSpace:
 
     def __init__(
         self,
-        points: Points,
+        points: NystroemPoints,
         random: np.random.Generator,
         landmarks: int = LANDMARKS,
         gamma: float | None = None,
@@ -264,7 +264,7 @@ def pruned_in_kernel_space(join: Join, keep: str, random: np.random.Generator) -
 
     join.check_rows()
     order = np.argsort((join.candidates[0] if keep == "record" else only_one(join)).groups, kind="stable")
-    norms = KernelSpace(Points.of(join), random).norms(order)
+    norms = KernelSpace(NystroemPoints.of(join), random).norms(order)
     radii = Radii(float(norms.min()), float(norms.max()))
     ends = np.cumsum(join.repeats[order])
     starts = np.concatenate([[0], ends])

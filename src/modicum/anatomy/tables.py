@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.anatomy.checks import Asked
+from modicum.anatomy.checks import AnatomyTask
 from modicum.errors import DataError
 from modicum.measures.diversity import l_diversity
 from modicum.releases.anatomy_release import AnatomyRelease, group_column
@@ -17,7 +17,7 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.values import Codes
 
 
-def value_order(asked: Asked, name: str) -> tuple[Codes, Codes]:
+def value_order(asked: AnatomyTask, name: str) -> tuple[Codes, Codes]:
     """A sensitive column as codes in the order of its values, and for each value a record that has it.
 
     The order is the schema's where it names the values or says that they have one, else that of canonical texts, so
@@ -35,7 +35,7 @@ def value_order(asked: Asked, name: str) -> tuple[Codes, Codes]:
 
 
 def checked_release(
-    asked: Asked,
+    asked: AnatomyTask,
     ordered: Mapping[str, tuple[Codes, Codes]],
     groups: Mapping[str, Codes],
     rows: Codes,
@@ -69,7 +69,7 @@ def checked_release(
     return release
 
 
-def _check(asked: Asked, table: nw.DataFrame[Any], name: str, gid: str, rows: Codes, l: int) -> None:
+def _check(asked: AnatomyTask, table: nw.DataFrame[Any], name: str, gid: str, rows: Codes, l: int) -> None:
     """Refuse a table that is not ℓ-diverse, or does not hold the values of exactly these records."""
     whole = np.bincount(rows).max() == 1 and len(rows) == len(table)
     before, after = (_counted(series) for series in (asked.frame[name][rows], table[name]))
@@ -84,7 +84,7 @@ def _counted(series: nw.Series[Any]) -> dict[str, int]:
 
 
 def _sensitive(
-    asked: Asked, name: str, ordered: tuple[Codes, Codes], groups: Codes, rows: Codes, many: int
+    asked: AnatomyTask, name: str, ordered: tuple[Codes, Codes], groups: Codes, rows: Codes, many: int
 ) -> nw.DataFrame[Any]:
     """The table of one sensitive attribute, by group and value; equal values are written alike."""
     codes, typical = ordered
@@ -122,7 +122,7 @@ def _plain(frame: nw.DataFrame[Any]) -> Any:
     return native
 
 
-def _released_schema(asked: Asked, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
+def _released_schema(asked: AnatomyTask, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
     """The schema, in which a domain that nobody declared names only values that are released."""
     columns = {name: table[name] for table in tables for name in table.columns}
     return asked.schema.model_copy(

@@ -10,7 +10,14 @@ import pandas as pd
 from sklearn.base import clone
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.group_representatives import Members, Representatives, Values, median, of_codes, usual_label
+from modicum.anonymizers.group_representatives import (
+    GroupMembers,
+    GroupValues,
+    Representatives,
+    median,
+    of_codes,
+    usual_label,
+)
 from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
 from modicum.anonymizers.out_of_core.upper_guided import guide_at, guided_groups, guided_parts
 from modicum.anonymizers.ranks import Ranked
@@ -41,7 +48,7 @@ _MOVED = 0.35  # the chance that an attribute is moved in a try
 Asking = Callable[[Sequence[list[Any]], Codes], Codes]
 
 
-def accepted(members: Sequence[Members], usual: Codes, ask: Asking, random_state: int) -> list[Values]:
+def accepted(members: Sequence[GroupMembers], usual: Codes, ask: Asking, random_state: int) -> list[GroupValues]:
     """A record for each group of which the model says what is usual there, where one was found."""
     middle = [median(each) for each in members]
     wrong = np.flatnonzero(ask([each.values for each in middle], np.arange(len(usual))) != usual)
@@ -70,7 +77,7 @@ def _of(choices: Sequence[list[Any]], wrong: Codes) -> list[tuple[int, list[Any]
     return [(g, choices[group]) for g, group in enumerate(wrong.tolist())]
 
 
-def _choices(members: Members, middle: Values) -> list[list[Any]]:
+def _choices(members: GroupMembers, middle: GroupValues) -> list[list[Any]]:
     """For each group the median, then other values that are not one person's."""
     found = [[value] for value in middle.values]
     if members.column.attribute.has_order:
@@ -85,15 +92,15 @@ def _choices(members: Members, middle: Values) -> list[list[Any]]:
     return found
 
 
-def _where_shared(members: Members, code: Codes) -> Values:
+def _where_shared(members: GroupMembers, code: Codes) -> GroupValues:
     return of_codes(members.column, np.where(members.shared(code), code, members.column.missing))
 
 
-def _distance(middle: Sequence[Values], tried: Sequence[Sequence[Any]], wrong: Codes) -> Any:
+def _distance(middle: Sequence[GroupValues], tried: Sequence[Sequence[Any]], wrong: Codes) -> Any:
     """How far each try lies from the medians: positions for an order, 1 for another category."""
     total = np.zeros((_TRIES, len(wrong)))
     for own, values in zip(middle, tried, strict=True):
-        there = Values(own.column, list(values)).positions.reshape(_TRIES, len(wrong))
+        there = GroupValues(own.column, list(values)).positions.reshape(_TRIES, len(wrong))
         apart = np.abs(there - own.positions[wrong])
         total += apart if own.column.attribute.has_order else apart > 0
     return total
@@ -128,7 +135,7 @@ class GuidingModel:
             raise DataError(f"The model takes a column {absent[0]!r}, which the data or its schema does not have.")
         self.said = self._ask(task.frame.select(self._columns))
 
-    def stand_ins(self, task: Task, members: Sequence[Members], random_state: int) -> list[Values]:
+    def stand_ins(self, task: Task, members: Sequence[GroupMembers], random_state: int) -> list[GroupValues]:
         """For each group a made-up record of which the model says what it says of most of the group.
 
         Columns that are no quasi-identifiers are released as they are; to ask the model, their medians stand for them.
@@ -139,10 +146,12 @@ class GuidingModel:
         classes = np.unique(self.said)
         others = [name for name in self._columns if name not in task.names]
         ranked = Ranked.of(task.frame, task.schema, others) if others else Ranked(())
-        beside = {each.attribute.name: median(Members(each, groups)).written for each in ranked.columns}
+        beside = {each.attribute.name: median(GroupMembers(each, groups)).written for each in ranked.columns}
 
         def ask(values: Sequence[list[Any]], of: Codes) -> Codes:
-            made = {name: Values(each.column, own) for name, each, own in zip(task.names, members, values, strict=True)}
+            made = {
+                name: GroupValues(each.column, own) for name, each, own in zip(task.names, members, values, strict=True)
+            }
             placed = {name: own.written for name, own in made.items()}
             placed |= {name: [written[group] for group in of.tolist()] for name, written in beside.items()}
             return pd.Index(classes).get_indexer(pd.Index(self._ask(self._records(task, placed))))
@@ -299,11 +308,11 @@ class AccuracyGuided(Anonymizer):
         groups = guided_groups(task, task.guide)
         return split(task.ranked, task.needs, tight=True, groups=groups) if self.refine else groups
 
-    def _values(self, task: Task, groups: Codes) -> list[Values]:
+    def _values(self, task: Task, groups: Codes) -> list[GroupValues]:
         if task.asked is None or self.representatives != "median":
             return super()._values(task, groups)
-        members = [Members(column, groups, task.needs.persons) for column in task.ranked.columns]
-        found: list[Values] = task.asked.stand_ins(task, members, self.random_state)
+        members = [GroupMembers(column, groups, task.needs.persons) for column in task.ranked.columns]
+        found: list[GroupValues] = task.asked.stand_ins(task, members, self.random_state)
         return found
 
 

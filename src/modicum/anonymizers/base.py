@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modicum.anonymizers.group_representatives import (
     REPRESENTATIVES,
-    Members,
+    GroupMembers,
+    GroupValues,
     Representatives,
-    Values,
     drawn,
     mean,
     median,
@@ -274,7 +274,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
             asked |= {"diversity": self.diversity} | ({"c": self.c} if self.diversity == "recursive" else {})
         return asked if self.t is None else asked | {"distance": distance}
 
-    def _values(self, task: Task, groups: Codes) -> list[Values]:
+    def _values(self, task: Task, groups: Codes) -> list[GroupValues]:
         """What stands for each group, one attribute after another."""
         columns = task.ranked.columns
         if self.representatives == "record":
@@ -287,9 +287,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):
             return [of_codes(column, column.codes[rows].astype(np.int64)) for column in columns]
         if self.representatives == "random":
             random = np.random.default_rng(self.random_state)
-            return [drawn(Members(column, groups, task.needs.persons), random) for column in columns]
+            return [drawn(GroupMembers(column, groups, task.needs.persons), random) for column in columns]
         make = mean if self.representatives == "mean" else median
-        return [make(Members(column, groups, task.needs.persons)) for column in columns]
+        return [make(GroupMembers(column, groups, task.needs.persons)) for column in columns]
 
     def _kept(self, task: Task, groups: Codes) -> Codes:
         """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""

@@ -22,7 +22,7 @@ _UNITS = {"integer": 1, "date": 86_400}
 
 
 @dataclass(frozen=True)
-class Members:
+class GroupMembers:
     """One attribute's codes, ordered within each group.
 
     Parameters
@@ -163,7 +163,7 @@ def _between(column: RankedColumn, low: Floats, high: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Values:
+class GroupValues:
     """A value for each group: a code of the column, or a number of its own; None stands for missing."""
 
     column: RankedColumn
@@ -187,13 +187,13 @@ class Values:
         return np.where(np.isnan(numbers), 1.0, (numbers - low) / (high - low) if high > low else 0.0)
 
 
-def of_codes(column: RankedColumn, codes: Codes) -> Values:
+def of_codes(column: RankedColumn, codes: Codes) -> GroupValues:
     """The values that codes stand for."""
     known = [*column.values, None]
-    return Values(column, [known[code] for code in codes.tolist()])
+    return GroupValues(column, [known[code] for code in codes.tolist()])
 
 
-def median(members: Members, share: Any = 0.5) -> Values:
+def median(members: GroupMembers, share: Any = 0.5) -> GroupValues:
     """The median of an attribute with an order (or another quantile), the most frequent of one without."""
     column = members.column
     if not column.attribute.has_order:
@@ -208,7 +208,7 @@ def median(members: Members, share: Any = 0.5) -> Values:
     return _numbers(column, members.quantile(share), empty)
 
 
-def mean(members: Members) -> Values:
+def mean(members: GroupMembers) -> GroupValues:
     """The mean of a number, rounded where whole numbers are stored; otherwise as the median."""
     column = members.column
     if column.attribute.is_category or not len(column.values):
@@ -222,11 +222,11 @@ def mean(members: Members) -> Values:
     return _numbers(column, found, members.mostly_missing)
 
 
-def _numbers(column: RankedColumn, found: Floats, empty: npt.NDArray[np.bool_]) -> Values:
-    return Values(column, [None if gone else x for x, gone in zip(found.tolist(), empty.tolist(), strict=True)])
+def _numbers(column: RankedColumn, found: Floats, empty: npt.NDArray[np.bool_]) -> GroupValues:
+    return GroupValues(column, [None if gone else x for x, gone in zip(found.tolist(), empty.tolist(), strict=True)])
 
 
-def drawn(members: Members, random: np.random.Generator) -> Values:
+def drawn(members: GroupMembers, random: np.random.Generator) -> GroupValues:
     """A value drawn for each group and this attribute alone: about the value of one record, but no person's own."""
     share = random.uniform(size=len(members.sizes))
     if members.column.attribute.has_order:
@@ -243,7 +243,7 @@ def nearest_records(ranked: Ranked, groups: Codes, label: Codes | None) -> Codes
     """
     distance = np.zeros(len(groups))
     for column in ranked.columns:
-        middle = median(Members(column, groups)).positions
+        middle = median(GroupMembers(column, groups)).positions
         if column.attribute.has_order:
             distance += (column.positions[column.codes] - middle[groups]) ** 2
         else:

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.anonymizers.group_representatives import Members, Values
+from modicum.anonymizers.group_representatives import GroupMembers, GroupValues
 from modicum.anonymizers.ranks import RankedColumn
 from modicum.anonymizers.task import Task
 from modicum.errors import DataError
@@ -28,7 +28,7 @@ from modicum.table.values import Codes, Floats, canonical, iso
 MISSING = "(missing)"
 
 
-def range_labels(members: Members) -> list[str]:
+def range_labels(members: GroupMembers) -> list[str]:
     """What each group's records may be, for people.
 
     Examples
@@ -36,19 +36,19 @@ def range_labels(members: Members) -> list[str]:
     >>> import numpy as np, pandas as pd, modicum as md
     >>> from modicum.anonymizers.publishing import range_labels
     >>> from modicum.anonymizers.ranks import Ranked
-    >>> from modicum.anonymizers.group_representatives import Members
+    >>> from modicum.anonymizers.group_representatives import GroupMembers
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"age": [31, 34, 60], "job": ["nurse", "clerk", None]})
     >>> age, job = Ranked.of(as_frame(X), md.Schema.infer(X), ["age", "job"]).columns
     >>> groups = np.array([0, 0, 1])
-    >>> range_labels(Members(age, groups)), range_labels(Members(job, groups))
+    >>> range_labels(GroupMembers(age, groups)), range_labels(GroupMembers(job, groups))
     (['31–34', '60'], ['clerk | nurse', '(missing)'])
     """
     column = members.column
     return _sets(members) if column.attribute.is_category else _intervals(members)
 
 
-def _intervals(members: Members) -> list[str]:
+def _intervals(members: GroupMembers) -> list[str]:
     column = members.column
     text = iso if column.attribute.kind == "date" else number_text
     ends = np.column_stack([members.at(0.0), members.at(1.0), members.present, members.sizes - members.present])
@@ -68,7 +68,7 @@ def _interval(
     return f"{named} or {MISSING}" if has_missing else named
 
 
-def _sets(members: Members) -> list[str]:
+def _sets(members: GroupMembers) -> list[str]:
     column = members.column
     size = len(column.values) + 1
     keys = np.unique(members.groups * size + column.codes)
@@ -94,7 +94,7 @@ _ROUNDING = 1e-9
 _LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # no names that data has
 
 
-def replaced(task: Task, groups: Codes, values: Sequence[Values] | None) -> Any:
+def replaced(task: Task, groups: Codes, values: Sequence[GroupValues] | None) -> Any:
     """The records with each quasi-identifier replaced: by a value for each group, or where there are none by ranges.
 
     Every other column stays as it is; columns that name a person are left out.
@@ -102,7 +102,7 @@ def replaced(task: Task, groups: Codes, values: Sequence[Values] | None) -> Any:
     columns = {}
     for j, ranked in enumerate(task.ranked.columns):
         if values is None:
-            labels = np.array(range_labels(Members(ranked, groups)), dtype=object)
+            labels = np.array(range_labels(GroupMembers(ranked, groups)), dtype=object)
             columns[ranked.attribute.name] = labels[groups]
         else:
             made = typed_column(ranked.attribute, values[j].written, groups, task.frame)
@@ -159,7 +159,13 @@ def widths_of(task: Task, groups: Codes) -> list[Floats]:
 
 
 def release(
-    task: Task, groups: Codes, values: Sequence[Values] | None, *, method: str, asked: dict[str, Any], suppressed: int
+    task: Task,
+    groups: Codes,
+    values: Sequence[GroupValues] | None,
+    *,
+    method: str,
+    asked: dict[str, Any],
+    suppressed: int,
 ) -> Release:
     """The table that these groups make, with what it really has; refused where that is less than was asked for."""
     frame = replaced(task, groups, values)

@@ -18,7 +18,7 @@ from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, Groups
 from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
-from modicum.learners.portfolio import Guess, Masking, Portfolio, Question
+from modicum.learners.portfolio import Guess, LearnerQuestion, Masking, Portfolio
 from modicum.measures.intervals import Interval, counted_interval, mean_interval, redrawn_interval, resampled_interval
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, check_values, column, numbers, texts
@@ -35,7 +35,7 @@ ADVERSARY = dict(zip(KNOWLEDGE, ("A1", "A3", "A4", "A5"), strict=True))
 
 
 @dataclass(frozen=True)
-class Step:
+class KnowledgeStep:
     """Some attributes to guess from the buckets and from the full values of others."""
 
     targets: tuple[str, ...]
@@ -44,7 +44,7 @@ class Step:
 
 def steps_of(
     knowledge: Knowledge, names: Sequence[str], personal: Sequence[str], orders: int, random_state: int
-) -> list[Step]:
+) -> list[KnowledgeStep]:
     """The questions that an adversary answers one by one.
 
     With P the personal and N the other attributes: `nothing` sees z; `non_personal` z and x_N; `all_but_one` guesses p
@@ -60,13 +60,13 @@ def steps_of(
     """
     others = tuple(name for name in names if name not in personal)
     if knowledge == "nothing":
-        return [Step(tuple(personal))]
+        return [KnowledgeStep(tuple(personal))]
     if knowledge == "non_personal":
-        return [Step(tuple(personal), others)]
+        return [KnowledgeStep(tuple(personal), others)]
     if knowledge == "all_but_one":
-        return [Step((p,), _in_order(names, {*others, *personal} - {p})) for p in personal]
+        return [KnowledgeStep((p,), _in_order(names, {*others, *personal} - {p})) for p in personal]
     return [
-        Step((order[k],), _in_order(names, {*others, *order[:k]}))
+        KnowledgeStep((order[k],), _in_order(names, {*others, *order[:k]}))
         for order in attribute_orders(personal, orders, random_state)
         for k in range(len(order))
     ]
@@ -163,18 +163,18 @@ class Breach:
         columns = [self._raw[which][name] for name in side]
         return Inputs.beside([Inputs.of_codes(self.artifact, codes, without=side), *columns], len(codes))
 
-    def learned(self, step: Step, l2: Mapping[str, float] | None = None) -> Portfolio:
+    def learned(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
         """The adversary that the known records make for a step's attributes."""
         inputs, cells = self.inputs(step.side, 0).distinct()
         masks = self._masks(step, 0, cells)
         questions = [
-            Question(self._known_values[name], self.targets[name].size, mask)
+            LearnerQuestion(self._known_values[name], self.targets[name].size, mask)
             for name, mask in zip(step.targets, masks, strict=True)
         ]
         portfolio = Portfolio(self.members, self.random_state, l2=l2)
         return portfolio.fit(inputs, cells, questions, self._known_persons)
 
-    def guessed(self, step: Step, portfolio: Portfolio) -> dict[str, Guess]:
+    def guessed(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
         """What it guesses of every breached record."""
         inputs, cells = self.inputs(step.side, 1).distinct()
         guesses = portfolio.guess(inputs, self._masks(step, 1, cells))
@@ -202,7 +202,7 @@ class Breach:
         """Which values of an attribute the buckets of some known (0) or breached (1) records leave possible."""
         return self.artifact.possible(name, self.targets[name], self._codes[which][rows])
 
-    def _masks(self, step: Step, which: int, cells: Codes) -> list[Masking]:
+    def _masks(self, step: KnowledgeStep, which: int, cells: Codes) -> list[Masking]:
         """The same for some of the distinct rows, each by its first record."""
         first = first_rows(cells)
         return [self._mask(name, which, first) for name in step.targets]
@@ -302,16 +302,18 @@ class CountedBreach(Breach):
         ]
         self.values = {name: pairs.values for name, pairs in self._pairs[1].items()}
 
-    def learned(self, step: Step, l2: Mapping[str, float] | None = None) -> Portfolio:
+    def learned(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
         questions = []
         for name in step.targets:
             pairs = self._pairs[0][name]
             inputs, cells = Inputs.of_codes(self.artifact, pairs.codes).distinct()
             mask = self._masking(name, 0, cells)
-            questions.append(Question(pairs.values, self.targets[name].size, mask, cells, pairs.records.astype(float)))
+            questions.append(
+                LearnerQuestion(pairs.values, self.targets[name].size, mask, cells, pairs.records.astype(float))
+            )
         return Portfolio(self.members, self.random_state, l2=l2).fit(inputs, cells, questions)
 
-    def guessed(self, step: Step, portfolio: Portfolio) -> dict[str, Guess]:
+    def guessed(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
         seen = {name: Inputs.of_codes(self.artifact, self._pairs[1][name].codes).distinct() for name in step.targets}
         masks = [self._masking(name, 1, cells) for name, (_, cells) in seen.items()]
         inputs = next(iter(seen.values()))[0]

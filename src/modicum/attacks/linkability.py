@@ -26,7 +26,7 @@ from modicum.table.values import Codes, plain
 
 
 @dataclass(frozen=True)
-class Side:
+class LinkedSide:
     """Records in memory, or different ones with how many there are of each."""
 
     frame: Any
@@ -34,7 +34,7 @@ class Side:
     persons: Codes | None
 
     @classmethod
-    def of(cls, g: Generalization, X: Any, names: Sequence[str]) -> "Side":
+    def of(cls, g: Generalization, X: Any, names: Sequence[str]) -> "LinkedSide":
         """The named attributes of records; a table in an engine is counted there."""
         if not is_table(X):
             frame = as_frame(X, g.names)
@@ -77,7 +77,7 @@ class Halves:
 
     @classmethod
     def of(
-        cls, g: Generalization, breach: Side, people: Side, halves: Sequence[Sequence[str]], draw: "Draw"
+        cls, g: Generalization, breach: LinkedSide, people: LinkedSide, halves: Sequence[Sequence[str]], draw: "Draw"
     ) -> "Halves":
         """Count the combinations, and draw people."""
         names = [name for half in halves for name in half]
@@ -108,7 +108,7 @@ class Draw:
     most: int
     random_state: int
 
-    def rounds(self, groups: Codes, people: Side, many: int) -> list[Codes]:
+    def rounds(self, groups: Codes, people: LinkedSide, many: int) -> list[Codes]:
         """The combinations of those drawn, from the combination of each row."""
         random = np.random.default_rng(self.random_state)
         count = min(self.most, people.people // self.k)
@@ -240,8 +240,8 @@ class Linkability:
         self._check_halves(g)
         assert isinstance(g, Generalization)
         a, b = (list(dict.fromkeys(half)) for half in (self.a, self.b))
-        breach = Side.of(g, breached, [*a, *b])
-        drawn_from = breach if people is None else Side.of(g, people, [*a, *b])
+        breach = LinkedSide.of(g, breached, [*a, *b])
+        drawn_from = breach if people is None else LinkedSide.of(g, people, [*a, *b])
         k = self._size(drawn_from.people, len(breach))
         found = Halves.of(g, breach, drawn_from, (a, b), Draw(k, _ROUNDS, self.random_state))
         halves, rounds = found.full, found.drawn

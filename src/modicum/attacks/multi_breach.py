@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.attacks.breach import Breach, Step, warn_of_overlap
-from modicum.attacks.reconstruction import Answer, check_parameters, result_of
+from modicum.attacks.breach import Breach, KnowledgeStep, warn_of_overlap
+from modicum.attacks.reconstruction import AdversaryAnswer, check_parameters, result_of
 from modicum.attacks.result import AttackResult
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
@@ -115,7 +115,9 @@ class MultiBreach:
         chosen = self._strongest(views, whole)
         found = self._guesses(breaches)
         seconds = (time.perf_counter() - start) / len(whole.attributes)
-        answers = {name: [Answer(found[chosen[name]][name], chosen[name], 0.0, seconds)] for name in whole.attributes}
+        answers = {
+            name: [AdversaryAnswer(found[chosen[name]][name], chosen[name], 0.0, seconds)] for name in whole.attributes
+        }
         result = result_of("A6", whole, answers, weights)
         alone = [_alone(whole, found[way], weights) for way in list(found)[: len(views) - 1]]
         errors, intervals = (tuple(each) for each in zip(*alone, strict=True))
@@ -142,7 +144,7 @@ class MultiBreach:
 
     def _guesses(self, breaches: Sequence[Breach]) -> dict[str, dict[str, Guess]]:
         """What each way guesses of the breached records: each breach alone, averaged, and joint."""
-        step = Step(tuple(breaches[0].attributes))
+        step = KnowledgeStep(tuple(breaches[0].attributes))
         pieces = [partial(breach.learned, step) for breach in breaches]
         portfolios = run_all(pieces, "Learning from several breaches", n_jobs=self.n_jobs, progress=self.progress)
         guesses = [b.guessed(step, portfolio) for b, portfolio in zip(breaches, portfolios, strict=True)]
@@ -160,7 +162,7 @@ def joint_views(generalizations: Any) -> list[Generalization]:
 
 def _alone(whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]) -> tuple[float, Interval]:
     """The error of a single breach's adversary, and its interval."""
-    answers = {name: [Answer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
+    answers = {name: [AdversaryAnswer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
     result = result_of("A1", whole, answers, weights)
     return result.error, result.interval
 

@@ -15,7 +15,7 @@ from modicum.attacks.breach import (
     Breach,
     CountedBreach,
     Knowledge,
-    Step,
+    KnowledgeStep,
     steps_of,
     warn_of_overlap,
 )
@@ -134,13 +134,13 @@ class Reconstruction:
             )
         return CountedBreach(g, known, breached, *options)
 
-    def steps(self, breach: Breach) -> list[Step]:
+    def steps(self, breach: Breach) -> list[KnowledgeStep]:
         """The questions about a breach that this adversary answers."""
         return steps_of(self.knowledge, breach.artifact.names, breach.attributes, self.orders, self.random_state)
 
 
 @dataclass(frozen=True)
-class Answer:
+class AdversaryAnswer:
     """What is guessed about one attribute, by which model, how often right about known records set aside, how long."""
 
     guess: Guess
@@ -149,12 +149,12 @@ class Answer:
     seconds: float
 
 
-Answers = dict[tuple[str, tuple[str, ...]], Answer]  # attribute and side knowledge → answer
+Answers = dict[tuple[str, tuple[str, ...]], AdversaryAnswer]  # attribute and side knowledge → answer
 
 
 def answered(
     breach: Breach,
-    steps: Sequence[Step],
+    steps: Sequence[KnowledgeStep],
     n_jobs: int | None,
     progress: bool,
     meanwhile: Sequence[Callable[[], Any]] = (),
@@ -180,27 +180,27 @@ def answered(
     return found, done[len(together) :]
 
 
-def _first_steps(breach: Breach) -> tuple[Step, Step]:
+def _first_steps(breach: Breach) -> tuple[KnowledgeStep, KnowledgeStep]:
     """What A1 and A3 ask."""
     names, personal = breach.artifact.names, breach.attributes
     return steps_of("nothing", names, personal, 0, 0)[0], steps_of("non_personal", names, personal, 0, 0)[0]
 
 
-def _answers(breach: Breach, step: Step, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
+def _answers(breach: Breach, step: KnowledgeStep, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
     """The answers to one question, and the L2 that its networks have."""
     start = time.perf_counter()
     portfolio = breach.learned(step, l2)
     guesses = breach.guessed(step, portfolio)
     seconds = (time.perf_counter() - start) / len(step.targets)
     answers = {
-        (name, step.side): Answer(guesses[name], method, right, seconds)
+        (name, step.side): AdversaryAnswer(guesses[name], method, right, seconds)
         for name, method, right in zip(step.targets, portfolio.chosen_, portfolio.right_, strict=True)
     }
     return answers, portfolio.l2_
 
 
 def assembled(
-    breach: Breach, knowledge: Knowledge, steps: Sequence[Step], answers: Answers, weights: dict[str, float]
+    breach: Breach, knowledge: Knowledge, steps: Sequence[KnowledgeStep], answers: Answers, weights: dict[str, float]
 ) -> AttackResult:
     """The result of one adversary from the answers to its questions.
 
@@ -209,7 +209,7 @@ def assembled(
     """
     less = [step.side for step in _first_steps(breach)]
     asked = [(name, step.side) for step in steps for name in step.targets]
-    by_attribute: dict[str, list[Answer]] = {name: [] for name in breach.attributes}
+    by_attribute: dict[str, list[AdversaryAnswer]] = {name: [] for name in breach.attributes}
     for name, side in asked:
         own = answers[name, side]
         tried = [own, *(answers[name, other] for other in reversed(less) if set(other) < set(side))]
@@ -222,7 +222,7 @@ def assembled(
 def result_of(
     adversary: str,
     breach: Breach,
-    answers: Mapping[str, Sequence[Answer]],
+    answers: Mapping[str, Sequence[AdversaryAnswer]],
     weights: dict[str, float],
 ) -> AttackResult:
     """Errors with their intervals and baselines; several answers about an attribute are averaged."""
@@ -259,11 +259,11 @@ def result_of(
     )
 
 
-def _wrong(breach: Breach, name: str, answer: Answer) -> npt.NDArray[np.bool_]:
+def _wrong(breach: Breach, name: str, answer: AdversaryAnswer) -> npt.NDArray[np.bool_]:
     return np.asarray(answer.guess.value != breach.values[name])
 
 
-def _guesses(breach: Breach, name: str, answers: Sequence[Answer]) -> Guesses:
+def _guesses(breach: Breach, name: str, answers: Sequence[AdversaryAnswer]) -> Guesses:
     truth = breach.values[name]
     return Guesses(
         rows=np.tile(np.arange(len(truth)), len(answers)),

@@ -41,7 +41,7 @@ Counted = tuple[Codes, Codes]  # the sizes of groups, from small to large, and h
 
 
 @dataclass(frozen=True)
-class Crowd:
+class SeenCrowd:
     """The groups of people who are alike.
 
     Attributes
@@ -72,14 +72,14 @@ class Crowd:
         return counted_interval(np.where(sizes > 1, sizes, 0), often, sizes)
 
 
-def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> Crowd:
+def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd:
     """The people of a breach in memory."""
     persons = person_codes(g.schema, frame)
     codes = g.codes(frame)
     groups = group_rows(codes)
     sizes = persons_in(groups, persons)
     raw_groups = group_rows(raw_generalization(frame, g.schema).codes(frame))
-    return Crowd(
+    return SeenCrowd(
         people=len(frame) if persons is None else int(persons.max()) + 1,
         alone=_alone(groups, sizes, persons),
         sizes=np.unique(sizes, return_counts=True),
@@ -90,7 +90,7 @@ def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> Crowd:
     )
 
 
-def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> Crowd:
+def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> SeenCrowd:
     """The people of a breach in an engine, counted there."""
     table = with_person(table, g.schema)
     person = PERSON if PERSON in table.types else None
@@ -103,7 +103,7 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> Crowd:
     sizes = sizes_at(seen.lazy, seen.keys, person)
     raw, keys = _raw(table, g.schema)
     shown = rarest(seen.lazy, seen.keys, person, int(sizes[0][0])) if len(sizes[0]) else None
-    return Crowd(
+    return SeenCrowd(
         people=int((sizes[0] * sizes[1]).sum()) if person is None else int(records_of(table.lazy, person)[1].sum()),
         alone=_alone_at(seen.lazy, seen.keys, person, sizes),
         sizes=sizes,
@@ -253,7 +253,7 @@ class SinglingOut:
             seconds=time.perf_counter() - start,
         )
 
-    def _crowd(self, g: Artifact, breached: Any) -> Crowd:
+    def _crowd(self, g: Artifact, breached: Any) -> SeenCrowd:
         """Who is alike in the breach, counted where it lies."""
         empty = DataError("The breached data has 0 rows, so nobody can be singled out.")
         asked = self.population is not None
@@ -268,7 +268,7 @@ class SinglingOut:
             raise empty
         return found
 
-    def _expected(self, g: Artifact, found: Crowd) -> Uniqueness | None:
+    def _expected(self, g: Artifact, found: SeenCrowd) -> Uniqueness | None:
         if self.population is None:
             return None
         check_population(self.population, found.people)

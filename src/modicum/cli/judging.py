@@ -63,7 +63,7 @@ def groups_by(by: list[str] | None, X: Any, y: Any) -> list[str] | None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportOptions:
     """What is asked of `judge` and `report`: the label, the groups, the weights, and what the numbers depend on."""
 
     label: str | None
@@ -80,20 +80,20 @@ class Asked:
         return {"weights": self.weights, "label_bins": self.label_bins, "confidence": self.confidence}
 
 
-def judged_file(artifact: Path, file: Path, asked: Asked) -> Judgement:
+def judged_file(artifact: Path, file: Path, asked: ReportOptions) -> Judgement:
     """A saved artifact, judged on a file of full records."""
     g, X, y, parts = _split_file(artifact, file, asked)
     return judged_on(g, X, y, parts, seed=asked.seed, by=groups_by(asked.by, X, y), **asked.options)
 
 
-def evidence_of_file(artifact: Path, file: Path, asked: Asked, **options: Any) -> Evidence:
+def evidence_of_file(artifact: Path, file: Path, asked: ReportOptions, **options: Any) -> Evidence:
     """All evidence about a saved artifact, from a file of full records; more options as for `evidence`."""
     g, X, y, parts = _split_file(artifact, file, asked)
     groups = groups_by(asked.by, X, y)
     return evidence_on(g, X, y, parts, seed=asked.seed, by=groups, **asked.options, **options)
 
 
-def _split_file(artifact: Path, file: Path, asked: Asked) -> tuple[Generalization, Any, Any, Split]:
+def _split_file(artifact: Path, file: Path, asked: ReportOptions) -> tuple[Generalization, Any, Any, Split]:
     g = loaded(artifact)
     X, y = read_judged(file, g, asked.label, asked.missing)
     return g, X, y, split_for(X, y, g.schema.person, asked.seed)
@@ -105,7 +105,7 @@ def check_known(known: str | None) -> None:
         raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
 
 
-def judged_in_engine(artifact: Path, file: str, known: str | None, engine: str, asked: Asked) -> Judgement:
+def judged_in_engine(artifact: Path, file: str, known: str | None, engine: str, asked: ReportOptions) -> Judgement:
     """A saved artifact, judged on files in an engine: learned from some, judged on others."""
     if known is None:
         raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")

@@ -24,7 +24,7 @@ from modicum.engines.table import EngineTable, collected
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Intervals
-from modicum.generalization.description import Counted
+from modicum.generalization.description import CountedBuckets
 from modicum.generalization.lazy import in_engine, moment
 from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
@@ -252,7 +252,7 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
 # What a generalization asks of the records of a table in an engine: shares of buckets and the smallest group.
 
 
-def described_at(g: Generalization, X: Any) -> Counted:
+def described_at(g: Generalization, X: Any) -> CountedBuckets:
     """The counts behind a description, by group-bys in the engine.
 
     Examples
@@ -270,7 +270,7 @@ def described_at(g: Generalization, X: Any) -> Counted:
     sizes, often = sizes_at(seen.lazy, seen.keys, person)
     records, n = bucket_counts(table, g), table.rows()
     persons = n if person is None else int(records_of(table.lazy, person)[1].sum())
-    return Counted(
+    return CountedBuckets(
         buckets=[records[name] for name in g.names],
         persons_in=[_persons(seen, j, records[name], person, persons) for j, name in enumerate(g.names)],
         records=n,

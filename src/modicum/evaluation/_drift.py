@@ -22,7 +22,7 @@ from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Interv
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import percent
 from modicum.learners.portfolio import TREES
-from modicum.measures.intervals import LEVEL, Change, change, grown
+from modicum.measures.intervals import LEVEL, MeanChange, change, grown
 from modicum.progress import run_all
 from modicum.table.codes import FEW
 from modicum.table.frames import as_frame, column, numbers, texts
@@ -283,9 +283,9 @@ class RiskChange:
     (True, False)
     """
 
-    error: Change
-    naive: Change
-    gain: Change
+    error: MeanChange
+    naive: MeanChange
+    gain: MeanChange
 
 
 @dataclass(frozen=True)
@@ -318,10 +318,10 @@ class Drift:
     Nothing got worse beyond chance and the tolerance of 1%: the generalization still serves.
     """
 
-    error: Change
-    raw_error: Change
-    gap: Change
-    frozen: Change
+    error: MeanChange
+    raw_error: MeanChange
+    gap: MeanChange
+    frozen: MeanChange
     risk: RiskChange
     by_attribute: dict[str, RiskChange]
     values: dict[str, ValueShift]
@@ -395,7 +395,7 @@ class Drift:
         return dict(plain(asdict(self) | {name: getattr(self, name) for name in advice}))
 
 
-def _moved(change: Change) -> str:
+def _moved(change: MeanChange) -> str:
     return f"{100 * change.then:.1f}% → {100 * change.now:.1f}%"
 
 
@@ -517,7 +517,7 @@ def _wrong(
 
 
 def _risks(
-    attacks: Sequence[AttackResult], weights: Mapping[str, float], compared: Callable[..., Change]
+    attacks: Sequence[AttackResult], weights: Mapping[str, float], compared: Callable[..., MeanChange]
 ) -> dict[str | None, RiskChange]:
     """What changed for the adversary about each attribute, and in the mean (None)."""
     errors, naive = ([_by_attribute(attack, which, weights) for attack in attacks] for which in ("right", "naive"))

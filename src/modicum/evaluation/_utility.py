@@ -21,7 +21,7 @@ from modicum.generalization.build import partition
 from modicum.generalization.core import raw_generalization
 from modicum.learners.boosting import RecordTrees, all_classes
 from modicum.learners.inputs import Inputs, chunks
-from modicum.learners.portfolio import NETWORK, NEURAL, TREES, Portfolio, Question
+from modicum.learners.portfolio import NETWORK, NEURAL, TREES, LearnerQuestion, Portfolio
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.table.codes import FEW, group_rows
@@ -97,7 +97,7 @@ _COUNTS_ROWS = {
 }  # fmt: skip
 
 
-class Model(Protocol):
+class BucketModel(Protocol):
     """Something that learns class numbers from records and gives each class a chance."""
 
     def fit(self, X: Any, y: Codes) -> Any: ...
@@ -105,7 +105,7 @@ class Model(Protocol):
     def predict_proba(self, X: Any) -> Floats: ...
 
 
-def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> Model:
+def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> BucketModel:
     """The estimator, ready to learn from records as `g` shows them."""
     if isinstance(estimator, str):
         if estimator == TREES:
@@ -136,7 +136,9 @@ class _Network:
 
     def fit(self, X: Any, y: Codes) -> "_Network":
         inputs, cells = Inputs.of(self.g, X).distinct()
-        self.portfolio.fit(inputs, cells, [Question(y, self.n_classes)], person_codes(self.g.schema, as_frame(X)))
+        self.portfolio.fit(
+            inputs, cells, [LearnerQuestion(y, self.n_classes)], person_codes(self.g.schema, as_frame(X))
+        )
         return self
 
     def predict_proba(self, X: Any) -> Floats:

@@ -32,7 +32,7 @@ _NEAR = 0.15  # the quick model may be this much worse than the real one
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SearchCandidate:
     """One generalization with how it was made and what it keeps and leaks on validation records."""
 
     generalization: Generalization
@@ -45,10 +45,10 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The chosen candidate, and what it was compared to on the validation records."""
 
-    chosen: Candidate
+    chosen: SearchCandidate
     considered: int
     raw_error: float
     majority_error: float
@@ -86,7 +86,7 @@ def most_private(
     label_bins: int | None = None,
     random_state: int = 0,
     progress: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items,
-) -> Found:
+) -> SearchResult:
     """The candidate with the highest adversary error among those within the target, on validation records.
 
     Parameters
@@ -129,7 +129,7 @@ def most_private(
             "Even raw data predicts the validation records no better than the majority guess, so there is no skill to "
             "keep; use max_error, or give it more rows."
         )
-    best: Candidate | None = None
+    best: SearchCandidate | None = None
     considered = 0
     for leaf in min_leaf:
         # Records too few to be split can still be left uncollected.
@@ -141,9 +141,9 @@ def most_private(
         leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
         for m, leak in progress(leaks, "Checking the most private first"):
             p = _predictions(m.g, task, random_state)
-            candidate = Candidate(m.g, m.privacy, m.max_leaves, leaf, p.error(), judge.skill(p), leak)
+            candidate = SearchCandidate(m.g, m.privacy, m.max_leaves, leaf, p.error(), judge.skill(p), leak)
             if judge.within(p):
-                return Found(candidate, considered, judge.raw.error(), judge.majority.error())
+                return SearchResult(candidate, considered, judge.raw.error(), judge.majority.error())
             best = candidate if best is None or judge.is_better(candidate, best) else best
     raise DataError(_out_of_reach(best, keep, judge.raw))
 
@@ -163,7 +163,7 @@ class _Judge:
     def skill(self, p: Predictions) -> float:
         return skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
 
-    def is_better(self, one: Candidate, other: Candidate) -> bool:
+    def is_better(self, one: SearchCandidate, other: SearchCandidate) -> bool:
         return one.skill_kept > other.skill_kept if self.keep is not None else one.error < other.error
 
     def within(self, p: Predictions, slack: float = 0.0) -> bool:
@@ -180,7 +180,7 @@ def _check(keep: float | None, max_error: float | None) -> None:
         raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
 
 
-def _out_of_reach(best: Candidate | None, keep: float | None, raw: Predictions) -> str:
+def _out_of_reach(best: SearchCandidate | None, keep: float | None, raw: Predictions) -> str:
     if best is None:
         return (
             f"No candidate comes near the target; raw data has an error of {raw.error():.3f}. Ask for less, or allow "

@@ -343,7 +343,7 @@ def _cells(a: Groups, b: Groups) -> list[tuple[tuple[int, int], list[str]]]:
 
 
 @dataclass(frozen=True)
-class Change:
+class PartitionChange:
     """One attribute that differs: how the second relates to the first, and both sets of bucket labels."""
 
     attribute: str
@@ -362,7 +362,7 @@ class Change:
 class Difference:
     """All changes; empty, and false, where the two generalizations put every record in the same buckets."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[PartitionChange, ...]
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -385,7 +385,7 @@ def difference(before: "Generalization", after: "Generalization") -> Difference:
         b = after[a.name]
         relation = _relation(a, b)
         if relation != "same":
-            changes.append(Change(a.name, relation, a.labels, b.labels))
+            changes.append(PartitionChange(a.name, relation, a.labels, b.labels))
     return Difference(tuple(changes))
 
 

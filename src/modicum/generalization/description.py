@@ -133,7 +133,7 @@ def describe(g: "Generalization", X: Any = None) -> Description:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedBuckets:
     """The counts behind a description: records and persons in each bucket of each attribute, and groups."""
 
     buckets: Sequence[Codes]
@@ -144,13 +144,13 @@ class Counted:
     smallest: int
 
 
-def _counted(g: "Generalization", X: Any) -> Counted:
+def _counted(g: "Generalization", X: Any) -> CountedBuckets:
     """The counts of records in memory."""
     frame = as_frame(X, g.names)
     codes, persons = g.codes(frame), person_codes(g.schema, frame)
     sizes = persons_in(group_rows(codes), persons)
     listed = [(codes[:, j], 0 if isinstance(p, FullDetail) else len(p.labels)) for j, p in enumerate(g.partitions)]
-    return Counted(
+    return CountedBuckets(
         buckets=[np.bincount(own, minlength=size) if size else own[:0] for own, size in listed],
         persons_in=[persons_in(own, persons, size) if size else own[:0] for own, size in listed],
         records=len(frame),
@@ -160,7 +160,7 @@ def _counted(g: "Generalization", X: Any) -> Counted:
     )
 
 
-def _counted_at(g: "Generalization", X: Any) -> Counted:
+def _counted_at(g: "Generalization", X: Any) -> CountedBuckets:
     """The counts of a table in an engine."""
     from modicum.engines.buckets import described_at
 

@@ -103,7 +103,7 @@ def _first_equal(keys: Codes) -> Codes:
 
 
 @dataclass(frozen=True)
-class Choice:
+class BucketChoice:
     """One answer to a question: its words, and the codes (buckets of `cells.detail`) that it stands for."""
 
     label: str
@@ -115,7 +115,7 @@ class Question:
     """An attribute that is still asked; without choices where its exact value is asked for."""
 
     name: str
-    choices: tuple[Choice, ...] | None
+    choices: tuple[BucketChoice, ...] | None
 
 
 @dataclass(frozen=True)
@@ -207,8 +207,8 @@ class Questionnaire(Exports):
         Parameters
         ----------
         answers : attribute → answer
-            A `Choice` or its codes; for a kept attribute its value. Any other non-empty set of codes is taken at its
-            word: after one that is coarser than the choices the attribute is asked again, in what it leaves open.
+            A `BucketChoice` or its codes; for a kept attribute its value. Any other non-empty set of codes is taken at
+            its word: after one that is coarser than the choices the attribute is asked again, in what it leaves open.
 
         Examples
         --------
@@ -308,10 +308,10 @@ class Questionnaire(Exports):
         first = self.equivalence.classes(boxes)[self.cells.names.index(name)][0]
         return set(np.flatnonzero(first == first[min(open_[name])]).tolist())
 
-    def _choices(self, name: str, classes: Codes, codes: Codes) -> tuple[Choice, ...]:
+    def _choices(self, name: str, classes: Codes, codes: Codes) -> tuple[BucketChoice, ...]:
         found = [tuple(codes[classes[codes] == first].tolist()) for first in np.unique(classes[codes])]
         labels = unique([choice_label(self.cells.detail[name], each) for each in found])
-        return tuple(Choice(label, each) for label, each in zip(labels, found, strict=True))
+        return tuple(BucketChoice(label, each) for label, each in zip(labels, found, strict=True))
 
     # Answers
 
@@ -362,7 +362,7 @@ class Questionnaire(Exports):
         for name in dict.fromkeys([*first, *self.cells.names]):
             if any(question.name == name for question in state.questions):
                 answer = self.answer_of(state, name, record)
-                answers[name] = answer.codes if isinstance(answer, Choice) else answer
+                answers[name] = answer.codes if isinstance(answer, BucketChoice) else answer
                 state = self.state(answers)
         return answers
 
@@ -376,7 +376,7 @@ class Questionnaire(Exports):
                 raise ParameterError(f"Nothing is asked about {name!r}, so that no answer about it is taken.")
 
     def _answer(self, name: str, answer: Any) -> set[int]:
-        codes = answer.codes if isinstance(answer, Choice) else answer
+        codes = answer.codes if isinstance(answer, BucketChoice) else answer
         found = codes.tolist() if isinstance(codes, np.ndarray) else codes
         size = len(self._asked(name).labels)
         listed = isinstance(found, list | tuple | set | frozenset) and len(found) > 0
@@ -393,12 +393,12 @@ class Questionnaire(Exports):
         """The buckets that choices of an attribute are made of."""
         return self.cells.told(name)[0]
 
-    def _kept_choices(self, name: str) -> tuple[Choice, ...] | None:
+    def _kept_choices(self, name: str) -> tuple[BucketChoice, ...] | None:
         """A kept attribute's buckets; None where it is kept in full detail, for its exact value."""
         partition = self._asked(name)
         if isinstance(partition, FullDetail):
             return None
-        return tuple(Choice(label, (code,)) for code, label in enumerate(partition.labels))
+        return tuple(BucketChoice(label, (code,)) for code, label in enumerate(partition.labels))
 
     def _kept(self, name: str, value: Any) -> tuple[Scalar, str, set[int]]:
         """A kept attribute's value as the model is given it, in words, and its bucket in the tree.
@@ -407,7 +407,7 @@ class Questionnaire(Exports):
         """
         partition, detail = self._asked(name), self.cells.detail[name]
         choices = self._kept_choices(name) is not None
-        if choices and (isinstance(value, Choice) or not pd.api.types.is_scalar(value)):
+        if choices and (isinstance(value, BucketChoice) or not pd.api.types.is_scalar(value)):
             codes = self._answer(name, value)
             if len(codes) > 1:
                 raise ParameterError(f"The answer about {name!r} must be one of its choices alone.")
@@ -416,7 +416,7 @@ class Questionnaire(Exports):
             if code < 0:
                 raise DataError(f"The answer about {name!r} is one that this artifact refuses.")
             return partition.representatives[own], partition.labels[own], {code}
-        if isinstance(value, Choice) or not pd.api.types.is_scalar(value) or partition.action == "coarsened":
+        if isinstance(value, BucketChoice) or not pd.api.types.is_scalar(value) or partition.action == "coarsened":
             raise ParameterError(
                 f"The answer about {name!r} must be {'a choice' if choices else 'its value, one alone'}."
             )

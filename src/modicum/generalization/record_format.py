@@ -34,7 +34,7 @@ Inputs = Literal["labels", "codes", "values"]
 Told = tuple[Any, ...]  # a checked record, ready to be a key: equal where records tell the same
 
 
-class Asked:
+class AskedAttribute:
     """One attribute told the same way in every record: by its bucket's label, or in full detail."""
 
     def __init__(self, partition: AnyPartition) -> None:
@@ -144,7 +144,7 @@ class QuestionnaireRecords:
     def __init__(self, form: Questionnaire) -> None:
         self.form = form
         self.names = form.cells.needed
-        self._kept = {name: Asked(form.cells.told(name)[0]) for name in form.cells.kept}
+        self._kept = {name: AskedAttribute(form.cells.told(name)[0]) for name in form.cells.kept}
         self._codes = {
             name: {label: i for i, label in enumerate(form.cells.detail[name].labels)}
             for name in self.names
@@ -251,16 +251,16 @@ def record_format(artifact: Collected) -> RecordFormat:
     check_collected(artifact)
     if isinstance(artifact, Questionnaire):
         return QuestionnaireRecords(artifact)
-    return _CellRecords(artifact) if isinstance(artifact, CellPartition) else _Records(artifact)
+    return _CellRecords(artifact) if isinstance(artifact, CellPartition) else _PlainRecords(artifact)
 
 
-class _Records:
+class _PlainRecords:
     """Records of a `Generalization`; a key holds each needed attribute's code, or its number (None if missing)."""
 
     def __init__(self, g: Generalization) -> None:
         self.generalization = g
         self.names = g.needed
-        self._asked = [Asked(g[name]) for name in self.names]
+        self._asked = [AskedAttribute(g[name]) for name in self.names]
 
     def check(self, record: Any) -> Told:
         check_fields(record, self.names, self.generalization.names)
@@ -285,7 +285,7 @@ class _CellRecords:
     def __init__(self, cells: CellPartition) -> None:
         self.cells = cells
         self.names = cells.needed
-        self._kept = [Asked(cells.told(name)[0]) for name in cells.kept]
+        self._kept = [AskedAttribute(cells.told(name)[0]) for name in cells.kept]
         self._local = [name for name in self.names if name not in cells.kept]
         self._codes = {name: {label: i for i, label in enumerate(cells.labels(name))} for name in self._local}
 
@@ -307,7 +307,7 @@ class _CellRecords:
                 return (cell, *kept)
         raise DataError("What is sent about the attributes together is not what one of the cells tells.")
 
-    def _holds(self, cell: int, asked: Asked, own: Any) -> bool:
+    def _holds(self, cell: int, asked: AskedAttribute, own: Any) -> bool:
         """Whether a cell's box leaves a kept attribute's value possible."""
         j = self.cells.names.index(asked.name)
         mask = self.cells.tree.boxes[cell].get(j)

@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     numbers: Floats
 
 
-class Answers(NamedTuple):
+class NetworkAnswers(NamedTuple):
     """The share of each value in each row (sparse), and where each target's values start."""
 
     ends: Ints
@@ -88,7 +88,9 @@ def softmax(scores: Floats, starts: Ints) -> None:
 
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
-def gradients(rows: Rows, answers: Answers, chosen: Ints, portions: Floats, weights: Weights, l2: float) -> Weights:
+def gradients(
+    rows: Rows, answers: NetworkAnswers, chosen: Ints, portions: Floats, weights: Weights, l2: float
+) -> Weights:
     """The gradient of the cross-entropy of the chosen rows, each counting for its portion, and of l2/2 · |weights|²."""
     hidden = hidden_layer(rows, chosen, weights)
     error = np.dot(hidden, weights.second)
@@ -136,7 +138,7 @@ def _adam(weights: Floats, gradient: Floats, mean: Floats, square: Floats, rate:
 
 @numba.njit(cache=True, nogil=True)
 def train(
-    rows: Rows, answers: Answers, batches: Ints, portions: Floats, rates: Floats, weights: Weights, l2: float
+    rows: Rows, answers: NetworkAnswers, batches: Ints, portions: Floats, rates: Floats, weights: Weights, l2: float
 ) -> None:
     """One step of Adam per rate, on the batches in turn; the weights change in place."""
     means = Weights(
@@ -200,7 +202,9 @@ class Network:
             np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6).astype(np.float32),
         )
         shares, self._starts = target_shares(tables)
-        answers = Answers(shares.indptr.astype(np.int64), shares.indices.astype(np.int64), shares.data, self._starts)
+        answers = NetworkAnswers(
+            shares.indptr.astype(np.int64), shares.indices.astype(np.int64), shares.data, self._starts
+        )
         batches, portions, rates = schedule(records, random)
         # The matrices are small: threads would wait for each other longer than they work.
         with threadpool_limits(1, user_api="blas"):

@@ -39,7 +39,7 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True)
-class Question:
+class LearnerQuestion:
     """One target: each record's value, how many values there are, and what is possible.
 
     A value that the known data does not have is -1. `mask(rows)` says for some of the distinct rows which values they
@@ -100,7 +100,7 @@ class Portfolio:
         self.l2 = l2
 
     def fit(
-        self, inputs: Inputs, cells: Codes, questions: Sequence[Question], units: Codes | None = None
+        self, inputs: Inputs, cells: Codes, questions: Sequence[LearnerQuestion], units: Codes | None = None
     ) -> "Portfolio":
         """Train on distinct rows; `cells` says which of them each record is."""
         self._sizes = [question.size for question in questions]
@@ -118,7 +118,7 @@ class Portfolio:
         return self
 
     def _parts(
-        self, rows: int, cells: Codes, questions: Sequence[Question], units: Codes | None
+        self, rows: int, cells: Codes, questions: Sequence[LearnerQuestion], units: Codes | None
     ) -> tuple[list[Counts], list[Counts]]:
         """The counts of the records to train on, and of those set aside, target by target."""
         if units is not None:
@@ -153,7 +153,11 @@ class Portfolio:
         return [scores[name][i] for i, name in enumerate(self.chosen_)]
 
     def _tried(
-        self, inputs: Inputs, train: Sequence[Counts], validation: Sequence[Counts], questions: Sequence[Question]
+        self,
+        inputs: Inputs,
+        train: Sequence[Counts],
+        validation: Sequence[Counts],
+        questions: Sequence[LearnerQuestion],
     ) -> tuple[dict[str, Learner], dict[str, list[Hits]]]:
         """Each member with its best L2, and its hits on the validation records, target by target."""
         self.l2_: dict[str, float] = {}
@@ -215,7 +219,7 @@ def _hits(
     learners: Mapping[str, Any],
     inputs: Inputs,
     tables: Sequence[Counts],
-    questions: Sequence[Question],
+    questions: Sequence[LearnerQuestion],
     together: bool = False,
 ) -> dict[str, list[Hits]]:
     """What each learner gets right, and where asked what their average does."""

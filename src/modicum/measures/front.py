@@ -13,7 +13,7 @@ Points = npt.NDArray[np.float64]  # one row per candidate: classifier error, adv
 
 
 @dataclass(frozen=True)
-class Limits:
+class ErrorLimits:
     """The two limits of generalization (papers/0 §8.1): raw data, and nothing collected.
 
     On raw data the adversary reads every value off: its error is 0.
@@ -42,7 +42,7 @@ def on_front(points: Any) -> npt.NDArray[np.bool_]:
     return chosen
 
 
-def hypervolume(points: Any, limits: Limits) -> float:
+def hypervolume(points: Any, limits: ErrorLimits) -> float:
     """The share of the box between the two limits that the candidates reach.
 
     The box spans classifier errors from raw data's to the majority guess's, and adversary errors from 0 to the naive
@@ -51,8 +51,8 @@ def hypervolume(points: Any, limits: Limits) -> float:
 
     Examples
     --------
-    >>> from modicum.measures.front import Limits, hypervolume
-    >>> hypervolume([[0.3, 0.2], [0.4, 0.4]], Limits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4))
+    >>> from modicum.measures.front import ErrorLimits, hypervolume
+    >>> hypervolume([[0.3, 0.2], [0.4, 0.4]], ErrorLimits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4))
     0.5
     """
     width, height = limits.majority_error - limits.raw_error, limits.naive_adversary
@@ -79,7 +79,7 @@ def best_within(points: Any, error: float) -> float | None:
     return float(inside.max()) if len(inside) else None
 
 
-def knee(points: Any, limits: Limits) -> int:
+def knee(points: Any, limits: ErrorLimits) -> int:
     """The inflection point of a front: where a little more utility begins to cost much privacy (papers/0 §8.1).
 
     Both errors are scaled to [0, 1] between the two limits; it is the candidate furthest above the line from raw data
@@ -87,8 +87,9 @@ def knee(points: Any, limits: Limits) -> int:
 
     Examples
     --------
-    >>> from modicum.measures.front import Limits, knee
-    >>> knee([[0.20, 0.1], [0.22, 0.35], [0.45, 0.40]], Limits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4))
+    >>> from modicum.measures.front import ErrorLimits, knee
+    >>> limits = ErrorLimits(raw_error=0.2, majority_error=0.5, naive_adversary=0.4)
+    >>> knee([[0.20, 0.1], [0.22, 0.35], [0.45, 0.40]], limits)
     1
     """
     found = _points(points)
@@ -100,20 +101,20 @@ def knee(points: Any, limits: Limits) -> int:
     return int(tied[np.argmax(found[tied, 1])])
 
 
-def above(points: Any, limits: Limits) -> Points:
+def above(points: Any, limits: ErrorLimits) -> Points:
     """How far each candidate lies above the line from raw data to nothing collected, both errors scaled to [0, 1].
 
     Examples
     --------
-    >>> from modicum.measures.front import Limits, above
-    >>> above([[0.25, 0.75]], Limits(raw_error=0.0, majority_error=0.5, naive_adversary=1.0)).tolist()
+    >>> from modicum.measures.front import ErrorLimits, above
+    >>> above([[0.25, 0.75]], ErrorLimits(raw_error=0.0, majority_error=0.5, naive_adversary=1.0)).tolist()
     [0.25]
     """
     x, y = _scaled(_points(points), limits).T
     return np.asarray(y - x)
 
 
-def _scaled(points: Points, limits: Limits) -> Points:
+def _scaled(points: Points, limits: ErrorLimits) -> Points:
     """Both errors as shares of the way from raw data to nothing collected; 0 where there is no way to go."""
     low = np.array([limits.raw_error, 0.0])
     span = np.array([limits.majority_error, limits.naive_adversary]) - low

@@ -89,7 +89,7 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
 
 
 @dataclass(frozen=True)
-class _Records:
+class _LossRecords:
     """What an attribute's loss is made of: how many records each bucket has, whether values are missing, the domain."""
 
     buckets: npt.NDArray[np.int64]
@@ -100,7 +100,7 @@ class _Records:
 _EMPTY = DataError("The data has no rows, so that nothing can be measured.")
 
 
-def _counted(g: Generalization | CellPartition, X: Any) -> dict[str, _Records]:
+def _counted(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
     """The counts of records in memory."""
     frame = as_frame(X, g.names)
     if not len(frame):
@@ -109,17 +109,17 @@ def _counted(g: Generalization | CellPartition, X: Any) -> dict[str, _Records]:
     return {name: _column_counts(g, name, codes[:, j], frame) for j, name in enumerate(g.names)}
 
 
-def _column_counts(g: Generalization | CellPartition, name: str, codes: Any, frame: Any) -> _Records:
+def _column_counts(g: Generalization | CellPartition, name: str, codes: Any, frame: Any) -> _LossRecords:
     partition, told = g.told(name)
     if isinstance(partition, Dropped | FullDetail):
-        return _Records(np.zeros(0, dtype=np.int64))
+        return _LossRecords(np.zeros(0, dtype=np.int64))
     series, buckets = column(frame, name), np.bincount(codes, minlength=len(told))
     if isinstance(partition, Groups):
-        return _Records(buckets, bool((texts(series)[0] < 0).any()))
-    return _Records(buckets, domain=domain_of(partition.attribute, numbers(series, partition.attribute)))
+        return _LossRecords(buckets, bool((texts(series)[0] < 0).any()))
+    return _LossRecords(buckets, domain=domain_of(partition.attribute, numbers(series, partition.attribute)))
 
 
-def _counted_at(g: Generalization | CellPartition, X: Any) -> dict[str, _Records]:
+def _counted_at(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
     """The counts of a table in an engine."""
     table = table_at(X)
     if not table.rows():
@@ -133,17 +133,17 @@ def _counted_at(g: Generalization | CellPartition, X: Any) -> dict[str, _Records
     for partition in g.partitions:
         many = counted[partition.name]
         if isinstance(partition, Dropped | FullDetail):
-            found[partition.name] = _Records(np.zeros(0, dtype=np.int64))
+            found[partition.name] = _LossRecords(np.zeros(0, dtype=np.int64))
         elif isinstance(partition, Groups):
-            found[partition.name] = _Records(many, missing_at(table, partition.attribute) > 0)
+            found[partition.name] = _LossRecords(many, missing_at(table, partition.attribute) > 0)
         else:
-            found[partition.name] = _Records(
+            found[partition.name] = _LossRecords(
                 many, domain=domain_of(partition.attribute, ends_at(table, partition.attribute))
             )
     return found
 
 
-def _mean_loss(g: Generalization | CellPartition, name: str, records: _Records) -> float:
+def _mean_loss(g: Generalization | CellPartition, name: str, records: _LossRecords) -> float:
     partition, told = g.told(name)
     if isinstance(partition, Dropped | FullDetail):
         return float(isinstance(partition, Dropped))

@@ -230,7 +230,7 @@ class Resampling:
 
 
 @dataclass(frozen=True)
-class Change:
+class MeanChange:
     """A mean then and now; more is worse.
 
     Attributes
@@ -260,7 +260,7 @@ def change(
     now: npt.NDArray[Any],
     units: tuple[Codes, Codes] | None = None,
     level: float = LEVEL,
-) -> Change:
+) -> MeanChange:
     """Compare the means of two samples of values from −1 to 1; rows that share a unit (one person's) belong together.
 
     The variance is that of `mean_interval`, Σ_u d_u², where d_u is what unit u adds to the difference:
@@ -288,7 +288,7 @@ def change(
     error = float(np.sqrt((sums**2).sum() + sum(1 / m**2 for m in many)))
     difference, freedom = means[1] - means[0], min(many) - 1
     half = error * float(t.ppf((1 + level) / 2, freedom))
-    return Change(
+    return MeanChange(
         then=means[0],
         now=means[1],
         difference=difference,
@@ -299,7 +299,7 @@ def change(
     )
 
 
-def grown(changes: Sequence[Change], tolerance: float = 0.0, level: float = LEVEL) -> list[Change]:
+def grown(changes: Sequence[MeanChange], tolerance: float = 0.0, level: float = LEVEL) -> list[MeanChange]:
     """The changes with `adjusted` and `is_worse`: which of them grew by more than the tolerance beyond chance.
 
     The chance that any is called worse that is not is at most 1 − level, over all of them together.

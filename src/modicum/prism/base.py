@@ -69,7 +69,7 @@ _HUGE = 1e12
 
 
 @dataclass(frozen=True)
-class Task:
+class PrismTask:
     """The records of a fit: what may be chosen, what is predicted, and what each row counts."""
 
     discovery: Discovery
@@ -81,10 +81,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTask:
     """What training needs: the records, a trainer that remembers what it solved, and what may not be chosen."""
 
-    task: Task
+    task: PrismTask
     trainer: Trainer
     forbidden: list[tuple[int, ...]]
 
@@ -180,16 +180,16 @@ class LinearModel(BaseEstimator):
             model._keep(prepared)
         return models
 
-    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> PreparedTask:
         """All that is done before attributes are chosen."""
         self._check_parameters()
         task = self._task(X, y, sample_weight)
         targets = self._targets(task)
         costs = task.weights * self._cost(task)
         problem = Problem.of(task.columns, targets, costs, task.design.units, self.penalty, self.box, self._loss)
-        return Prepared(task, Trainer(problem), self._forbidden(task))
+        return PreparedTask(task, Trainer(problem), self._forbidden(task))
 
-    def _forbidden(self, task: Task) -> list[tuple[int, ...]]:
+    def _forbidden(self, task: PrismTask) -> list[tuple[int, ...]]:
         """The sets of attributes that may not be chosen whole: constraint (8) of papers/3 Figure 5."""
         self.correlations_ = task.discovery.search(
             self.threshold, self.max_size, self.known, self.correction, self.progress
@@ -206,7 +206,7 @@ class LinearModel(BaseEstimator):
             )
         return forbidden
 
-    def _trained(self, prepared: Prepared) -> Trained:
+    def _trained(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.solve(
             self._most(), prepared.forbidden, gap=self.gap, time_limit=self.time_limit, progress=self.progress
         )
@@ -219,10 +219,10 @@ class LinearModel(BaseEstimator):
                 "that is known to correlate."
             )
 
-    def _targets(self, task: Task) -> Floats:
+    def _targets(self, task: PrismTask) -> Floats:
         raise ParameterError(f"{type(self).__name__} does not say what it predicts.")
 
-    def _cost(self, task: Task) -> Any:
+    def _cost(self, task: PrismTask) -> Any:
         """What a record's error costs, by its class."""
         return 1.0
 
@@ -236,7 +236,7 @@ class LinearModel(BaseEstimator):
         if self.time_limit is not None:
             check_number(self, "time_limit", 0, whole=False)
 
-    def _task(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _task(self, X: Any, y: Any, sample_weight: Any) -> PrismTask:
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
         if len(frame) < 2 or len(frame.columns) < 2:
@@ -281,14 +281,14 @@ class LinearModel(BaseEstimator):
         same = discovery.same_as(classes)
         if same is not None and classes.max() + 1 < len(classes):  # values that nobody shares are the same as any such
             raise DataError(f"The label {label or 'y'!r} tells the sensitive attribute {same!r} exactly.")
-        return Task(discovery, design, design.encode(frame), label or "y", values, _as_floats(weights, len(frame)))
+        return PrismTask(discovery, design, design.encode(frame), label or "y", values, _as_floats(weights, len(frame)))
 
     def _values(self, y: Any, n: int) -> Any:
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         return label_values(column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y, n)
 
-    def _keep(self, prepared: Prepared) -> None:
+    def _keep(self, prepared: PreparedTask) -> None:
         """Train and keep what was learned, after code that did not learn it has looked at what was chosen."""
         task, found = prepared.task, self._trained(prepared)
         check_chosen(

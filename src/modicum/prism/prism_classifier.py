@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.base import LinearModel, Prepared, Task
+from modicum.prism.base import LinearModel, PreparedTask, PrismTask
 from modicum.prism.solver.trainer import Trained
 from modicum.table.targets import MAX_CLASSES, Labels
 from modicum.table.values import Floats
@@ -130,7 +130,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         step = _NOTHING * (max(sizes) or 1.0)
         return np.round(scores / step) * step
 
-    def _targets(self, task: Task) -> Floats:
+    def _targets(self, task: PrismTask) -> Floats:
         """One column of +1 and −1 for two classes, else one a class."""
         self._refuse_numbers(task)
         labels = Labels.fit(task.values, name=task.label)
@@ -140,7 +140,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         wanted = [1] if len(labels) == 2 else range(len(labels))
         return np.column_stack([np.where(codes == each, 1.0, -1.0) for each in wanted])
 
-    def _refuse_numbers(self, task: Task) -> None:
+    def _refuse_numbers(self, task: PrismTask) -> None:
         many = task.values.dtype.kind in "iuf" and len(np.unique(task.values)) > MAX_CLASSES
         try:
             check_classification_targets(task.values)
@@ -151,7 +151,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
                 f"Unknown label type: {task.label!r} is a number with many values; PrismRegressor predicts numbers."
             )
 
-    def _cost(self, task: Task) -> Any:
+    def _cost(self, task: PrismTask) -> Any:
         if self.class_weight is None:
             return 1.0
         labels = pd.Index(self.classes_).get_indexer(pd.Index(task.values))
@@ -188,7 +188,7 @@ class Parsimony(PrismClassifier):
     ['education', 'relationship']
     """
 
-    def _forbidden(self, task: Task) -> list[tuple[int, ...]]:
+    def _forbidden(self, task: PrismTask) -> list[tuple[int, ...]]:
         return []
 
 
@@ -208,7 +208,7 @@ class LinearSVM(Parsimony):
     ['age', 'education', 'hours-per-week', 'relationship']
     """
 
-    def _trained(self, prepared: Prepared) -> Trained:
+    def _trained(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.on_support(range(len(prepared.task.design.attributes)))
 
     def _most(self) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.base import LinearModel, Task
+from modicum.prism.base import LinearModel, PrismTask
 from modicum.table.values import Floats
 
 
@@ -40,7 +40,7 @@ class PrismRegressor(RegressorMixin, LinearModel):
         if self.class_weight is not None:
             raise ParameterError("The 'class_weight' parameter belongs to a classifier; PrismRegressor has no classes.")
 
-    def _targets(self, task: Task) -> Floats:
+    def _targets(self, task: PrismTask) -> Floats:
         if task.values.dtype.kind not in "iufb":
             raise DataError(f"The label {task.label!r} is no number; PrismClassifier predicts classes.")
         values = task.values.astype(np.float64)

@@ -19,7 +19,7 @@ GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls 
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class GroupCandidates:
     """What the two tables leave possible: the sensitive values of each record's group.
 
     Attributes
@@ -127,7 +127,7 @@ class AnatomyRelease:
         """How many records were released."""
         return len(as_frame(self.identifying))
 
-    def candidates(self, sensitive: str | None = None) -> Candidates:
+    def candidates(self, sensitive: str | None = None) -> GroupCandidates:
         """Which sensitive values each record may have."""
         name = self.sensitive_names[0] if sensitive is None else sensitive
         if name not in self.sensitive_tables:
@@ -138,7 +138,7 @@ class AnatomyRelease:
         order = np.argsort(own, kind="stable")
         codes, words = texts(column(table, name))
         starts = np.concatenate([[0], np.cumsum(np.bincount(own))]).astype(np.int64)
-        return Candidates(groups, starts, codes[order], tuple(words), order)
+        return GroupCandidates(groups, starts, codes[order], tuple(words), order)
 
     @property
     def n_groups(self) -> int:
@@ -206,7 +206,7 @@ def group_column(sensitive: str, many: int) -> str:
     return GID if many == 1 else f"{GID} {sensitive}"
 
 
-def _diversity(found: Candidates) -> int:
+def _diversity(found: GroupCandidates) -> int:
     sizes = found.sizes
     pairs = np.repeat(np.arange(len(sizes)), sizes) * len(found.values) + found.codes
     pair, count = np.unique(pairs, return_counts=True)

@@ -55,7 +55,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """What a table holds: text, softer lines below it, short pieces side by side, or a coloured word.
 
     `pieces` are buckets: the text of each, and softer words beside it.
@@ -72,7 +72,7 @@ class Table:
     """Rows under heads; a cell may be plain text."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell | str]]
+    rows: Sequence[Sequence[TableCell | str]]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from modicum.reporting.charts import bars_chart
 from modicum.reporting.disclosure import COMPARED, LEAST_RECORDS
-from modicum.reporting.document import Block, Bullets, Cell, Column, Picture, Section, Table, Text
+from modicum.reporting.document import Block, Bullets, Column, Picture, Section, Table, TableCell, Text
 from modicum.reporting.formats import count_of, interval, named, number, percent
 from modicum.reporting.parts import ContentPart, Ends, Few, Share
 from modicum.reporting.sources import day_in_words, provenance, provenance_section, sign_off
@@ -62,10 +62,10 @@ def closing(content: dict[str, Any]) -> list[Section]:
     return [limits, provenance_section(content["provenance"]), sign_off()]
 
 
-def figure(value: Any, ends: Any) -> Cell:
+def figure(value: Any, ends: Any) -> TableCell:
     """A share with its interval below it."""
     told = interval(ends)
-    return Cell(percent(value), [told] if told else [])
+    return TableCell(percent(value), [told] if told else [])
 
 
 def words(*titles: str) -> list[Column]:
@@ -138,7 +138,7 @@ def group_blocks(found: dict[str, Any], names: Mapping[str, str]) -> list[Block]
     blocks: list[Block] = []
     first, *others = names
     if found["by_group"]:
-        rows: list[list[Cell | str]] = [
+        rows: list[list[TableCell | str]] = [
             [
                 name,
                 number(each["records"]),

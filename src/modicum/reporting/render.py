@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from modicum.reporting.charts import readable
-from modicum.reporting.document import Blanks, Block, Bullets, Cards, Cell, Document, Picture, Table, Text
+from modicum.reporting.document import Blanks, Block, Bullets, Cards, Document, Picture, Table, TableCell, Text
 
 FOLDER = Path(__file__).parent
 
@@ -118,7 +118,7 @@ def _table(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(cell: Cell | str) -> str:
+def _cell(cell: TableCell | str) -> str:
     if isinstance(cell, str):
         return escaped(cell)
     pieces = " · ".join(

@@ -22,9 +22,9 @@ from modicum.export.model_bundle import Bundle
 from modicum.export.web_form import content_security_policy, form_page
 from modicum.generalization.loading import content_of
 from modicum.service import contract
-from modicum.service.batching import Busy, Predictions, Taken, Writer
-from modicum.service.limits import Limited, Limits, refuse
-from modicum.service.reading import Outcomes, Records, largest_body, read_fields, sent_id
+from modicum.service.batching import Busy, RememberedPredictions, Taken, Writer
+from modicum.service.limits import Limited, RequestLimits, refuse
+from modicum.service.reading import SentOutcomes, SentRecords, largest_body, read_fields, sent_id
 from modicum.service.stores.store import PATIENCE, OtherVersions, Store, StoreUnavailable, new_entry
 from modicum.service.versions import check_alone
 
@@ -94,7 +94,7 @@ _SENTENCES = {404: "There is nothing at this address.", 405: "This address does 
 def create_app(
     bundle: Bundle,
     store: Store,
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     *,
     accept_others: Collection[str] = (),
     patience: float = PATIENCE,
@@ -123,7 +123,7 @@ def create_app(
     )
     app.state.service = service
     app.add_exception_handler(HTTPException, _sentence)
-    app.add_middleware(Limited, limits=limits or Limits(), body=largest_body(bundle))
+    app.add_middleware(Limited, limits=limits or RequestLimits(), body=largest_body(bundle))
     app.add_middleware(Quiet)
     service.add_routes(app)
     return app
@@ -134,8 +134,8 @@ class _Service:
 
     def __init__(self, bundle: Bundle, store: Store, accept_others: Collection[str], patience: float) -> None:
         self.bundle = bundle
-        self.outcomes = Outcomes(bundle)
-        self._records = Records(bundle)
+        self.outcomes = SentOutcomes(bundle)
+        self._records = SentRecords(bundle)
         schema = to_json_schema(bundle.artifact)
         self.schema = {key: value for key, value in schema.items() if key != "$schema"}  # as a part of a document
         page = form_page(bundle.artifact, endpoint="/records")
@@ -151,7 +151,7 @@ class _Service:
         ).encode()
         store.register(bundle.identity, bundle.kind, json.dumps(content_of(bundle.artifact)))
         self._writer = Writer(store, bundle.identity, accept_others, patience)
-        self._predictions = Predictions(bundle) if bundle.can_predict else None
+        self._predictions = RememberedPredictions(bundle) if bundle.can_predict else None
         self._fields = {"generalization", "id", "record", *(["label"] if self.outcomes.taken else [])}
 
     @asynccontextmanager

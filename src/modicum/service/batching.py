@@ -128,7 +128,7 @@ def _settle(pairs: Sequence[tuple["asyncio.Future[Result]", Result | Exception]]
 REMEMBERED = 10_000
 
 
-class Predictions:
+class RememberedPredictions:
     """A bundle's predictions as JSON; what is asked at once is predicted at once.
 
     Parameters

@@ -3,7 +3,7 @@
 from typing import Any
 
 from modicum.export.model_bundle import Bundle
-from modicum.service.reading import RANDOM_ID, Outcomes
+from modicum.service.reading import RANDOM_ID, SentOutcomes
 
 ERROR: dict[str, Any] = {
     "type": "object",
@@ -47,7 +47,7 @@ _ID: dict[str, Any] = {
 }
 
 
-def sent_record(bundle: Bundle, record: dict[str, Any], outcomes: Outcomes | None = None) -> dict[str, Any]:
+def sent_record(bundle: Bundle, record: dict[str, Any], outcomes: SentOutcomes | None = None) -> dict[str, Any]:
     """The body of a request with a record; where it is to be kept, with an id and an outcome where one may be sent."""
     properties: dict[str, Any] = {
         "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
@@ -66,7 +66,7 @@ def sent_record(bundle: Bundle, record: dict[str, Any], outcomes: Outcomes | Non
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def outcome_schema(outcomes: Outcomes) -> dict[str, Any]:
+def outcome_schema(outcomes: SentOutcomes) -> dict[str, Any]:
     """What may be sent as an outcome."""
     if outcomes.numbers:
         return {"type": ["number", "null"], "description": "What came of it."}

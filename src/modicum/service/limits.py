@@ -19,7 +19,7 @@ _BODY = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """What one client may ask.
 
     Attributes
@@ -49,13 +49,13 @@ class Rates:
 
     Examples
     --------
-    >>> from modicum.service.limits import Limits, Rates
-    >>> rates = Rates(Limits(rate=1), clock=lambda: 0.0)
+    >>> from modicum.service.limits import RequestLimits, Rates
+    >>> rates = Rates(RequestLimits(rate=1), clock=lambda: 0.0)
     >>> [rates.wait("10.0.0.1") for _ in range(3)]
     [0.0, 0.0, 1.0]
     """
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: RequestLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -88,7 +88,7 @@ def _client(address: str) -> str:
 class Limited:
     """Refuses what is too large or comes too often, before anything of it is read."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, body: int) -> None:
+    def __init__(self, app: ASGIApp, limits: RequestLimits, body: int) -> None:
         self._app = app
         self._rates = Rates(limits)
         self._most = max(limits.body, body)

@@ -88,7 +88,7 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError("not a number")
 
 
-class Records:
+class SentRecords:
     """The records that a bundle's artifact admits.
 
     Whether a questionnaire's answers are enough and no finer than they need be takes milliseconds to tell, so that
@@ -130,16 +130,16 @@ class Records:
         return found
 
 
-class Outcomes:
+class SentOutcomes:
     """What may be sent as an outcome: one of the classes, a finite number where one is predicted, or nothing at all.
 
     Examples
     --------
     >>> import pandas as pd, modicum as md
     >>> from modicum.export.model_bundle import Bundle
-    >>> from modicum.service.reading import Outcomes
+    >>> from modicum.service.reading import SentOutcomes
     >>> g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
-    >>> Outcomes(Bundle(g, label="bought", classes=["no", "yes"])).check("yes")
+    >>> SentOutcomes(Bundle(g, label="bought", classes=["no", "yes"])).check("yes")
     'yes'
     """
 

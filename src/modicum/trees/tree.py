@@ -22,7 +22,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Split:
+class TreeSplit:
     """One split: its node (the children of v are 2v+1 and 2v+2), the column it asks for, and which codes go left."""
 
     node: int
@@ -52,7 +52,7 @@ class Tree:
     has_order: Flags
     missing: Ints
     value_counts: Sequence[Ints]
-    splits: list[Split] = field(default_factory=list)
+    splits: list[TreeSplit] = field(default_factory=list)
     _classes: list[Ints] = field(default_factory=list, repr=False)
     _reach: dict[int, dict[int, Flags]] = field(
         default_factory=dict, repr=False
@@ -73,9 +73,9 @@ class Tree:
         ordered = bool(self.has_order[a])
         goes_left = _cut(found, self._classes[a], int(self.missing[a])) if ordered else found.sides == 1
         goes_left = _follow(goes_left, found, self._classes[a], self._settled(found), self.value_counts[a])
-        self._add(Split(node, a, goes_left, found.gain))
+        self._add(TreeSplit(node, a, goes_left, found.gain))
 
-    def _add(self, split: Split) -> None:
+    def _add(self, split: TreeSplit) -> None:
         a, above = split.attribute, self._reach.pop(split.node)
         reaches = above.get(a, np.ones(self.layout.split_sizes[a], dtype=bool))
         self.splits.append(split)

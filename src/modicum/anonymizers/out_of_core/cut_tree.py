@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cut:
+class TreeCut:
     """One cut of a node: codes of the attribute below the limit go left.
 
     `value` is the highest number that goes left, where the attribute is coded coarsely (infinity: all but missing), and
@@ -54,7 +54,7 @@ class CutTree:
         route(codes, self.attributes, self.limits, self.lefts, found)
         return found
 
-    def cut(self, cuts: Sequence[tuple[int, Cut]]) -> "CutTree":
+    def cut(self, cuts: Sequence[tuple[int, TreeCut]]) -> "CutTree":
         """The tree with some leaves cut."""
         many, more = len(self.attributes), 2 * len(cuts)
         nodes = np.array([node for node, _ in cuts], dtype=np.int64)
@@ -137,7 +137,7 @@ class Median:
     below: int
     same: int
 
-    def cuts(self, attribute: int, k: int) -> list[Cut]:
+    def cuts(self, attribute: int, k: int) -> list[TreeCut]:
         """Where it may be cut, the best first: `split_kernel.places`."""
         present = self.n - self.missing
         found = [(present, np.inf)] if self.missing else []
@@ -148,7 +148,7 @@ class Median:
             found += [lower, upper] if middle - lower[0] <= upper[0] - middle else [upper, lower]
         else:
             found += [(present, np.inf)]
-        return [Cut(attribute, -1, left, value) for left, value in found if left >= k and self.n - left >= k]
+        return [TreeCut(attribute, -1, left, value) for left, value in found if left >= k and self.n - left >= k]
 
 
 Looking = Callable[[Encoded, CutTree, Ints, Sequence[int], Counts], list[dict[int, Median]]]

@@ -18,7 +18,7 @@ from modicum.table.values import Codes
 
 
 @dataclass(frozen=True)
-class Guide:
+class ReleaseGuide:
     """What guides a tree: a label and its classes in the whole table, and how that codes the quasi-identifiers."""
 
     name: str
@@ -52,7 +52,7 @@ class WholeTask:
     sensitive: WholeColumn | None
     requirement: Requirement
     rows: int
-    guide: Guide | None = None
+    guide: ReleaseGuide | None = None
 
     @property
     def names(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.part_release import Guide, Upper, WholeTask
+from modicum.anonymizers.out_of_core.part_release import ReleaseGuide, Upper, WholeTask
 from modicum.anonymizers.out_of_core.whole_columns import WholeColumn
 from modicum.anonymizers.task import Needs, Task
 from modicum.engines.coded_table import CodedTable, StreamedCounts
@@ -94,12 +94,12 @@ def has_classes(table: EngineTable, name: str) -> bool:
     return int(collected(table.lazy.select(nw.col(name).n_unique()))[name][0]) <= MAX_CLASSES
 
 
-def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> Guide:
+def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> ReleaseGuide:
     """What guides the tree: the label's classes, tenths of one that is a number with many values."""
     labels = labels_at(table, label, None if has_classes(table, label) else bins)
     names = [each.attribute.name for each in task.quasi if len(each.values)]
     coder = coder_at(table, task.schema.select(names)) if names else None
-    return Guide(label, labels, coder)
+    return ReleaseGuide(label, labels, coder)
 
 
 def guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
@@ -141,7 +141,7 @@ class _GuidedCoder:
 
     coder: Coder
     sensitive: WholeColumn | None
-    guide: Guide
+    guide: ReleaseGuide
 
     @property
     def names(self) -> list[str]:

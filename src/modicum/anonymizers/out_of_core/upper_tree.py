@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.anonymizers.out_of_core.cut_tree import Cut, CutParts, CutTree, Encoded, Looking, Median, looking
+from modicum.anonymizers.out_of_core.cut_tree import CutParts, CutTree, Encoded, Looking, Median, TreeCut, looking
 from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
 from modicum.anonymizers.out_of_core.whole_columns import MOST_NUMBERS, AnyColumn, CoarseColumn, WholeColumn
 from modicum.anonymizers.ranks import Ranked
@@ -135,7 +135,7 @@ class UpperTree:
         step = max(1, _CELLS // (sum(self._sizes) * (3 * len(self.quasi) if self.tight else 1)))
         return [nodes[start : start + step] for start in range(0, len(nodes), step)]
 
-    def _cuts(self, nodes: list[int]) -> list[tuple[int, Cut]]:
+    def _cuts(self, nodes: list[int]) -> list[tuple[int, TreeCut]]:
         """Each node's cut, where it has one."""
         work = _Counting(self.tree, np.array(nodes), np.cumsum([0, *self._sizes]))
         counts = self.fold(work, self._encoded).reshape(len(nodes), -1)
@@ -160,7 +160,7 @@ class UpperTree:
             return column
         return column.cut_at(np.append(self.tree.values[self.tree.attributes == a], more))
 
-    def _told_apart(self, tried: list[list[Cut]]) -> list[list[Cut]]:
+    def _told_apart(self, tried: list[list[TreeCut]]) -> list[list[TreeCut]]:
         """The same cuts, in codes that tell their sides apart."""
         values: dict[int, list[float]] = {a: [] for a in range(len(self.quasi))}
         for cut in (cut for cuts in tried for cut in cuts):
@@ -168,13 +168,13 @@ class UpperTree:
         self._code([self._with_cuts(a, values[a]) for a in range(len(self.quasi))])
         return [[self._in_codes(cut) for cut in cuts] for cuts in tried]
 
-    def _in_codes(self, cut: Cut) -> Cut:
+    def _in_codes(self, cut: TreeCut) -> TreeCut:
         column = self.quasi[cut.attribute]
         if not isinstance(column, CoarseColumn):
             return cut
         return replace(cut, limit=int(column.limit(np.array([cut.value]))[0]))
 
-    def _tried(self, counts: Counts, looked: dict[int, Median]) -> list[Cut]:
+    def _tried(self, counts: Counts, looked: dict[int, Median]) -> list[TreeCut]:
         """The cuts that a node may make, in the order in which they are tried."""
         from modicum.anonymizers.out_of_core.kernel import counted_places, counted_spread
 
@@ -191,10 +191,10 @@ class UpperTree:
                 continue
             own = counts[starts[a] : starts[a] + sizes[a]]
             many = counted_places(own, self.requirement.k, is_category[a], limits)
-            found += [Cut(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
+            found += [TreeCut(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
         return found
 
-    def _weighed(self, nodes: list[int], counts: Counts, tried: list[list[Cut]]) -> list[list[Cut]]:
+    def _weighed(self, nodes: list[int], counts: Counts, tried: list[list[TreeCut]]) -> list[list[TreeCut]]:
         """Of the cuts that each node may make the first, or tightest, whose sides are what is asked."""
         targets = np.arange(0 if self.tight else len(self.quasi), len(self._sizes))
         firsts = np.cumsum([0, *map(len, tried)])
@@ -206,7 +206,7 @@ class UpperTree:
         whole = counts[:, -int(starts[-1]) :]
         return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 
-    def _best(self, tried: list[Cut], counts: Counts, left: Counts) -> list[Cut]:
+    def _best(self, tried: list[TreeCut], counts: Counts, left: Counts) -> list[TreeCut]:
         from modicum.anonymizers.out_of_core.kernel import loss_of_sides
 
         best, found = np.inf, []

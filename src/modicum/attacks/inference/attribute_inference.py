@@ -9,8 +9,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.attacks.inference.attribute_result import AttributeInferenceResult, GuessedRecords, Judge, difference
-from modicum.attacks.inference.imputation import Candidates, Viewer, Without, most_likely
-from modicum.attacks.membership.two_sides import Side, both_sides, joined, warn_of_shared
+from modicum.attacks.inference.imputation import CandidateValues, Viewer, Without, most_likely
+from modicum.attacks.membership.two_sides import RecordSide, both_sides, joined, warn_of_shared
 from modicum.errors import DataError, ParameterError, check_choice, check_number, quoted
 from modicum.learners.asking import AskedModel, true_chance
 from modicum.table.codes import group_rows
@@ -200,8 +200,8 @@ class AttributeInference:
             )
         return tuple(dict.fromkeys(given))
 
-    def _adversary(self, asked: AskedModel, known: Side, columns: tuple[str, ...]) -> "Adversary":
-        candidates = Candidates.of(known.X, columns, self.bins)
+    def _adversary(self, asked: AskedModel, known: RecordSide, columns: tuple[str, ...]) -> "Adversary":
+        candidates = CandidateValues.of(known.X, columns, self.bins)
         if candidates.size < 2:
             raise DataError(f"The attacked attribute {columns[0]!r} has a single value among the known others.")
         counts = candidates.target.counts
@@ -211,7 +211,7 @@ class AttributeInference:
         confusion = None if self.output == "chances" else _confusion(asked, known)
         return Adversary(asked, candidates, prior / prior.sum(), confusion, viewer, without)
 
-    def _judged(self, adversary: "Adversary", side: Side) -> GuessedRecords:
+    def _judged(self, adversary: "Adversary", side: RecordSide) -> GuessedRecords:
         likelihood = adversary.likelihood(side)
         naive = np.full(len(side), int(adversary.candidates.target.counts.argmax()))
         with_model = most_likely(adversary.prior, likelihood)
@@ -234,7 +234,7 @@ class Adversary:
     """What it has: the model, the values and how frequent they are, and what it learned without the model."""
 
     asked: AskedModel
-    candidates: Candidates
+    candidates: CandidateValues
     prior: Floats
     confusion: Floats | None
     viewer: Viewer
@@ -245,7 +245,7 @@ class Adversary:
         """The rarer of two values."""
         return int(self.candidates.target.counts.argmin()) if self.candidates.size == 2 else None
 
-    def likelihood(self, side: Side) -> Floats:
+    def likelihood(self, side: RecordSide) -> Floats:
         """For each record and value the chance of its label, by what the model says of the record with that value."""
         labels = self.asked.labels(side.y)
         found = [
@@ -259,7 +259,7 @@ class Adversary:
         return np.where(labels < 0, 0.0, self.confusion[labels, chances.argmax(axis=1)])
 
 
-def _confusion(asked: AskedModel, known: Side) -> Floats:
+def _confusion(asked: AskedModel, known: RecordSide) -> Floats:
     """How often records of each label are given each class, one more of each counted than there are."""
     labels, size = asked.labels(known.y), len(asked.classes)
     seen = labels >= 0
@@ -268,7 +268,7 @@ def _confusion(asked: AskedModel, known: Side) -> Floats:
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def _parts(members: Side, others: Side, random_state: int) -> tuple[Side, Side, Side]:
+def _parts(members: RecordSide, others: RecordSide, random_state: int) -> tuple[RecordSide, RecordSide, RecordSide]:
     """Members to attack, as many others as a control, and the others left to learn from, at least half of them."""
     random = np.random.default_rng(random_state)
     many = min(len(members), len(others) // 2)

@@ -10,8 +10,8 @@ from modicum.attacks.inference.sensitive_result import (
     ACCURACY,
     AIMS,
     MCC,
-    Answer,
     Attacked,
+    SensitiveAnswer,
     always,
     fold_codes,
     tried_on,
@@ -20,7 +20,7 @@ from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import count_table
 from modicum.learners.network import Network
-from modicum.learners.portfolio import COUNTS, MEMBERS, NETWORK, TOGETHER, TREES, Portfolio, Question
+from modicum.learners.portfolio import COUNTS, MEMBERS, NETWORK, TOGETHER, TREES, LearnerQuestion, Portfolio
 from modicum.measures.scores import best_cut, confusion, matthews
 from modicum.table.values import Codes, Floats
 
@@ -31,7 +31,7 @@ FEWEST = 10  # records (or persons) to learn from, below which nothing can be he
 
 
 @dataclass(frozen=True)
-class Rule:
+class GuessRule:
     """How chances become a guess: whose chances, and how they are weighed where Matthews' correlation is aimed at."""
 
     member: str
@@ -61,7 +61,7 @@ class ChanceAdversary:
     inner_folds: int
     random_state: int
 
-    def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, Answer]:
+    def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
         values, units = self.attacked.values[train], self.attacked.units_of(train)
         found = {aim: always(values, units, len(test), aim) for aim in AIMS}
@@ -77,7 +77,7 @@ class ChanceAdversary:
         for aim, rule in rules.items():
             if rule is not None:
                 guess, tried_ = _said(chances[rule.member], rule, shares), tried_on(aim, values, units)
-                found[aim] = Answer(guess, rule.expected, tried_, rule.to_dict(), self._distinct(train))
+                found[aim] = SensitiveAnswer(guess, rule.expected, tried_, rule.to_dict(), self._distinct(train))
         return found
 
     def _held_out(self, train: Codes, folds: Codes, l2: float) -> dict[str, Floats]:
@@ -95,7 +95,7 @@ class ChanceAdversary:
     def _l2(self, rows: Codes) -> float:
         """The strength of the network's L2, chosen on a fifth of these records."""
         distinct, cells = self.attacked.inputs[rows].distinct()
-        question = Question(self.attacked.values[rows], self.attacked.size)
+        question = LearnerQuestion(self.attacked.values[rows], self.attacked.size)
         units = self.attacked.units_of(rows)
         units = None if units is None else np.unique(units, return_inverse=True)[1]
         return Portfolio((NETWORK,), self.random_state).fit(distinct, cells, [question], units).l2_[NETWORK]
@@ -123,33 +123,33 @@ def _learner(name: str, l2: float, random_state: int) -> Any:
     return {COUNTS: Backoff, TREES: BoostedTrees}[name]()
 
 
-def _most_right(tried: Mapping[str, Floats], truth: Codes) -> Rule | None:
+def _most_right(tried: Mapping[str, Floats], truth: Codes) -> GuessRule | None:
     """The member that is right most often; None where always saying one value does as well."""
     right = {name: chances.argmax(axis=1) == truth for name, chances in tried.items()}
     best = max(right, key=lambda name: int(right[name].sum()))
     ahead = right[best].astype(np.int64) - (truth == np.bincount(truth).argmax())
-    return Rule(best, float(right[best].mean())) if ahead.sum() > np.sqrt((ahead**2).sum()) else None
+    return GuessRule(best, float(right[best].mean())) if ahead.sum() > np.sqrt((ahead**2).sum()) else None
 
 
-def _most_correlated(tried: Mapping[str, Floats], truth: Codes, shares: Floats) -> Rule | None:
+def _most_correlated(tried: Mapping[str, Floats], truth: Codes, shares: Floats) -> GuessRule | None:
     """The member and the cut, or power, that correlate best; None where none does."""
     best = max((_rule(name, chances, truth, shares) for name, chances in tried.items()), key=lambda one: one.expected)
     return best if best.expected > 0 else None
 
 
-def _rule(member: str, chances: Floats, truth: Codes, shares: Floats) -> Rule:
+def _rule(member: str, chances: Floats, truth: Codes, shares: Floats) -> GuessRule:
     """The cut, or the power, with which a member's chances correlate best."""
     size = chances.shape[1]
     if size == 2:
         cut, found = best_cut(chances[:, 1], truth == 1, np.ones(len(truth)))
-        return Rule(member, found, cut=cut)
-    rules = [Rule(member, 0.0, power=power) for power in POWERS]
+        return GuessRule(member, found, cut=cut)
+    rules = [GuessRule(member, 0.0, power=power) for power in POWERS]
     found_by = [matthews(confusion(truth, _said(chances, rule, shares), size)) for rule in rules]
     at = int(np.argmax(found_by))
-    return Rule(member, found_by[at], power=POWERS[at])
+    return GuessRule(member, found_by[at], power=POWERS[at])
 
 
-def _said(chances: Floats, rule: Rule, shares: Floats) -> Codes:
+def _said(chances: Floats, rule: GuessRule, shares: Floats) -> Codes:
     if rule.cut is not None:
         return (chances[:, 1] > rule.cut).astype(np.int64)
     weighed = chances / np.maximum(shares, 1e-9) ** (rule.power or 0.0)

@@ -8,10 +8,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.attacks.membership.two_sides import Side
+from modicum.attacks.membership.two_sides import RecordSide
 from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
-from modicum.learners.portfolio import MEMBERS, Portfolio, Question, set_aside
+from modicum.learners.portfolio import MEMBERS, LearnerQuestion, Portfolio, set_aside
 from modicum.table.codes import NumberCoding, first_rows
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Attribute, Schema
@@ -22,7 +22,7 @@ from modicum.table.values import Codes, Floats, Mask
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateValues:
     """The values of an attribute among known records; each stands in a known record, whose value is put to the model.
 
     Attributes
@@ -39,7 +39,7 @@ class Candidates:
     stands: Codes
 
     @classmethod
-    def of(cls, known: Any, columns: Sequence[str], bins: int) -> "Candidates":
+    def of(cls, known: Any, columns: Sequence[str], bins: int) -> "CandidateValues":
         """The values that the known records have."""
         frame = as_frame(known)
         told = _told(frame, columns)
@@ -112,15 +112,15 @@ OWN, OWN_AND_ELSE, DIRECT, NAIVE = WAYS = ("own model", "own model and all else"
 
 
 @dataclass(frozen=True)
-class View:
+class ImputationView:
     """Records as a learner sees them: the other attributes in full detail, the attacked value, the label."""
 
     rest: Inputs
     value: Inputs
     label: Inputs
 
-    def __getitem__(self, rows: Any) -> "View":
-        return View(self.rest[rows], self.value[rows], self.label[rows])
+    def __getitem__(self, rows: Any) -> "ImputationView":
+        return ImputationView(self.rest[rows], self.value[rows], self.label[rows])
 
     def with_value(self, code: int) -> Inputs:
         """All else but the label, with one value for everybody."""
@@ -131,7 +131,7 @@ class View:
 class Viewer:
     """How known records, and then others, are seen."""
 
-    def __init__(self, known: Side, candidates: Candidates) -> None:
+    def __init__(self, known: RecordSide, candidates: CandidateValues) -> None:
         frame = as_frame(known.X)
         self._seen = [name for name in frame.columns if name not in candidates.columns]
         self._raw = None
@@ -140,12 +140,12 @@ class Viewer:
         self._candidates = candidates
         self._classes = pd.Index(pd.unique(known.y))
 
-    def view(self, side: Side) -> View:
+    def view(self, side: RecordSide) -> ImputationView:
         """The records; a value or a label that is not known has a code of its own, the last."""
         parts = [] if self._raw is None else [Inputs.of(self._raw, as_frame(side.X).select(self._seen))]
         labels = np.asarray(self._classes.get_indexer(pd.Index(side.y)), dtype=np.int64)
         value = _column(self._candidates.encode(side.X), self._candidates.size)
-        return View(Inputs.beside(parts, len(side)), value, _column(labels, len(self._classes)))
+        return ImputationView(Inputs.beside(parts, len(side)), value, _column(labels, len(self._classes)))
 
 
 class Without:
@@ -165,7 +165,7 @@ class Without:
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, known: View) -> "Without":
+    def fit(self, known: ImputationView) -> "Without":
         """Learn from records whose value is known."""
         aside = set_aside(len(known.rest), None, self.random_state)
         self._learn(known[~aside], WAYS)
@@ -174,11 +174,11 @@ class Without:
         self._learn(known, (self.method,))
         return self
 
-    def chances(self, seen: View) -> Floats:
+    def chances(self, seen: ImputationView) -> Floats:
         """The chances of each value by the chosen way."""
         return self._by(self.method, seen)
 
-    def _by(self, way: str, seen: View) -> Floats:
+    def _by(self, way: str, seen: ImputationView) -> Floats:
         if way == NAIVE:
             return np.tile(self._shares, (len(seen.rest), 1))
         if way == DIRECT:
@@ -186,13 +186,13 @@ class Without:
         prior = self._by(NAIVE, seen) if way == OWN else _chances(self._prior, seen.rest)[:, :-1]
         return prior * self._by_label(seen)
 
-    def _by_label(self, seen: View) -> Floats:
+    def _by_label(self, seen: ImputationView) -> Floats:
         """The chance of the true label with each value."""
         size, labels = seen.value.sizes[0] - 1, seen.label.codes
         found = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]
         return np.hstack(found)
 
-    def _learn(self, known: View, ways: Sequence[str]) -> None:
+    def _learn(self, known: ImputationView, ways: Sequence[str]) -> None:
         n, value, label = len(known.rest), known.value, known.label
         self._shares = np.bincount(value.codes[:, 0], minlength=value.sizes[0])[:-1] / n
         if OWN_AND_ELSE in ways:
@@ -204,7 +204,7 @@ class Without:
 
     def _portfolio(self, inputs: Inputs, wanted: Inputs) -> Portfolio:
         distinct, cells = inputs.distinct()
-        question = Question(wanted.codes[:, 0], wanted.sizes[0])
+        question = LearnerQuestion(wanted.codes[:, 0], wanted.sizes[0])
         return Portfolio(MEMBERS, self.random_state).fit(distinct, cells, [question])
 
 

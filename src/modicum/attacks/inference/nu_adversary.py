@@ -12,8 +12,8 @@ from modicum.attacks.inference.sensitive_result import (
     ACCURACY,
     AIMS,
     MCC,
-    Answer,
     Attacked,
+    SensitiveAnswer,
     always,
     fold_codes,
     tried_on,
@@ -26,7 +26,7 @@ from modicum.table.values import Codes, Floats
 # ν-SVC on distinct rows with weights, for two values or many (papers/3 §5.2).
 
 SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible
-GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`Points`)
+GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`KernelPoints`)
 WEIGHTINGS = ("as they are", "balanced")
 FEW = (None, 0.5), (0.5, 0.8)  # kernels and shares of ν for more than four values, of which every two are told apart
 MOST_VALUES = 12  # the most frequent ones, each of which is told from each other one
@@ -36,7 +36,7 @@ _TOLERANCE = 1e-3  # libsvm's own
 
 
 @dataclass(frozen=True)
-class Setting:
+class NuSetting:
     """A kernel (the plain product without γ), ν as a share of the largest feasible one, and how values are weighted."""
 
     gamma: float | None
@@ -48,12 +48,12 @@ class Setting:
         return {"model": "nu-SVC", "kernel": "linear" if self.gamma is None else "rbf", **asdict(self)}
 
 
-def settings(totals: Floats) -> list[Setting]:
+def settings(totals: Floats) -> list[NuSetting]:
     """What is tried, for values that are so frequent; kernel by kernel, and fewer where there are many values."""
     even = totals.min() >= _NEARLY_EVEN * totals.max()
     weightings = WEIGHTINGS[:1] if even else WEIGHTINGS
     kernels, shares = FEW if len(totals) > _FEW_VALUES else ((None, *GAMMAS), SHARES)
-    return [Setting(*each) for each in product(kernels, shares, weightings)]
+    return [NuSetting(*each) for each in product(kernels, shares, weightings)]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class NuSvc:
     values could be told apart.
     """
 
-    def __init__(self, setting: Setting, size: int) -> None:
+    def __init__(self, setting: NuSetting, size: int) -> None:
         self.setting = setting
         self.size = size
 
@@ -130,7 +130,7 @@ class NuSvc:
 class _Pair:
     """The ν-SVC of two values: positive where the second is more likely."""
 
-    def __init__(self, setting: Setting, first: int, second: int, totals: Floats) -> None:
+    def __init__(self, setting: NuSetting, first: int, second: int, totals: Floats) -> None:
         self.first, self.second = first, second
         both = totals[[first, second]]
         self.nu = setting.nu_share * 2 * float(both.min() / both.sum())
@@ -187,7 +187,7 @@ MOST_COLUMNS = 50  # of one category: its most frequent values; the rest share n
 _ENOUGH = 50_000  # rows that tell the scale
 
 
-class Points:
+class KernelPoints:
     """One-hot columns for categories; for numbers their rank among all records, standardized, and whether it is there.
 
     A missing number stands in the middle. Of a category the 50 most frequent values have a column. Only the predictors
@@ -258,10 +258,10 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Choice:
+class NuChoice:
     """A setting, and for two values the score above which the second is said."""
 
-    setting: Setting
+    setting: NuSetting
     cut: float
     expected: float
 
@@ -283,12 +283,12 @@ class NuAdversary:
     attacked: Attacked
     cells: Codes
     distinct: Inputs
-    points: Points = field(repr=False)
+    points: KernelPoints = field(repr=False)
     inner_folds: int
     max_rows: int
     search_rows: int
 
-    def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, Answer]:
+    def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
         values = self.attacked.values[train]
         found = {aim: always(values, self.attacked.units_of(train), len(test), aim) for aim in AIMS}
@@ -302,7 +302,7 @@ class NuAdversary:
             scores, rows = trained[choice.setting]
             tried = tried_on(aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows))
             if scores is not None:
-                found[aim] = Answer(_said(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows)
+                found[aim] = SensitiveAnswer(_said(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows)
         return found
 
     def _drawn(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
@@ -317,14 +317,14 @@ class NuAdversary:
         weights = [np.full(len(some), len(rows) / len(some)) for some, rows in zip(drawn, of_value, strict=True)]
         return Drawn(np.concatenate(drawn), np.concatenate(weights))
 
-    def _chosen(self, drawn: Drawn, random: np.random.Generator) -> dict[str, Choice | None]:
+    def _chosen(self, drawn: Drawn, random: np.random.Generator) -> dict[str, NuChoice | None]:
         """The best setting for each aim, None where the most frequent value does as well."""
         values = self.attacked.values[drawn.rows]
         places, cells = np.unique(self.cells[drawn.rows], return_inverse=True)
         folds = fold_codes(values, self.attacked.units_of(drawn.rows), self.inner_folds, random)
         points = self.points.of(self.distinct[places])
-        parts = [_Part.of(folds == fold, cells, values, drawn.weights) for fold in range(int(folds.max()) + 1)]
-        best: dict[str, Choice | None] = dict.fromkeys(AIMS)
+        parts = [_NuPart.of(folds == fold, cells, values, drawn.weights) for fold in range(int(folds.max()) + 1)]
+        best: dict[str, NuChoice | None] = dict.fromkeys(AIMS)
         tried = settings(np.bincount(values, drawn.weights).astype(np.float64)[np.unique(values)])
         for gamma, some in groupby(tried, lambda setting: setting.gamma):
             gram = kernel(points, points, gamma)
@@ -336,7 +336,9 @@ class NuAdversary:
                         best[aim] = _better(best[aim], judge(setting, scores, values, drawn.weights))
         return best
 
-    def _held_out(self, setting: Setting, parts: Sequence[tuple["_Part", Floats, Floats]], many: int) -> Floats | None:
+    def _held_out(
+        self, setting: NuSetting, parts: Sequence[tuple["_NuPart", Floats, Floats]], many: int
+    ) -> Floats | None:
         """Each record's scores by what was learned from the other folds; None where nothing was."""
         found = np.zeros((many, self.attacked.size))
         for part, learned, guessed in parts:
@@ -347,7 +349,7 @@ class NuAdversary:
             found[part.out] = model.scores(guessed[:, support], support)[part.back]
         return found
 
-    def _trained(self, setting: Setting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
+    def _trained(self, setting: NuSetting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
         """The scores of the records `test` by a model that is trained with this setting, and on how many rows."""
         rows = Merged.of(self.cells[drawn.rows], self.attacked.values[drawn.rows], drawn.weights)
         points = self.points.of(self.distinct[rows.cells])
@@ -365,7 +367,7 @@ class NuAdversary:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _NuPart:
     """One inner fold: the rows that are learned from, and the cells that are guessed."""
 
     out: npt.NDArray[np.bool_]
@@ -374,7 +376,7 @@ class _Part:
     back: Codes
 
     @classmethod
-    def of(cls, out: npt.NDArray[np.bool_], cells: Codes, values: Codes, weights: Floats) -> "_Part":
+    def of(cls, out: npt.NDArray[np.bool_], cells: Codes, values: Codes, weights: Floats) -> "_NuPart":
         seen, back = np.unique(cells[out], return_inverse=True)
         return cls(out, Merged.of(cells[~out], values[~out], weights[~out]), seen, back)
 
@@ -399,29 +401,29 @@ def _said(scores: Floats, cut: float) -> Codes:
     return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
 
-def _by_accuracy(setting: Setting, scores: Floats, values: Codes, weights: Floats) -> Choice | None:
+def _by_accuracy(setting: NuSetting, scores: Floats, values: Codes, weights: Floats) -> NuChoice | None:
     usual = int(np.bincount(values, weights).argmax())
     right = (_said(scores, 0.0) == values).astype(np.float64)
     ahead = weights * (right - (values == usual))
     if ahead.sum() <= np.sqrt((ahead**2).sum()):
         return None
-    return Choice(setting, 0.0, float(np.average(right, weights=weights)))
+    return NuChoice(setting, 0.0, float(np.average(right, weights=weights)))
 
 
-def _by_matthews(setting: Setting, scores: Floats, values: Codes, weights: Floats) -> Choice | None:
+def _by_matthews(setting: NuSetting, scores: Floats, values: Codes, weights: Floats) -> NuChoice | None:
     if scores.shape[1] == 2:
         cut, found = best_cut(scores[:, 1], values == 1, weights)
     else:
         cut, found = 0.0, matthews(confusion(values, _said(scores, 0.0), scores.shape[1], weights))
-    return Choice(setting, cut, found) if found > 0 else None
+    return NuChoice(setting, cut, found) if found > 0 else None
 
 
-_JUDGES: dict[str, Callable[[Setting, Floats, Codes, Floats], Choice | None]] = {
+_JUDGES: dict[str, Callable[[NuSetting, Floats, Codes, Floats], NuChoice | None]] = {
     ACCURACY: _by_accuracy,
     MCC: _by_matthews,
 }
 
 
-def _better(old: Choice | None, new: Choice | None) -> Choice | None:
+def _better(old: NuChoice | None, new: NuChoice | None) -> NuChoice | None:
     """The choice that expects more; the earlier of equals."""
     return new if new is not None and (old is None or new.expected > old.expected) else old

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.inference.chance_adversary import ChanceAdversary
-from modicum.attacks.inference.nu_adversary import NuAdversary, Points
+from modicum.attacks.inference.nu_adversary import KernelPoints, NuAdversary
 from modicum.attacks.inference.sensitive_result import (
     ACCURACY,
     AIMS,
     MCC,
-    Answer,
     Attacked,
     GuessedSensitive,
+    SensitiveAnswer,
     SensitiveInferenceResult,
     always,
     fold_codes,
@@ -36,7 +36,7 @@ from modicum.table.values import Codes
 NU_SVC, PORTFOLIO = ADVERSARIES = ("nu-SVC", "portfolio")
 SEARCH_ROWS = 2_000  # distinct rows on which settings are tried
 
-Answers = dict[str, dict[str, Answer]]  # adversary → aim → answer
+Answers = dict[str, dict[str, SensitiveAnswer]]  # adversary → aim → answer
 
 
 class SensitiveInference:
@@ -184,7 +184,7 @@ class SensitiveInference:
         rows = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(int(parts.max()) + 1)]
         if len(distinct) < 2:
             return len(distinct), [_naive(attacked, *each) for each in rows]
-        points = Points(attacked.inputs)
+        points = KernelPoints(attacked.inputs)
         nu = NuAdversary(
             attacked, cells, distinct, points, self.inner_folds, self.max_rows, min(SEARCH_ROWS, self.max_rows)
         )
@@ -197,7 +197,9 @@ class SensitiveInference:
         done = run_all(pieces, "Guessing the sensitive attribute", n_jobs=self.n_jobs, progress=self.progress)
         return len(distinct), [dict(zip(ADVERSARIES, done[2 * i : 2 * i + 2], strict=True)) for i in range(len(rows))]
 
-    def _judged(self, attacked: Attacked, parts: Codes, answers: Sequence[Mapping[str, Answer]]) -> GuessedSensitive:
+    def _judged(
+        self, attacked: Attacked, parts: Codes, answers: Sequence[Mapping[str, SensitiveAnswer]]
+    ) -> GuessedSensitive:
         """One adversary's figures over all parts."""
         guess = {aim: np.empty(len(attacked), dtype=np.int64) for aim in AIMS}
         for part, answer in enumerate(answers):
@@ -238,7 +240,7 @@ class SensitiveInference:
         )
 
 
-def _chosen(answers: Mapping[str, Mapping[str, Answer]], aim: str) -> str:
+def _chosen(answers: Mapping[str, Mapping[str, SensitiveAnswer]], aim: str) -> str:
     """The portfolio, unless the ν-SVC expects more by over a standard error."""
     nu, portfolio = answers[NU_SVC][aim], answers[PORTFOLIO][aim]
     return NU_SVC if nu.expected - portfolio.expected > standard_error(aim, nu) else PORTFOLIO

@@ -91,7 +91,7 @@ class Attacked:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SensitiveAnswer:
     """What one adversary guesses of the records of one part, when it aims at one figure.
 
     Attributes
@@ -110,12 +110,12 @@ class Answer:
     rows: int
 
 
-def always(values: Codes, units: Codes | None, many: int, aim: str) -> Answer:
+def always(values: Codes, units: Codes | None, many: int, aim: str) -> SensitiveAnswer:
     """Always the value that is most frequent among those known."""
     counts = np.bincount(values)
     expected = float(counts.max() / len(values)) if aim == ACCURACY else 0.0
     tried = tried_on(aim, values, units)
-    return Answer(np.full(many, int(counts.argmax())), expected, tried, {"model": "most frequent value"}, 0)
+    return SensitiveAnswer(np.full(many, int(counts.argmax())), expected, tried, {"model": "most frequent value"}, 0)
 
 
 def tried_on(aim: str, values: Codes, units: Codes | None) -> float:
@@ -133,7 +133,7 @@ def tried_on(aim: str, values: Codes, units: Codes | None) -> float:
     return float(many if units is None else many * len(np.unique(units)) / len(units))
 
 
-def standard_error(aim: str, answer: Answer) -> float:
+def standard_error(aim: str, answer: SensitiveAnswer) -> float:
     """About how far an expectation may be off by chance."""
     spread = answer.expected * (1 - answer.expected) if aim == ACCURACY else (1 - answer.expected**2) ** 2
     return float(np.sqrt(max(0.0, spread) / max(1.0, answer.tried)))

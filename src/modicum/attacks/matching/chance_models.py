@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
-from modicum.attacks.matching.release_groups import Groups
+from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.network import Network
 from modicum.table.frames import as_frame, column
@@ -52,14 +52,14 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Coder:
+class ChanceCoder:
     """The columns of the identifying table as few codes each: numbers in 20 bins of equal frequency."""
 
     targets: tuple[Target, ...]
     places: tuple[Codes, ...]
 
     @classmethod
-    def fit(cls, X: Any, names: Sequence[str], schema: Schema) -> "Coder":
+    def fit(cls, X: Any, names: Sequence[str], schema: Schema) -> "ChanceCoder":
         """The codes of these columns; one without any value tells nothing and is left out."""
         frame = as_frame(X)
         there = [name for name in names if _has_values(frame, name)]
@@ -96,10 +96,10 @@ def _places(counts: Any) -> Codes:
     return np.append(np.where(rank <= MOST_CODES, rank, 0), 0)
 
 
-class Model(Protocol):
+class ChanceModel(Protocol):
     """What the adversary learns with."""
 
-    def fit(self, coded: Coded, table: csr_array) -> "Model": ...
+    def fit(self, coded: Coded, table: csr_array) -> "ChanceModel": ...
 
     def logs(self, coded: Coded) -> Floats: ...
 
@@ -159,7 +159,7 @@ FACTORS = 2.0 ** (np.arange(-9, 5) / 2)  # from 1/23 to 4
 _PARTS = (0.25, 0.5, 0.75, 1.0)  # of its factor that each of two models may keep
 
 
-def chance_table(groups: Groups, chances: Floats) -> csr_array:
+def chance_table(groups: ReleaseGroups, chances: Floats) -> csr_array:
     """Records × values: how likely each record has each value."""
     places = np.concatenate([[0], np.cumsum(groups.widths)])
     return csr_array(
@@ -172,7 +172,7 @@ def truth_table(values: Codes, size: int) -> csr_array:
     return csr_array((np.ones(len(values)), values, np.arange(len(values) + 1)), shape=(len(values), size))
 
 
-def pair_scores(model: Model, coded: Coded, groups: Groups) -> Floats:
+def pair_scores(model: ChanceModel, coded: Coded, groups: ReleaseGroups) -> Floats:
     """For each record and option, log P(value | attributes) − log P(value).
 
     Who has which of a group's values does not depend on how frequent the values are, since all of them are had.
@@ -180,21 +180,23 @@ def pair_scores(model: Model, coded: Coded, groups: Groups) -> Floats:
     return _scored([model], np.zeros((0, 1)), coded, groups)[0][0]
 
 
-def best_factor(model: Model, coded: Coded, groups: Groups) -> tuple[float, float]:
+def best_factor(model: ChanceModel, coded: Coded, groups: ReleaseGroups) -> tuple[float, float]:
     """By how much to multiply a model's scores, and how likely that makes the values of these groups."""
     (factor,), fit = _best([model], FACTORS[:, None], coded, groups)
     return factor, fit
 
 
 def best_factors(
-    models: Sequence[Model], alone: Sequence[float], coded: Coded, groups: Groups
+    models: Sequence[ChanceModel], alone: Sequence[float], coded: Coded, groups: ReleaseGroups
 ) -> tuple[list[float], float]:
     """The same for two models taken together, whose factors are part of those that each has alone."""
     weights = np.array([(one * alone[0], other * alone[1]) for one in _PARTS for other in _PARTS])
     return _best(models, weights, coded, groups)
 
 
-def _best(models: Sequence[Model], weights: Floats, coded: Coded, groups: Groups) -> tuple[list[float], float]:
+def _best(
+    models: Sequence[ChanceModel], weights: Floats, coded: Coded, groups: ReleaseGroups
+) -> tuple[list[float], float]:
     """The weights of the models that make the groups' values likeliest, and the log of how likely, per record."""
     pairs, sums = _scored(models, weights, coded, groups)
     fits = [groups.chances(each @ pairs - own[groups.pair_records])[1] for each, own in zip(weights, sums, strict=True)]
@@ -202,7 +204,9 @@ def _best(models: Sequence[Model], weights: Floats, coded: Coded, groups: Groups
     return weights[best].tolist(), fits[best]
 
 
-def _scored(models: Sequence[Model], weights: Floats, coded: Coded, groups: Groups) -> tuple[Floats, Floats]:
+def _scored(
+    models: Sequence[ChanceModel], weights: Floats, coded: Coded, groups: ReleaseGroups
+) -> tuple[Floats, Floats]:
     """Each model's scores, and for each way to weigh them what every record has to give for its chances to sum to 1."""
     frequent = np.log(groups.shares)
     ends = np.concatenate([[0], np.cumsum(groups.widths)])

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.matching.chance_models import (
+    ChanceCoder,
+    ChanceModel,
     Coded,
-    Coder,
-    Model,
     NaiveBayes,
     SmallNetwork,
     best_factor,
@@ -31,7 +31,7 @@ from modicum.attacks.matching.chance_models import (
     pair_scores,
     truth_table,
 )
-from modicum.attacks.matching.release_groups import Groups
+from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.errors import DataError
 from modicum.learners.inputs import chunks
 from modicum.progress import watched
@@ -46,7 +46,7 @@ _PLENTY = 100_000  # records from which more would teach nothing new
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedChances:
     """What one learner made of the release.
 
     Attributes
@@ -65,18 +65,18 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _LearningPart:
     """Some groups with their records' codes."""
 
     coded: Coded
-    groups: Groups
+    groups: ReleaseGroups
 
     @classmethod
-    def of(cls, coded: Coded, groups: Groups, wanted: Mask) -> "_Part":
+    def of(cls, coded: Coded, groups: ReleaseGroups, wanted: Mask) -> "_LearningPart":
         part = groups.some(wanted)
         return cls(coded[part.order], part)
 
-    def chances(self, model: Model, factor: float) -> Floats:
+    def chances(self, model: ChanceModel, factor: float) -> Floats:
         return self.groups.chances(factor * pair_scores(model, self.coded, self.groups))[0]
 
 
@@ -85,16 +85,16 @@ class _Trial:
     """A learner's best round: its model and fit, how far to believe it in each round up to then, all its scores."""
 
     learner: str
-    model: Model
+    model: ChanceModel
     factors: tuple[float, ...]
     fit: float
     scores: Floats
 
-    def learned(self) -> Learned:
-        return Learned(self.learner, len(self.factors), self.fit, self.factors[-1] * self.scores)
+    def learned(self) -> LearnedChances:
+        return LearnedChances(self.learner, len(self.factors), self.fit, self.factors[-1] * self.scores)
 
 
-def new_model(learner: str, random_state: int, number: int = 0) -> Model:
+def new_model(learner: str, random_state: int, number: int = 0) -> ChanceModel:
     """A model that has not learned yet; the seed of a network depends on the round."""
     return NaiveBayes() if learner == BAYES else SmallNetwork(random_state + number)
 
@@ -104,7 +104,9 @@ def learners_for(values: int) -> Sequence[str]:
     return (BAYES, NETWORK) if values <= _MANY else (BAYES,)
 
 
-def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, progress: bool) -> list[Learned]:
+def learn_all(
+    coded: Coded, groups: ReleaseGroups, rounds: int, random_state: int, progress: bool
+) -> list[LearnedChances]:
     """What each learner makes of all groups (of records in their order); large releases are learned from in part.
 
     Nobody learns where there is nothing to see of the records, or where all values of each group are alike.
@@ -112,7 +114,7 @@ def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, prog
     if not (max(coded.sizes, default=0) > 1 and groups.tellable):
         return []
     merged = groups.merged()
-    enough, learn, aside = (_Part.of(coded, merged, wanted) for wanted in _parts(merged, random_state))
+    enough, learn, aside = (_LearningPart.of(coded, merged, wanted) for wanted in _parts(merged, random_state))
     starts, trials = (learn.groups.uniform(), enough.groups.uniform()), []
     for name in learners_for(len(merged.values)):
         model, factors, fit = _tried(name, learn, aside, starts[0], rounds, random_state, progress)
@@ -123,7 +125,7 @@ def learn_all(coded: Coded, groups: Groups, rounds: int, random_state: int, prog
     return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
 
 
-def _parts(groups: Groups, random_state: int) -> tuple[Mask, Mask, Mask]:
+def _parts(groups: ReleaseGroups, random_state: int) -> tuple[Mask, Mask, Mask]:
     """Groups with enough records, and of these some to try with and some to set aside."""
     random = np.random.default_rng([random_state, 1])
     drawn = random.permutation(len(groups.sizes))
@@ -136,14 +138,20 @@ def _parts(groups: Groups, random_state: int) -> tuple[Mask, Mask, Mask]:
 
 
 def _tried(
-    name: str, learn: _Part, aside: _Part, chances: Floats, rounds: int, random_state: int, progress: bool
-) -> tuple[Model, tuple[float, ...], float]:
+    name: str,
+    learn: _LearningPart,
+    aside: _LearningPart,
+    chances: Floats,
+    rounds: int,
+    random_state: int,
+    progress: bool,
+) -> tuple[ChanceModel, tuple[float, ...], float]:
     """Learn, match, learn from the matching, while groups set aside fit better: the best model, its factors, its fit.
 
     Chances are of scores times the factor that groups set aside ask for: those of a model too sure of itself would soon
     be taken for truths, and the rounds end with what it happened to say first.
     """
-    found: list[tuple[float, float, Model]] = []
+    found: list[tuple[float, float, ChanceModel]] = []
     for number in watched(range(rounds), f"Learning the correlation ({name})", total=rounds, progress=progress):
         model = new_model(name, random_state, number).fit(learn.coded, chance_table(learn.groups, chances))
         factor, fit = best_factor(model, aside.coded, aside.groups)
@@ -156,11 +164,13 @@ def _tried(
     return found[best][2], tuple(factor for _, factor, _ in found[: best + 1]), found[best][0]
 
 
-def _first_best(found: Sequence[tuple[float, float, Model]]) -> int:
+def _first_best(found: Sequence[tuple[float, float, ChanceModel]]) -> int:
     return int(np.argmax([fit for fit, _, _ in found]))
 
 
-def _repeated(name: str, part: _Part, chances: Floats, factors: Sequence[float], random_state: int) -> Model:
+def _repeated(
+    name: str, part: _LearningPart, chances: Floats, factors: Sequence[float], random_state: int
+) -> ChanceModel:
     """The same rounds with more groups."""
     for number in range(len(factors)):
         model = new_model(name, random_state, number).fit(part.coded, chance_table(part.groups, chances))
@@ -169,14 +179,14 @@ def _repeated(name: str, part: _Part, chances: Floats, factors: Sequence[float],
     return model
 
 
-def _together(trials: Sequence[_Trial], aside: _Part) -> list[Learned]:
+def _together(trials: Sequence[_Trial], aside: _LearningPart) -> list[LearnedChances]:
     """Two models as one."""
     if len(trials) < 2:
         return []
     alone = [trial.factors[-1] for trial in trials]
     factors, fit = best_factors([trial.model for trial in trials], alone, aside.coded, aside.groups)
     scores = sum(factor * trial.scores for factor, trial in zip(factors, trials, strict=True))
-    return [Learned(BOTH, sum(len(trial.factors) for trial in trials), fit, np.asarray(scores))]
+    return [LearnedChances(BOTH, sum(len(trial.factors) for trial in trials), fit, np.asarray(scores))]
 
 
 # What someone with complete records of other people makes of a release, and of its identifying table alone.
@@ -193,7 +203,9 @@ class Informed:
     records: int
 
 
-def known_scores(known: Any, sensitive: str, coder: Coder, coded: Coded, groups: Groups, random_state: int) -> Informed:
+def known_scores(
+    known: Any, sensitive: str, coder: ChanceCoder, coded: Coded, groups: ReleaseGroups, random_state: int
+) -> Informed:
     """Learn from complete records of others; a value that the release does not have is left out, as are missing ones.
 
     The model is the one that finds the values of a fifth of the known records likelier after learning from the others.
@@ -212,7 +224,7 @@ def known_scores(known: Any, sensitive: str, coder: Coder, coded: Coded, groups:
     return Informed(pair_scores(model, coded, groups), _most_likely(model, coded, len(groups.values)), len(there))
 
 
-def _learned(coded: Coded, values: Codes, size: int, random_state: int) -> Model:
+def _learned(coded: Coded, values: Codes, size: int, random_state: int) -> ChanceModel:
     aside = np.zeros(len(values), dtype=bool)
     order = np.random.default_rng([random_state, 3]).permutation(len(values))
     aside[order[: max(1, round(_ASIDE * len(values)))]] = True
@@ -225,6 +237,6 @@ def _learned(coded: Coded, values: Codes, size: int, random_state: int) -> Model
     return new_model(best, random_state).fit(coded, truth_table(values, size))
 
 
-def _most_likely(model: Model, coded: Coded, size: int) -> Codes:
+def _most_likely(model: ChanceModel, coded: Coded, size: int) -> Codes:
     parts = [model.logs(coded[rows]).argmax(axis=1) for rows in chunks(len(coded), size)]
     return np.concatenate(parts).astype(np.int64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum.attacks.matching.matching_result import DEFINETTI, INFORMED, NAIVE, RANDOM, WITHOUT, MatchingResult
-from modicum.attacks.matching.release_groups import Groups
+from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.attacks.result import Estimate
 from modicum.errors import ParameterError, check_number, quoted
 from modicum.measures.diversity import l_diversity
@@ -16,7 +16,7 @@ from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.values import Codes
 
 if TYPE_CHECKING:
-    from modicum.attacks.matching.learning import Learned
+    from modicum.attacks.matching.learning import LearnedChances
 
 
 class Matching:
@@ -91,7 +91,7 @@ class Matching:
         """
         start = time.perf_counter()
         name = self._check(release, sensitive)
-        groups = Groups.of(release, name)
+        groups = ReleaseGroups.of(release, name)
         truths = groups.truths(truth, name)
         scores, learned, known = self._scores(release, name, groups)
         found = self._judged(groups, truths, scores)
@@ -125,16 +125,16 @@ class Matching:
         return names[0] if sensitive is None else sensitive
 
     def _scores(
-        self, release: AnatomyRelease, name: str, groups: Groups
-    ) -> "tuple[dict[str, Any], list[Learned], int]":
+        self, release: AnatomyRelease, name: str, groups: ReleaseGroups
+    ) -> "tuple[dict[str, Any], list[LearnedChances], int]":
         """What each adversary goes by, what was learned from the release, and how many others are known."""
-        from modicum.attacks.matching.chance_models import Coder
+        from modicum.attacks.matching.chance_models import ChanceCoder
         from modicum.attacks.matching.learning import (
             known_scores,  # deferred: they load scipy and numba
             learn_all,
         )
 
-        coder = Coder.fit(release.identifying, _seen(release), release.schema)
+        coder = ChanceCoder.fit(release.identifying, _seen(release), release.schema)
         coded = coder.encode(release.identifying)[groups.order]
         learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress)
         nothing = np.zeros(int(groups.blocks[-1]))
@@ -145,7 +145,7 @@ class Matching:
         informed = known_scores(self.known, name, coder, coded, groups, self.random_state)
         return scores | {INFORMED: informed.matched, WITHOUT: informed.guess}, learned, informed.records
 
-    def _judged(self, groups: Groups, truths: Codes, scores: Mapping[str, Any]) -> dict[str, Estimate]:
+    def _judged(self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Any]) -> dict[str, Estimate]:
         """Each adversary's accuracy; scores of pairs are matched first, values stay as they are."""
         chance = groups.random_worlds
         found = {RANDOM: Estimate(chance, (chance, chance), chance)}
@@ -159,7 +159,7 @@ class Matching:
         return found
 
 
-def _best(learned: "Sequence[Learned]") -> str | None:
+def _best(learned: "Sequence[LearnedChances]") -> str | None:
     return max(learned, key=lambda each: each.fit).learner if learned else None
 
 

@@ -18,7 +18,7 @@ _TIES = 1e-9  # of a chance: far below what a model can tell
 
 
 @dataclass(frozen=True)
-class Groups:
+class ReleaseGroups:
     """Who may have what, as `modicum.attacks.matching.kernel` reads it.
 
     Attributes
@@ -41,7 +41,7 @@ class Groups:
     shares: Floats
 
     @classmethod
-    def of(cls, release: AnatomyRelease, sensitive: str | None = None) -> "Groups":
+    def of(cls, release: AnatomyRelease, sensitive: str | None = None) -> "ReleaseGroups":
         """The groups of one sensitive attribute."""
         found = release.candidates(sensitive)
         many = len(found.values)
@@ -116,7 +116,7 @@ class Groups:
         """Whether some group has values that are not alike, so that a release can show who has which."""
         return bool((np.diff(self.merged().firsts) > 1).any())
 
-    def merged(self) -> "Groups":
+    def merged(self) -> "ReleaseGroups":
         """The same groups with values that are alike taken for one."""
         many = int(self.alike.max()) + 1
         if many == len(self.values):
@@ -126,9 +126,9 @@ class Groups:
         firsts = np.concatenate([[0], np.cumsum(np.bincount(pairs // many, minlength=len(self.sizes)))])
         names = tuple(str(i) for i in range(many))
         shares = np.asarray(np.bincount(self.alike, weights=self.shares), dtype=np.float64)
-        return Groups(self.order, self.starts, firsts.astype(np.int64), pairs % many, caps, names, shares)
+        return ReleaseGroups(self.order, self.starts, firsts.astype(np.int64), pairs % many, caps, names, shares)
 
-    def spread(self, merged: "Groups", scores: Floats) -> Floats:
+    def spread(self, merged: "ReleaseGroups", scores: Floats) -> Floats:
         """Scores of the merged groups' records and options, for all options that were merged."""
         if merged is self:
             return scores
@@ -137,9 +137,9 @@ class Groups:
         wanted = self.pair_records * many + self.alike[self.options[self.pair_options]]
         return np.asarray(scores[np.searchsorted(there, wanted)])
 
-    def some(self, wanted: Mask) -> "Groups":
+    def some(self, wanted: Mask) -> "ReleaseGroups":
         """Some of the groups; `order` then counts positions in the order of all."""
-        return Groups(
+        return ReleaseGroups(
             np.flatnonzero(wanted[self.groups]),
             np.concatenate([[0], np.cumsum(self.sizes[wanted])]),
             np.concatenate([[0], np.cumsum(np.diff(self.firsts)[wanted])]),

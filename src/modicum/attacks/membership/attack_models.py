@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from modicum.attacks.membership.two_sides import Side
+from modicum.attacks.membership.two_sides import RecordSide
 from modicum.errors import require
 from modicum.learners.asking import AskedModel, true_chance
 from modicum.learners.mlp import linear_layer
@@ -17,26 +17,26 @@ LEAST = 1e-9  # chance; what is less counts as this
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ModelAnswers:
     """Of each record the chances f(x) and the number of its true class, -1 where the model does not know it."""
 
     chances: Floats
     labels: Codes
 
     @classmethod
-    def of(cls, asked: AskedModel, side: Side) -> "Evidence":
+    def of(cls, asked: AskedModel, side: RecordSide) -> "ModelAnswers":
         """What the model says of these records."""
         return cls(asked.chances(side.X), asked.labels(side.y))
 
-    def followed_by(self, other: "Evidence") -> "Evidence":
+    def followed_by(self, other: "ModelAnswers") -> "ModelAnswers":
         """Both as one."""
-        return Evidence(np.vstack([self.chances, other.chances]), np.concatenate([self.labels, other.labels]))
+        return ModelAnswers(np.vstack([self.chances, other.chances]), np.concatenate([self.labels, other.labels]))
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, rows: Any) -> "Evidence":
-        return Evidence(self.chances[rows], self.labels[rows])
+    def __getitem__(self, rows: Any) -> "ModelAnswers":
+        return ModelAnswers(self.chances[rows], self.labels[rows])
 
     @property
     def right(self) -> Any:
@@ -74,18 +74,18 @@ STEPS, BATCH, RATE, DECAY = 400, 1024, 0.01, 1e-3
 class AttackModel(Protocol):
     """Learns from known records, then scores others: the higher, the rather a member."""
 
-    def fit(self, evidence: Evidence, member: Mask) -> Any: ...
+    def fit(self, evidence: ModelAnswers, member: Mask) -> Any: ...
 
-    def score(self, evidence: Evidence) -> Floats: ...
+    def score(self, evidence: ModelAnswers) -> Floats: ...
 
 
 class LossThreshold:
     """A low loss speaks for a member (Yeom et al. 2018): nothing to learn but the threshold."""
 
-    def fit(self, evidence: Evidence, member: Mask) -> "LossThreshold":
+    def fit(self, evidence: ModelAnswers, member: Mask) -> "LossThreshold":
         return self
 
-    def score(self, evidence: Evidence) -> Floats:
+    def score(self, evidence: ModelAnswers) -> Floats:
         return -evidence.loss
 
 
@@ -99,7 +99,7 @@ class Forest:
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, evidence: Evidence, member: Mask) -> "Forest":
+    def fit(self, evidence: ModelAnswers, member: Mask) -> "Forest":
         from modicum.measures.scores import auc
 
         X = evidence.columns
@@ -113,7 +113,7 @@ class Forest:
         forest = RandomForestClassifier(TREES, min_samples_leaf=least, oob_score=True, random_state=self.random_state)
         return forest.fit(X, member)
 
-    def score(self, evidence: Evidence) -> Floats:
+    def score(self, evidence: ModelAnswers) -> Floats:
         return np.asarray(self._forest.predict_proba(evidence.columns)[:, 1], dtype=np.float64)
 
 
@@ -134,7 +134,7 @@ class AttackNetwork:
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, evidence: Evidence, member: Mask) -> "AttackNetwork":
+    def fit(self, evidence: ModelAnswers, member: Mask) -> "AttackNetwork":
         torch = require("torch", extra="neural")
         random = np.random.default_rng(self.random_state)
         outputs = _outputs(evidence)
@@ -147,13 +147,13 @@ class AttackNetwork:
         self._train(torch, random, said, label, torch.from_numpy(member.astype(np.float32)))
         return self
 
-    def score(self, evidence: Evidence) -> Floats:
+    def score(self, evidence: ModelAnswers) -> Floats:
         torch = require("torch", extra="neural")
         with torch.no_grad():
             found = self._forward(torch, *self._inputs(torch, evidence))
         return np.asarray(found.numpy(), dtype=np.float64)
 
-    def _inputs(self, torch: Any, evidence: Evidence) -> tuple[Any, Any]:
+    def _inputs(self, torch: Any, evidence: ModelAnswers) -> tuple[Any, Any]:
         said = np.clip((_outputs(evidence) - self._middle) / self._spread, -5, 5)
         return torch.from_numpy(said.astype(np.float32)), torch.from_numpy(evidence.one_hot.astype(np.float32))
 
@@ -177,11 +177,11 @@ class AttackNetwork:
             optimizer.step()
 
 
-def _outputs(evidence: Evidence) -> Floats:
+def _outputs(evidence: ModelAnswers) -> Floats:
     return np.column_stack([evidence.logits, evidence.chances, evidence.loss])
 
 
-def cross_scores(model: AttackModel, evidence: Evidence, member: Mask, folds: Any) -> Floats:
+def cross_scores(model: AttackModel, evidence: ModelAnswers, member: Mask, folds: Any) -> Floats:
     """Scores of known records by models that have not learned from them (nor from others of the same fold)."""
     found = np.zeros(len(evidence))
     for fold in range(int(folds.max()) + 1):

@@ -11,13 +11,13 @@ from modicum.attacks.membership.attack_models import (
     FOLDS,
     AttackModel,
     AttackNetwork,
-    Evidence,
     Forest,
     LossThreshold,
+    ModelAnswers,
     cross_scores,
 )
-from modicum.attacks.membership.membership_result import Answers, MembershipResult, best_threshold
-from modicum.attacks.membership.two_sides import Side, both_sides, joined, person_units, taken, warn_of_shared
+from modicum.attacks.membership.membership_result import MembershipAnswers, MembershipResult, best_threshold
+from modicum.attacks.membership.two_sides import RecordSide, both_sides, joined, person_units, taken, warn_of_shared
 from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
@@ -129,7 +129,7 @@ def _density(target: Floats, shadows: Floats, chosen: Mask) -> Floats:
 
 
 @dataclass(frozen=True)
-class Pool:
+class MemberPool:
     """All records, members first.
 
     Attributes
@@ -145,17 +145,19 @@ class Pool:
     asked: AskedModel
     X: Any
     y: Any
-    evidence: Evidence
+    evidence: ModelAnswers
     member: Mask
     units: Codes | None
     known: Codes
     attacked: Codes
 
     @classmethod
-    def of(cls, asked: AskedModel, members: Side, others: Side, units: Codes | None, random_state: int) -> "Pool":
+    def of(
+        cls, asked: AskedModel, members: RecordSide, others: RecordSide, units: Codes | None, random_state: int
+    ) -> "MemberPool":
         """Ask the model about everyone and draw the halves."""
         X, y = joined(members.X, others.X), np.concatenate([members.y, others.y])
-        evidence = Evidence.of(asked, members).followed_by(Evidence.of(asked, others))
+        evidence = ModelAnswers.of(asked, members).followed_by(ModelAnswers.of(asked, others))
         if (evidence.labels < 0).all():
             raise DataError("None of the labels is a class that the model knows; are they written as in its training?")
         member = np.arange(len(y)) < len(members)
@@ -171,11 +173,11 @@ class Pool:
             found[side] = (random.permutation(int(whose.max()) + 1) % FOLDS)[whose]
         return found
 
-    def answers(self, scores: Floats) -> Answers:
+    def answers(self, scores: Floats) -> MembershipAnswers:
         """The scores of the attacked records beside the truth."""
         member = self.member[self.attacked]
         rows = np.where(member, self.attacked, self.attacked - int(self.member.sum()))
-        return Answers(scores, member, rows, _compact(self.units, self.attacked))
+        return MembershipAnswers(scores, member, rows, _compact(self.units, self.attacked))
 
 
 def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes, Codes]:
@@ -287,7 +289,7 @@ class MembershipInference:
         asked = AskedModel(model)
         sides = both_sides(members, others)
         units = person_units(persons, (len(sides[0]), len(sides[1])))
-        pool = Pool.of(asked, *sides, units, self.random_state)
+        pool = MemberPool.of(asked, *sides, units, self.random_state)
         overlap = warn_of_shared(*sides)
         method, own, scores = self._strongest(pool)
         answers = pool.answers(scores)
@@ -314,7 +316,7 @@ class MembershipInference:
                 f"Got {self.shadows} instead."
             )
 
-    def _strongest(self, pool: Pool) -> tuple[str, Floats, Floats]:
+    def _strongest(self, pool: MemberPool) -> tuple[str, Floats, Floats]:
         """The method, its scores of known records, and those of the attacked."""
         several = [FOREST, LOSS, *([] if self.shadow is None else [LIRA])]
         names = several if self.method == STRONGEST else [self.method]
@@ -322,7 +324,7 @@ class MembershipInference:
         best = max(tried, key=lambda name: auc(tried[name][0], pool.member[pool.known]))
         return best, *tried[best]
 
-    def _scores(self, name: str, pool: Pool) -> tuple[Floats, Floats]:
+    def _scores(self, name: str, pool: MemberPool) -> tuple[Floats, Floats]:
         if name == LIRA:
             shadow = unfitted(pool.asked.model if self.shadow is None else self.shadow)
             ratios = likelihood_ratios(pool.asked, pool.X, pool.y, shadow, self.shadows, pool.units, self.random_state)

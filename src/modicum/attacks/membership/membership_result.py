@@ -60,7 +60,7 @@ class MembershipResult:
     overlap: int
     random_state: int
     seconds: float
-    answers: "Answers" = field(repr=False, compare=False)
+    answers: "MembershipAnswers" = field(repr=False, compare=False)
 
     @property
     def gap(self) -> float:
@@ -87,7 +87,7 @@ class MembershipResult:
 
 
 @dataclass(frozen=True)
-class Answers:
+class MembershipAnswers:
     """The scores of the attacked records, which of them are members, and where they stand on their side."""
 
     scores: Floats

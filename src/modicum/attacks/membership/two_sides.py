@@ -19,14 +19,14 @@ FEWEST = 10  # records of a side
 
 
 @dataclass(frozen=True)
-class Side:
+class RecordSide:
     """Records as the model takes them, and their labels."""
 
     X: Any
     y: Any
 
     @classmethod
-    def of(cls, given: Any, what: str) -> "Side":
+    def of(cls, given: Any, what: str) -> "RecordSide":
         """A pair (X, y); what is none is refused."""
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise ParameterError(
@@ -45,14 +45,14 @@ class Side:
         """Whether the labels are anything but numbers."""
         return bool(self.y.dtype.kind not in "biuf")
 
-    def some(self, rows: Codes) -> "Side":
+    def some(self, rows: Codes) -> "RecordSide":
         """The records at these places."""
-        return Side(taken(self.X, rows), self.y[rows])
+        return RecordSide(taken(self.X, rows), self.y[rows])
 
 
-def both_sides(members: Any, others: Any) -> tuple[Side, Side]:
+def both_sides(members: Any, others: Any) -> tuple[RecordSide, RecordSide]:
     """The members and the others, of the same columns."""
-    first, second = Side.of(members, "members"), Side.of(others, "others")
+    first, second = RecordSide.of(members, "members"), RecordSide.of(others, "others")
     names = [list(as_frame(side.X).columns) for side in (first, second)]
     if names[0] != names[1]:
         raise DataError("The members and the others must have the same columns in the same order.")
@@ -79,7 +79,7 @@ def joined(first: Any, second: Any) -> Any:
         raise DataError("The members and the others must have the same types of columns.") from None
 
 
-def warn_of_shared(members: Side, others: Side) -> int:
+def warn_of_shared(members: RecordSide, others: RecordSide) -> int:
     """Count the others that are members as well, and warn where there are any."""
     frame = as_frame(joined(members.X, others.X))
     schema = Schema.infer(frame)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from modicum.table.schema import Schema
 
 
-class Method(StrEnum):
+class AnonymizationMethod(StrEnum):
     """How groups are made."""
 
     guided = "accuracy-guided"
@@ -62,7 +62,8 @@ def anonymize(
         typer.Option(help="Columns by which people could be recognised, with commas or repeated; all others if none."),
     ] = None,
     method: Annotated[
-        Method | None, typer.Option(help="How groups are made: accuracy-guided with a label, else mondrian.")
+        AnonymizationMethod | None,
+        typer.Option(help="How groups are made: accuracy-guided with a label, else mondrian."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="The column to predict; written as it is.")] = None,
     sensitive: Annotated[
@@ -202,22 +203,22 @@ def _report(anonymizer: Any, table: Any, y: Any, asked: dict[str, Any], purpose:
         return report(found, purpose, people=people, command=command_line())
 
 
-def _method(method: Method | None, label: str | None, batch_rows: int | None) -> Method:
-    if batch_rows is not None and method not in (None, Method.rplus_tree):
+def _method(method: AnonymizationMethod | None, label: str | None, batch_rows: int | None) -> AnonymizationMethod:
+    if batch_rows is not None and method not in (None, AnonymizationMethod.rplus_tree):
         raise ParameterError("The option --batch-rows belongs to --method rplus-tree.")
-    if method is Method.guided and label is None:
+    if method is AnonymizationMethod.guided and label is None:
         raise ParameterError("The method accuracy-guided needs the column to predict; name it with --label.")
-    return method or (Method.guided if label is not None else Method.mondrian)
+    return method or (AnonymizationMethod.guided if label is not None else AnonymizationMethod.mondrian)
 
 
-def _anonymizer(method: Method, settings: dict[str, Any]) -> Any:
+def _anonymizer(method: AnonymizationMethod, settings: dict[str, Any]) -> Any:
     import modicum as md
 
     kinds = {
-        Method.guided: md.AccuracyGuided,
-        Method.mondrian: md.Mondrian,
-        Method.hilbert: md.Hilbert,
-        Method.rplus_tree: md.RPlusTree,
+        AnonymizationMethod.guided: md.AccuracyGuided,
+        AnonymizationMethod.mondrian: md.Mondrian,
+        AnonymizationMethod.hilbert: md.Hilbert,
+        AnonymizationMethod.rplus_tree: md.RPlusTree,
     }
     return kinds[method](**settings)
 

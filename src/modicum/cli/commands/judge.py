@@ -60,10 +60,10 @@ def judge(
     the seed of `minimize` these are records that the generalization was not made from. With --engine everything is
     counted where the data is, but for the model, which sees records drawn from it.
     """
-    from modicum.cli.judging import Asked, check_known, judged_file, judged_in_engine, show_report
+    from modicum.cli.judging import ReportOptions, check_known, judged_file, judged_in_engine, show_report
     from modicum.reporting import report
 
-    asked = Asked(label, missing, by, pairs(weight), label_bins, confidence, seed)
+    asked = ReportOptions(label, missing, by, pairs(weight), label_bins, confidence, seed)
     if engine is None:
         check_known(known)
         made = report(judged_file(artifact, Path(file), asked))
@@ -109,13 +109,13 @@ def report(
     decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
     """
     from modicum import reporting
-    from modicum.cli.judging import Asked, evidence_of_file, told_places, write_report
+    from modicum.cli.judging import ReportOptions, evidence_of_file, told_places, write_report
     from modicum.reporting.sources import check_date
 
     check_places([artifact, file, model], report=output)
     given_to(output, purpose=purpose, people=people)
     check_date(date)
-    asked = Asked(label, missing, by, pairs(weight), label_bins, confidence, seed)
+    asked = ReportOptions(label, missing, by, pairs(weight), label_bins, confidence, seed)
     found = evidence_of_file(artifact, file, asked, population=population, model=model)
     made = reporting.report(found, purpose, people=people, date=date, command=command_line())
     write_report(made, output)

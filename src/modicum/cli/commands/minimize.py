@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from modicum.table.splits import Split
 
 
-class Method(StrEnum):
+class MinimizationMethod(StrEnum):
     """How the buckets are found."""
 
     merge = "merge"
@@ -80,7 +80,7 @@ def minimize(
         float | None, typer.Option(help="Or: the most private result with at most this error.")
     ] = None,
     method: Annotated[
-        Method | None,
+        MinimizationMethod | None,
         typer.Option(help="Merge buckets, or grow PAT's tree.", show_default="merge; pat with an option of the tree"),
     ] = None,
     risk: Annotated[
@@ -146,9 +146,9 @@ def minimize(
     if sample is not None:
         X, y, found, other = drawn_in(file, engine or "duckdb", roles, sample, seed)
     elif engine is not None:
-        _method(method or Method.pat, risk, settings)
+        _method(method or MinimizationMethod.pat, risk, settings)
         unwanted = {"--keep": keep, "--max-error": max_error, "--min-group": min_group, "--report": report}
-        check_options(unwanted | {"--method merge": None if method is not Method.merge else method})
+        check_options(unwanted | {"--method merge": None if method is not MinimizationMethod.merge else method})
         g = fitted_in(file, engine, roles, label_bins, settings)
         g.save(output)
         _show(g.describe(), output, as_json)
@@ -171,7 +171,7 @@ def minimize(
     if report is not None:
         check_people(found, X.iloc[parts.test])
     larger, path = None, None
-    if _method(method, risk, settings) is Method.merge:
+    if _method(method, risk, settings) is MinimizationMethod.merge:
         g, chosen, path = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
     else:
         if keep is None and max_error is None:
@@ -245,20 +245,20 @@ def _show(description: Any, output: Path, as_json: bool) -> None:
     _show_next(output)
 
 
-def _method(method: Method | None, risk: Risk | None, of_tree: dict[str, Any]) -> Method:
+def _method(method: MinimizationMethod | None, risk: Risk | None, of_tree: dict[str, Any]) -> MinimizationMethod:
     """The method asked for; options of the other one are refused."""
-    chosen = method or (Method.pat if of_tree else Method.merge)
-    if chosen is Method.merge and of_tree:
+    chosen = method or (MinimizationMethod.pat if of_tree else MinimizationMethod.merge)
+    if chosen is MinimizationMethod.merge and of_tree:
         option = next(iter(of_tree)).replace("_", "-")
         raise ParameterError(f"--{option} is an option of the tree: leave it out, or say --method pat.")
-    if chosen is Method.pat and risk is not None:
+    if chosen is MinimizationMethod.pat and risk is not None:
         raise ParameterError("--risk is an option of merging: leave it out, or say --method merge.")
     return chosen
 
 
 def _told(chosen: dict[str, Any]) -> str:
     """The choice in a sentence."""
-    if chosen["method"] == Method.merge.value:
+    if chosen["method"] == MinimizationMethod.merge.value:
         many = "the one point" if chosen["considered"] == 1 else f"{chosen['considered']} points"
         how = f"Chosen among {many} of the path on validation records: {chosen['why']}"
     else:
@@ -301,7 +301,7 @@ def _merged(
     method.fit(X.iloc[parts.train], y.iloc[parts.train], **validation)
     choice = {name: plain(value) for name, value in asdict(method.choice_).items()}
     path = [point.generalization for point in method.path_]
-    return method.generalization_, {"method": Method.merge.value, "considered": len(path), **choice}, path
+    return method.generalization_, {"method": MinimizationMethod.merge.value, "considered": len(path), **choice}, path
 
 
 def _fitted(
@@ -352,7 +352,7 @@ def _searched(
     )
     best = found.chosen
     return best.generalization, {
-        "method": Method.pat.value,
+        "method": MinimizationMethod.pat.value,
         "privacy": best.privacy,
         "max_leaves": best.max_leaves,
         "min_leaf": best.min_leaf,

@@ -56,7 +56,7 @@ def serve(
         require(package, extra="serve")
     from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
-    from modicum.service.limits import Limits
+    from modicum.service.limits import RequestLimits
     from modicum.service.running import is_loopback, listening, run, stoppable
     from modicum.service.stores.store import open_store
     from modicum.service.versions import check_alone, other_versions
@@ -73,7 +73,7 @@ def serve(
         if sample is not None:
             show_several(loaded.artifact, others, sample, missing, seed, out)
         with stoppable(), listening(host, port) as at:
-            app = create_app(loaded, kept, Limits(rate=rate), accept_others=accepted)
+            app = create_app(loaded, kept, RequestLimits(rate=rate), accept_others=accepted)
             what = f"{loaded.kind} {loaded.identity[:12]}"
             predicts = f", predicts {loaded.label or 'the outcome'}" if loaded.can_predict else ", without a model"
             out.print(printable(f"Collects by {what}{predicts}; records go to {kept.name}."), soft_wrap=True)

@@ -18,7 +18,7 @@ from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.prism import PrismClassifier
-from modicum.prism.base import Prepared, label_of
+from modicum.prism.base import PreparedTask, label_of
 from modicum.prism.discovery.discovery import Discovery
 from modicum.provenance import frame_hash, text_hash, told_settings, versions
 from modicum.table.codes import FEW
@@ -313,7 +313,7 @@ def prism_evidence(
     )
 
 
-def _prepared(model: PrismClassifier, train: Part, label: str | None) -> Prepared:
+def _prepared(model: PrismClassifier, train: Part, label: str | None) -> PreparedTask:
     """What the classifier was trained from, to train others."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="At most")  # it was said when the classifier was trained

@@ -11,9 +11,9 @@ from modicum.errors import ModicumError
 from modicum.evaluation.evidence.prism_cost import balanced, balanced_interval
 from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
-from modicum.prism.base import Prepared, forbidden_units
+from modicum.prism.base import PreparedTask, forbidden_units
 from modicum.prism.solver.pool import TIE
-from modicum.prism.solver.supports import Limits
+from modicum.prism.solver.supports import SupportLimits
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats, plain
 
@@ -77,7 +77,7 @@ class PrismAlternatives:
     def __init__(
         self,
         model: PrismClassifier,
-        prepared: Prepared,
+        prepared: PreparedTask,
         test: Any,
         truth: Any,
         units: Codes | None,
@@ -88,7 +88,7 @@ class PrismAlternatives:
         self._names = list(prepared.task.design.attributes)
         self._truth, self._units, self._random_state = truth, units, random_state
         self._labels = np.unique(truth, return_inverse=True)[1] if is_balanced(model) else None
-        self._limits = Limits.of(
+        self._limits = SupportLimits.of(
             len(self._names), model.max_predictors, forbidden_units(model.correlations_.sets, self._names)
         )
         self._base = self._wrong(model)
@@ -209,7 +209,7 @@ class AttributeReason:
 
 
 def reasons(
-    model: PrismClassifier, prepared: Prepared, schema: Schema, tried: PrismAlternatives
+    model: PrismClassifier, prepared: PreparedTask, schema: Schema, tried: PrismAlternatives
 ) -> list[AttributeReason]:
     """Every column's attribute with its reason, in the data's order.
 
@@ -257,7 +257,7 @@ def _reason(
     name: str,
     columns: tuple[str, ...],
     model: PrismClassifier,
-    prepared: Prepared,
+    prepared: PreparedTask,
     schema: Schema,
     tried: PrismAlternatives,
 ) -> AttributeReason:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
 from modicum.errors import DataError
-from modicum.evaluation._utility import Model, Utility, compared_utility, group_names, model_on
+from modicum.evaluation._utility import BucketModel, Utility, compared_utility, group_names, model_on
 from modicum.generalization.core import raw_generalization
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
@@ -63,7 +63,7 @@ class Learned:
 class Answering:
     """A model whose classes are numbers, as attacks on models ask it."""
 
-    def __init__(self, model: Model, classes: int) -> None:
+    def __init__(self, model: BucketModel, classes: int) -> None:
         self.model = model
         self.classes_ = np.arange(classes)
 

@@ -145,7 +145,7 @@ MOST_VALUES = 20  # of a number that is guessed exactly
 
 
 @dataclass(frozen=True)
-class Guess:
+class GroupGuess:
     """How often a value is guessed right from the group that a person is in.
 
     Attributes
@@ -179,11 +179,11 @@ class GroupInference:
     values: int
     in_ranges: bool
     naive: float
-    release: Guess
-    raw: Guess
+    release: GroupGuess
+    raw: GroupGuess
 
 
-def guessed(groups: Codes, values: Codes) -> Guess:
+def guessed(groups: Codes, values: Codes) -> GroupGuess:
     """Say of everybody the most frequent value of the group.
 
     Examples
@@ -200,7 +200,7 @@ def guessed(groups: Codes, values: Codes) -> Guess:
     shares = most / found.sizes
     # A group's sum of right guesses is what counts: each record bears the group's share.
     interval = mean_interval(shares[groups], groups if len(shares) > 1 else None)
-    return Guess(
+    return GroupGuess(
         right=float(most.sum() / len(groups)),
         interval=interval,
         certain=float(found.sizes[most == found.sizes].sum() / len(groups)),

@@ -8,7 +8,7 @@ from typing import Any
 from modicum.evaluation.study.judges import Judged, PartScores, Screened
 from modicum.generalization import Generalization
 from modicum.generalization.description import buckets_asked
-from modicum.measures.front import Limits
+from modicum.measures.front import ErrorLimits
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain
 
@@ -167,8 +167,8 @@ class SeedLimits:
     people : part → how many people it has
     """
 
-    validation: Limits
-    test: Limits
+    validation: ErrorLimits
+    test: ErrorLimits
     log_losses: dict[str, tuple[float, float]]
     naive: dict[str, float]
     people: dict[str, int]
@@ -188,7 +188,7 @@ class Later:
     people : how many people it was tested on
     """
 
-    limits: Limits
+    limits: ErrorLimits
     people: int
     points: list[tuple[Candidate, tuple[float, float]]]
 

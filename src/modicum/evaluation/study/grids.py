@@ -31,7 +31,7 @@ from modicum.table.targets import Labels, label_name, label_values
 # Model-guided minimization where only labels are given: boosted trees on raw records are the model (papers/0 §6).
 
 
-class Guide:
+class StudyGuide:
     """Boosted trees on raw records, without what the schema forbids, and minimizers that are guided by them.
 
     Parameters
@@ -286,8 +286,8 @@ def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     return [Job("Apt", f"Apt-max_depth={d}-target={name}", partial(make, d)) for d in grid["max_depth"]]
 
 
-def _guide(X: Any, y: Any, context: Context) -> Guide:
-    return Guide(X, y, context.schema, context.weights, context.label_bins, context.seed)
+def _guide(X: Any, y: Any, context: Context) -> StudyGuide:
+    return StudyGuide(X, y, context.schema, context.weights, context.label_bins, context.seed)
 
 
 def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:

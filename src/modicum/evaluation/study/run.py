@@ -10,7 +10,7 @@ from modicum.errors import ParameterError
 from modicum.evaluation.study.grids import jobs
 from modicum.evaluation.study.study_data import StudyData
 from modicum.evaluation.study.study_result import Study
-from modicum.evaluation.study.study_store import VERSION, Store
+from modicum.evaluation.study.study_store import VERSION, StudyStore
 from modicum.evaluation.study.work import Work
 from modicum.measures.certificate import check_confidence
 from modicum.progress import stoppable
@@ -102,7 +102,7 @@ def study(
     data = StudyData(X, y, schema, weights, label_bins)
     periods = {name: sampled(*pair, schema, sample) for name, pair in _periods(later).items()}
     others = {name: StudyData(*pair, schema, weights, label_bins) for name, pair in periods.items()}
-    store = Store(folder)
+    store = StudyStore(folder)
     head = {
         "modicum": "study",
         "version": VERSION,

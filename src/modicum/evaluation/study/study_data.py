@@ -13,7 +13,7 @@ from modicum.errors import DataError
 from modicum.evaluation._utility import model_on
 from modicum.generalization.core import DistinctColumns, raw_generalization
 from modicum.learners.portfolio import TREES
-from modicum.measures.front import Limits
+from modicum.measures.front import ErrorLimits
 from modicum.measures.scores import Predictions
 from modicum.table.frames import as_frame
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
@@ -155,6 +155,6 @@ class SeedData:
         return len(rows) if self.whole.persons is None else len(np.unique(self.whole.persons[rows]))
 
 
-def limits_of(raw: Predictions, majority: Predictions, naive: float) -> Limits:
+def limits_of(raw: Predictions, majority: Predictions, naive: float) -> ErrorLimits:
     """The two limit points on the records of one part."""
-    return Limits(raw.error(), majority.error(), naive)
+    return ErrorLimits(raw.error(), majority.error(), naive)

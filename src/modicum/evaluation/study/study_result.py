@@ -13,7 +13,7 @@ from modicum.evaluation.study.candidates import Candidate, Choice, Later, SeedLi
 from modicum.evaluation.study.study_data import StudyData
 from modicum.generalization.description import buckets_asked
 from modicum.measures import front as fronts
-from modicum.measures.front import Limits, check_target
+from modicum.measures.front import ErrorLimits, check_target
 from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import skill_kept
 
@@ -286,12 +286,12 @@ class Study:
         inside = None if ends is None else (max(0.0, ends[0]), min(1.0, ends[1]))  # it is a share
         return Volume(float(np.mean(values)), inside, by_seed, of_judges)
 
-    def _box(self, seed: int, utility: str) -> Limits:
+    def _box(self, seed: int, utility: str) -> ErrorLimits:
         """The two limits of generalization on the test part, in errors or log-losses."""
         limits = self.limits[seed]
         if utility == "error":
             return limits.test
-        return Limits(*limits.log_losses["test"], limits.test.naive_adversary)
+        return ErrorLimits(*limits.log_losses["test"], limits.test.naive_adversary)
 
     def _choice(self, chosen: Candidate, why: str) -> Choice:
         assert chosen.judged is not None

@@ -19,7 +19,7 @@ _HEAD = "study.json"
 FILES = (_HEAD, "table.csv", ".lock")  # of a folder, besides the pieces
 
 
-class Store:
+class StudyStore:
     """Finished pieces by name; without a folder they are kept in memory alone."""
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:

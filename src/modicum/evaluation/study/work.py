@@ -18,7 +18,7 @@ from modicum.evaluation.study.grids import Context, Job
 from modicum.evaluation.study.judges import Judged, PartScores, Screened, judged, screened
 from modicum.evaluation.study.study_data import SeedData, StudyData, limits_of
 from modicum.evaluation.study.study_result import Study
-from modicum.evaluation.study.study_store import Store
+from modicum.evaluation.study.study_store import StudyStore
 from modicum.generalization import Generalization
 from modicum.measures import front as fronts
 from modicum.measures.certificate import margin_of
@@ -40,7 +40,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Limits:
+class LimitsPiece:
     """What full detail and no data at all reach."""
 
     where: Where
@@ -55,7 +55,7 @@ class Judging:
     confidence: float
 
 
-Piece = Fit | Limits | Judging
+Piece = Fit | LimitsPiece | Judging
 
 
 class Bench:
@@ -74,7 +74,7 @@ class Bench:
         """What a piece of work finds, as plain data."""
         if isinstance(piece, Fit):
             found = self._candidates(piece.seed, piece.size, piece.job)
-        elif isinstance(piece, Limits):
+        elif isinstance(piece, LimitsPiece):
             found = limits(self.of(piece.where))
         else:
             g = Generalization.from_dict(piece.artifact)
@@ -151,7 +151,7 @@ class Work:
     def __init__(
         self,
         data: StudyData,
-        store: Store,
+        store: StudyStore,
         plan: Sequence[Job],
         seeds: Sequence[int],
         sizes: Sequence[float],
@@ -209,7 +209,7 @@ class Work:
     def _candidate_pieces(self) -> Pieces:
         pieces: Pieces = []
         for seed in self.seeds:
-            pieces.append((f"{seed}-limits", Limits(seed)))
+            pieces.append((f"{seed}-limits", LimitsPiece(seed)))
             for size in self.sizes:
                 pieces += [(_piece(seed, size, job), Fit(seed, size, job)) for job in self.plan]
         return pieces
@@ -234,7 +234,7 @@ class Work:
         pieces: Pieces = []
         front = self.result(is_whole=False).pareto()
         for name in self.later_fingerprints:
-            pieces.append((f"{self._later_key(name)}-limits", Limits(name)))
+            pieces.append((f"{self._later_key(name)}-limits", LimitsPiece(name)))
             for candidate in front:
                 work = Judging(name, candidate.artifact, self.confidence)
                 pieces.append((f"{self._later_key(name)}-{digest(candidate.artifact)}", work))
@@ -346,8 +346,8 @@ def _with_judged(candidate: Candidate, content: dict[str, Any]) -> Candidate:
 
 def _limits_from(content: dict[str, Any]) -> SeedLimits:
     return SeedLimits(
-        validation=fronts.Limits(**content["validation"]),
-        test=fronts.Limits(**content["test"]),
+        validation=fronts.ErrorLimits(**content["validation"]),
+        test=fronts.ErrorLimits(**content["test"]),
         log_losses={part: (pair[0], pair[1]) for part, pair in content["log_losses"].items()},
         naive=content["naive"],
         people=content["people"],

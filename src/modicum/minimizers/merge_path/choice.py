@@ -10,7 +10,7 @@ import numpy as np
 from modicum.errors import DataError
 from modicum.generalization import Generalization
 from modicum.learners.boosting import RecordTrees
-from modicum.measures.front import Limits, above
+from modicum.measures.front import ErrorLimits, above
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.minimizers.merge_path.record_cells import Cells, stacked
 from modicum.table.codes import Weights, group_rows
@@ -45,7 +45,7 @@ class PathChoice:
 
 
 @dataclass(frozen=True)
-class Records:
+class ChoiceRecords:
     """Records with their classes, and how many each row stands for."""
 
     frame: Any
@@ -68,8 +68,8 @@ class Chooser:
     def __init__(
         self,
         points: Sequence[Generalization],
-        train: Records,
-        validation: Records,
+        train: ChoiceRecords,
+        validation: ChoiceRecords,
         model: RecordTrees,
         losses: Callable[[int], tuple[float, float]],
         naive: float,
@@ -80,7 +80,7 @@ class Chooser:
         self.raw = Predictions(model.predict_proba(validation.frame), validation.classes)
         majority = np.tile(model.share, (len(validation.classes), 1))
         self.majority = Predictions(majority, validation.classes)
-        self.limits = Limits(self.raw.error(validation.weights), self.majority.error(validation.weights), naive)
+        self.limits = ErrorLimits(self.raw.error(validation.weights), self.majority.error(validation.weights), naive)
 
     def chosen(self, keep: float | None, max_error: float | None) -> PathChoice:
         """The coarsest point within the target, or where none is given the knee."""
@@ -99,7 +99,7 @@ class Chooser:
     def _knee(self) -> PathChoice:
         """By log-loss, as error has plateaus where one class rules; no point that predicts worse than nothing."""
         raw, majority = (one.log_loss(self.validation.weights) for one in (self.raw, self.majority))
-        limits = Limits(raw, majority, self.limits.naive_adversary)
+        limits = ErrorLimits(raw, majority, self.limits.naive_adversary)
         heights = above([self.losses(i) for i in range(len(self.points))], limits)
         last = len(self.points) - 1
         best = [int(i) for i in np.argsort(-heights, kind="stable")[:_TRIES] if heights[i] > heights[last]]

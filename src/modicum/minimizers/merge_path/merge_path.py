@@ -17,9 +17,9 @@ from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import buckets_asked
 from modicum.learners.boosting import RecordTrees
 from modicum.learners.portfolio import set_aside
-from modicum.measures.front import Limits, check_target, knee
+from modicum.measures.front import ErrorLimits, check_target, knee
 from modicum.minimizers.base import CodedData, Minimizer, guessed_codes, obeying
-from modicum.minimizers.merge_path.choice import Chooser, Holdout, PathChoice, Records
+from modicum.minimizers.merge_path.choice import ChoiceRecords, Chooser, Holdout, PathChoice
 from modicum.minimizers.merge_path.path import STEPS, Rules, carried, label_places, nothing, path
 from modicum.minimizers.merge_path.record_cells import TINY, Cells, Guessing, stacked
 from modicum.progress import stoppable, watched
@@ -99,7 +99,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCells:
     """Where records stand, the training records' cells, and what is free."""
 
     places: Places
@@ -116,7 +116,7 @@ class Prepared:
         strength: float,
         min_group: int,
         mix: float,
-    ) -> "Prepared":
+    ) -> "PreparedCells":
         """The records: which of them learn (others count in the groups alone), and the teacher's chances for them."""
         records = learns * (np.ones(len(learns)) if data.weights is None else data.weights.astype(np.float64))
         places, owner = _places(data, list(shares), records, chances)
@@ -372,7 +372,7 @@ class MergePath(Minimizer):
         train = _records(data, ~aside)
         if X_val is not None:
             frame = as_frame(X_val, self._columns)
-            validation = Records(frame, self._labels.encode(label_values(y_val, len(frame))), None)
+            validation = ChoiceRecords(frame, self._labels.encode(label_values(y_val, len(frame))), None)
         else:
             validation = _records(data, aside) if aside.any() else train
         self.choice_ = self._chosen(found, train, validation, data.coder, seed)
@@ -397,7 +397,7 @@ class MergePath(Minimizer):
         self.__dict__.pop("choice_", None)
         self._searched(data, np.ones(len(data.codes), dtype=bool), self._seed())
         first, last = self.path_[0], self.path_[-1]
-        limits = Limits(first.log_loss, last.log_loss, last.adversary_error)
+        limits = ErrorLimits(first.log_loss, last.log_loss, last.adversary_error)
         chosen = knee([(point.log_loss, point.adversary_error) for point in self.path_], limits)
         self.generalization_ = self.path_[chosen].generalization
         return self.path_
@@ -436,7 +436,7 @@ class MergePath(Minimizer):
         lacking = aside & ~np.isin(data.label, data.label[~aside])
         return np.asarray(aside & ~np.isin(units, units[lacking]))
 
-    def _searched(self, data: CodedData, learns: Mask, seed: int) -> "_Search":
+    def _searched(self, data: CodedData, learns: Mask, seed: int) -> "_PathSearch":
         """The path, from the records that learn; those set aside count in the groups."""
         train = _records(data, learns)
         raw = raw_generalization(train.frame, data.schema)
@@ -448,7 +448,7 @@ class MergePath(Minimizer):
         shares = attribute_weights(data.schema.personal, self.weights)
         chances = np.zeros((len(learns), data.n_classes))
         chances[learns] = teacher.predict_proba(train.frame)
-        prepared = Prepared.of(data, learns, chances, shares, _STRENGTH[self.risk], self._least, self._mix)
+        prepared = PreparedCells.of(data, learns, chances, shares, _STRENGTH[self.risk], self._least, self._mix)
         self._check_groups(prepared)
         groupings: list[list[Codes]] = []
         with stoppable("merging buckets") as stop:
@@ -458,9 +458,9 @@ class MergePath(Minimizer):
         if stop.asked:  # what is collected least is whole in any case
             groupings.append(nothing(prepared.cells, prepared.rules))
         self.path_, kept = _points(prepared, groupings, data.coder)
-        return _Search(prepared, kept, model)
+        return _PathSearch(prepared, kept, model)
 
-    def _check_groups(self, prepared: Prepared) -> None:
+    def _check_groups(self, prepared: PreparedCells) -> None:
         least = prepared.cells.joined(nothing(prepared.cells, prepared.rules)).measured.fewest
         if least < self._least - TINY:
             locked = [prepared.places.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
@@ -470,7 +470,9 @@ class MergePath(Minimizer):
                 "min_group asks for; ask for fewer, or give it more rows."
             )
 
-    def _chosen(self, found: "_Search", train: Records, validation: Records, coder: Coder, seed: int) -> PathChoice:
+    def _chosen(
+        self, found: "_PathSearch", train: ChoiceRecords, validation: ChoiceRecords, coder: Coder, seed: int
+    ) -> PathChoice:
         codes, prepared = coder.encode(validation.frame), found.prepared
         at, values = prepared.places.of(validation.frame, codes), prepared.places.values(codes)
         holdout = Holdout(at, validation.classes, values, validation.weights)
@@ -487,23 +489,23 @@ class MergePath(Minimizer):
 
 
 @dataclass(frozen=True)
-class _Search:
+class _PathSearch:
     """What a search leaves for the choice: the cells, the groups of every point, and the model on raw records."""
 
-    prepared: Prepared
+    prepared: PreparedCells
     groupings: list[list[Codes]]
     model: RecordTrees
 
 
-def _records(data: CodedData, chosen: Mask) -> Records:
+def _records(data: CodedData, chosen: Mask) -> ChoiceRecords:
     assert data.label is not None
     rows = np.flatnonzero(chosen)
     weights = None if data.weights is None else data.weights[rows]
-    return Records(data.frame[rows.tolist()], data.label[rows], weights)
+    return ChoiceRecords(data.frame[rows.tolist()], data.label[rows], weights)
 
 
 def _points(
-    prepared: Prepared, groupings: Sequence[list[Codes]], coder: Coder
+    prepared: PreparedCells, groupings: Sequence[list[Codes]], coder: Coder
 ) -> tuple[list[PathPoint], list[list[Codes]]]:
     """The points whose groups are large enough, with their groups; each measured on the cells of the one before."""
     points, kept = [], []

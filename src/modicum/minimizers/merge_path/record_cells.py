@@ -177,14 +177,14 @@ class Cells:
         )
 
     @cached_property
-    def measured(self) -> "Measured":
+    def measured(self) -> "MeasuredCells":
         """What a classifier and an adversary make of these cells."""
         g, n = self.guessing, self.labels.sum(axis=1)
         top = _tops(self.starts, self.values, self.counts, g.owner, len(g.share)) @ g.share
         right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self.told(slice(None)))
         share = self.labels / np.maximum(n, 1e-300)[:, None]
         entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
-        return Measured(
+        return MeasuredCells(
             error=float((n - self.labels.max(axis=1)).sum() / self.records),
             log_loss=float((n * entropy).sum() / self.records),
             accuracy=float(right.sum() / self.records),
@@ -194,7 +194,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCells:
     """The classifier's error and log-loss (nats), the adversary's mean accuracy, and how many and how small the cells.
 
     They are estimates from the records that the cells are made of: of who predicts for each cell what the teacher says

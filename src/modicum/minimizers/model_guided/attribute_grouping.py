@@ -18,7 +18,7 @@ _WHOLES = 3  # buckets that may stand for the whole attribute
 
 
 @dataclass(frozen=True)
-class Grouping:
+class AttributeGrouping:
     """`bucket_of` says each code's bucket, from 0 without gaps, and `stands` the code that stands for each bucket.
 
     Where it is `exact` the model is given the value as it is, and the buckets say nothing.
@@ -47,33 +47,33 @@ class Grouping:
         """Whether nothing is collected."""
         return self.n_buckets == 1 and not self.exact
 
-    def merged(self, one: int, other: int, stand: int) -> "Grouping":
+    def merged(self, one: int, other: int, stand: int) -> "AttributeGrouping":
         """Two buckets made one."""
         low, high = min(one, other), max(one, other)
         bucket_of = np.where(self.bucket_of == high, low, self.bucket_of)
         bucket_of = bucket_of - (bucket_of > high)
         stands = np.delete(self.stands, high)
         stands[low] = stand
-        return Grouping(bucket_of, stands)
+        return AttributeGrouping(bucket_of, stands)
 
 
-Groupings = list[Grouping]
+Groupings = list[AttributeGrouping]
 
 
-def whole(coding: Coding, stand: int | None = None) -> Grouping:
+def whole(coding: Coding, stand: int | None = None) -> AttributeGrouping:
     """Nothing of the attribute."""
-    return Grouping(
+    return AttributeGrouping(
         np.zeros(coding.n_codes, dtype=np.int64), np.array([usual_code(coding) if stand is None else stand])
     )
 
 
-def exactly(coding: Coding) -> Grouping:
+def exactly(coding: Coding) -> AttributeGrouping:
     """The attribute as it is."""
     codes = np.arange(coding.n_codes)
-    return Grouping(codes, codes, exact=True)
+    return AttributeGrouping(codes, codes, exact=True)
 
 
-def grouped(coding: Coding, bucket_of: Codes) -> Grouping:
+def grouped(coding: Coding, bucket_of: Codes) -> AttributeGrouping:
     """Codes with the same number share a bucket, which its median or most frequent category stands for."""
     _, numbers = np.unique(bucket_of, return_inverse=True)
     stands = []
@@ -81,10 +81,10 @@ def grouped(coding: Coding, bucket_of: Codes) -> Grouping:
         codes = np.flatnonzero(numbers == bucket)
         values = codes[codes < coding.n_values]
         stands.append(middle_code(coding, values) if len(values) else coding.n_values)
-    return Grouping(numbers.astype(np.int64), np.array(stands, dtype=np.int64))
+    return AttributeGrouping(numbers.astype(np.int64), np.array(stands, dtype=np.int64))
 
 
-def column_of(grouping: Grouping, records: Records, attribute: int) -> Codes:
+def column_of(grouping: AttributeGrouping, records: Records, attribute: int) -> Codes:
     """One attribute of the records as numbers: what stands for each value, or the value itself."""
     if grouping.exact:
         return records.exact[:, attribute]
@@ -93,19 +93,21 @@ def column_of(grouping: Grouping, records: Records, attribute: int) -> Codes:
     return column if grouping.is_whole else np.where(strange >= 0, strange, column)
 
 
-def numbers_of(groupings: Sequence[Grouping], records: Records) -> Matrix:
+def numbers_of(groupings: Sequence[AttributeGrouping], records: Records) -> Matrix:
     """The records as numbers."""
     return np.column_stack([column_of(grouping, records, j) for j, grouping in enumerate(groupings)])
 
 
-def partition_of(coding: Coding, grouping: Grouping) -> AnyPartition:
+def partition_of(coding: Coding, grouping: AttributeGrouping) -> AnyPartition:
     """The partition of an artifact that does the same."""
     if grouping.exact:
         return keep(coding)
     return partition(coding, grouping.bucket_of, dict(enumerate(grouping.stands.tolist())))
 
 
-def coarser(coding: Coding, grouping: Grouping, counts: Codes) -> Iterator[tuple[Grouping, tuple[int, ...]]]:
+def coarser(
+    coding: Coding, grouping: AttributeGrouping, counts: Codes
+) -> Iterator[tuple[AttributeGrouping, tuple[int, ...]]]:
     """Every next step of an attribute to less detail, and the buckets it touches: of two, the second's stand stays.
 
     Neighbours of an attribute with an order merge, the larger one's stand kept; a category's buckets join one of the

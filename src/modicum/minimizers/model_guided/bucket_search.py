@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.minimizers.model_guided.attribute_grouping import (
-    Grouping,
+    AttributeGrouping,
     Groupings,
     coarser,
     column_of,
@@ -33,11 +33,11 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class Step:
+class DescentStep:
     """An attribute in less detail: which buckets it touches, how many predictions it changes, what it hides."""
 
     attribute: int
-    grouping: Grouping
+    grouping: AttributeGrouping
     touched: tuple[int, ...]
     gain: float
     cost: float
@@ -70,7 +70,7 @@ class State:
         """The agreement on the records from `start` on."""
         return 1.0 - float(self.misses[start:].mean())
 
-    def after(self, steps: Sequence[Step], records: Records) -> "State":
+    def after(self, steps: Sequence[DescentStep], records: Records) -> "State":
         """The state once these steps are made, which touch different buckets."""
         groupings = list(self.groupings)
         for step in steps:
@@ -86,7 +86,7 @@ class State:
         return State(groupings, matrix, misses)
 
 
-def _joined(now: Grouping, before: Grouping, step: Step) -> Grouping:
+def _joined(now: AttributeGrouping, before: AttributeGrouping, step: DescentStep) -> AttributeGrouping:
     """A merge made before other merges of the same attribute, made after them."""
     if now is before or len(step.touched) != 2:
         return step.grouping
@@ -116,9 +116,9 @@ def budget_of(state: State, n_sample: int, rate: float) -> float:
     return max(LEAST_STEP * n_sample, rate * float(state.misses[:n_sample].sum()))
 
 
-def tried(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[Step]:
+def tried(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[DescentStep]:
     """Every step to less detail, with what it costs on the first records and what it hides; the cheapest first."""
-    found: list[tuple[int, Grouping, tuple[int, ...], float]] = []
+    found: list[tuple[int, AttributeGrouping, tuple[int, ...], float]] = []
     which, numbers, attributes = [], [], []
     for a in free:
         grouping = state.groupings[a]
@@ -138,11 +138,18 @@ def tried(state: State, records: Records, n_sample: int, losses: Losses, free: S
     rise = records.misses(matrix, rows) - state.misses[rows]
     owner = np.repeat(np.arange(len(found)), [len(w) for w in which])
     costs = np.bincount(owner, weights=rise, minlength=len(found)).tolist()
-    return sorted((Step(*own, cost) for own, cost in zip(found, costs, strict=True)), key=lambda step: step.price)
+    return sorted(
+        (DescentStep(*own, cost) for own, cost in zip(found, costs, strict=True)), key=lambda step: step.price
+    )
 
 
 def _gain(
-    losses: Losses, a: int, old: Grouping, parts: Sequence[float], new: Grouping, touched: Sequence[int]
+    losses: Losses,
+    a: int,
+    old: AttributeGrouping,
+    parts: Sequence[float],
+    new: AttributeGrouping,
+    touched: Sequence[int],
 ) -> float:
     """What a step hides, from the buckets that it touches."""
     if len(touched) != 2:
@@ -151,12 +158,12 @@ def _gain(
     return losses.part(a, both) - sum(parts[bucket] for bucket in touched)
 
 
-def chosen(steps: Sequence[Step], budget: float) -> list[Step]:
+def chosen(steps: Sequence[DescentStep], budget: float) -> list[DescentStep]:
     """The cheapest step, and as many of the next ones as fit the budget and do not stand in each other's way.
 
     A bucket whose stand stays may take in several others; one that is taken in cannot do anything else.
     """
-    taken: list[Step] = []
+    taken: list[DescentStep] = []
     moved: set[tuple[int, int]] = set()
     stays: set[tuple[int, int]] = set()
     left, most = budget, max(1, len(steps) // 3)
@@ -178,20 +185,20 @@ _FAILURES = 4  # steps that did not fit, before the search ends
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundBuckets:
     """The way from full detail to nothing, and which of its points was chosen."""
 
     path: list[GuidedPoint]
     chosen: int
 
 
-def best(setting: Setting) -> Iterator[Found]:
+def best(setting: Setting) -> Iterator[FoundBuckets]:
     """Search; each state found on the way is given as the last of a path, so that progress shows."""
     path: list[GuidedPoint] = []
 
-    def noted(state: State) -> Found:
+    def noted(state: State) -> FoundBuckets:
         path.append(setting.point(state.groupings, state.agreement_of(setting.n_sample)))
-        return Found(path, len(path) - 1)
+        return FoundBuckets(path, len(path) - 1)
 
     yield noted(State.of(setting.untouched(), setting.tried))
     state = refined(State.of(setting.of_tree(setting.tree), setting.tried), setting)
@@ -201,8 +208,8 @@ def best(setting: Setting) -> Iterator[Found]:
         yield noted(state)
     at = len(path) - 1
     for beyond in descend(state, setting.tried, setting.n_sample, setting.losses, setting.free, setting.stop):
-        yield Found(noted(beyond).path, at)
-    yield Found(path, at)
+        yield FoundBuckets(noted(beyond).path, at)
+    yield FoundBuckets(path, at)
 
 
 def refined(state: State, setting: Setting) -> State:
@@ -224,14 +231,14 @@ def refined(state: State, setting: Setting) -> State:
     return state
 
 
-def _finer(grouping: Grouping, a: int, setting: Setting) -> list[Grouping]:
+def _finer(grouping: AttributeGrouping, a: int, setting: Setting) -> list[AttributeGrouping]:
     if grouping.exact:
         return []
     finest = setting.finest(a)
     return [*([finest] if grouping.n_buckets < finest.n_buckets else []), exactly(setting.coder.codings[a])]
 
 
-def _worth(state: State, options: Sequence[tuple[int, Grouping]], setting: Setting) -> list[float]:
+def _worth(state: State, options: Sequence[tuple[int, AttributeGrouping]], setting: Setting) -> list[float]:
     """Predictions saved by each option for the information loss that it gives up."""
     missed = np.flatnonzero(state.misses)
     matrices = []
@@ -273,7 +280,7 @@ def constrained(state: State, setting: Setting) -> Iterator[State]:
         yield state
 
 
-def _kept(state: State, steps: Sequence[Step], setting: Setting) -> State | None:
+def _kept(state: State, steps: Sequence[DescentStep], setting: Setting) -> State | None:
     """The state after as many of the steps as keep the target; None where the first alone does not."""
     while steps:
         after = state.after(steps, setting.tried)

@@ -25,7 +25,7 @@ _DRAWN = 40  # whole records that are tried
 
 
 @dataclass(frozen=True)
-class Members:
+class CellMembers:
     """The records that a tree has learned from: their codes, their rows, and what the model says of them."""
 
     coder: Coder
@@ -42,7 +42,7 @@ class Members:
         return np.bincount(leaves * k + said, minlength=n_leaves * k).reshape(n_leaves, k).argmax(axis=1)
 
 
-def synthetic(members: Members, tree: Tree, leaves: Codes, asked: Records) -> Matrix:
+def synthetic(members: CellMembers, tree: Tree, leaves: Codes, asked: Records) -> Matrix:
     """A made-up record for each leaf, as codes."""
     boxes = [_Box.of(tree, node, members.coder) for node, _ in sorted(tree.leaf_numbers().items(), key=lambda n: n[1])]
     found = np.array([box.middle() for box in boxes])
@@ -63,7 +63,7 @@ def synthetic(members: Members, tree: Tree, leaves: Codes, asked: Records) -> Ma
     return found
 
 
-def nearest_records(members: Members, tree: Tree, leaves: Codes) -> Codes:
+def nearest_records(members: CellMembers, tree: Tree, leaves: Codes) -> Codes:
     """The paper's choice: the place of the actual record nearest to the middle, of those with the usual prediction."""
     nodes = sorted(tree.leaf_numbers().items(), key=lambda n: n[1])
     middles = np.array([_Box.of(tree, node, members.coder).middle() for node, _ in nodes])
@@ -135,7 +135,7 @@ def _off(outcomes: Outcomes, predictions: npt.NDArray[Any], usual: Floats | floa
     return (predictions != outcomes.classes[np.asarray(usual, dtype=np.int64)]).astype(np.float64)
 
 
-def _bearable(members: Members, leaves: Codes, n_leaves: int) -> Floats:
+def _bearable(members: CellMembers, leaves: Codes, n_leaves: int) -> Floats:
     """How far the model's word on a made-up record may be off: nothing for a class, half the spread for a number."""
     if members.outcomes.classes is not None:
         return np.zeros(n_leaves)

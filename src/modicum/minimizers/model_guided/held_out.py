@@ -14,7 +14,7 @@ from modicum.learners.asking import Model
 from modicum.measures.information_loss import InformationLoss, ncp
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.minimizers.model_guided.outcomes import Outcomes
-from modicum.minimizers.model_guided.records import View
+from modicum.minimizers.model_guided.records import ModelView
 from modicum.table.codes import group_rows
 from modicum.table.schema import Schema
 from modicum.table.values import Codes, Floats
@@ -69,7 +69,7 @@ class Reported:
     """The records held out: as attributes, their places among all, and which of them are one person's."""
 
     model: Model
-    view: View
+    view: ModelView
     outcomes: Outcomes
     attributes: nw.DataFrame[Any]
     schema: Schema

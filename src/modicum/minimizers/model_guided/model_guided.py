@@ -15,12 +15,12 @@ from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choi
 from modicum.learners.asking import Model
 from modicum.minimizers.base import Minimizer, in_memory_only
 from modicum.minimizers.model_guided.bucket_search import best, paper
-from modicum.minimizers.model_guided.cell_records import Members
+from modicum.minimizers.model_guided.cell_records import CellMembers
 from modicum.minimizers.model_guided.cell_search import artifact, hidden, one_cell, searched
 from modicum.minimizers.model_guided.guiding_tree import Losses, homogeneous_tree
 from modicum.minimizers.model_guided.held_out import HeldOut, Reported
 from modicum.minimizers.model_guided.outcomes import Outcomes, groups_of
-from modicum.minimizers.model_guided.records import Records, View
+from modicum.minimizers.model_guided.records import ModelView, Records
 from modicum.minimizers.model_guided.setting import Setting
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import Coder
@@ -283,7 +283,7 @@ class ModelGuided(Minimizer):
             raise DataError(f"ModelGuided needs at least {_FEWEST} records to work with; n_samples = {len(frame)}.")
         roles = {a.name for a in self.schema if not a.collectable} if isinstance(self.schema, Schema) else set()
         columns = [name for name in frame.columns if name not in roles]
-        self._view = View.of(X, columns, self.feature_slices, self.scaler)
+        self._view = ModelView.of(X, columns, self.feature_slices, self.scaler)
         attributes = as_frame(self._view.attributes(frame.select(columns).to_native()), columns)
         schema = self._resolved_schema(attributes)
         wanted = as_names(self.minimize)
@@ -316,7 +316,7 @@ class ModelGuided(Minimizer):
     ) -> Setting:
         learned = attributes[parts.train.tolist()]
         coder = Coder.fit(learned, schema)
-        members = Members(coder, coder.encode(learned), parts.train, outcomes)
+        members = CellMembers(coder, coder.encode(learned), parts.train, outcomes)
         free = [j for j, c in enumerate(coder.codings) if not c.attribute.locked and not c.attribute.forbidden]
         shares = attribute_weights(coder.names, self._known_weights(coder.names))
         losses = Losses(coder, [shares[name] for name in coder.names], self.loss)

@@ -31,7 +31,7 @@ _DIGITS = 9  # significant, of a number that was scaled and scaled back
 
 
 @dataclass(frozen=True)
-class View:
+class ModelView:
     """From the model's columns to attributes that a person can be asked for, and back.
 
     Parameters
@@ -53,7 +53,7 @@ class View:
     hot: Any  # the type of one-hot columns
 
     @classmethod
-    def of(cls, X: Any, columns: Sequence[str], slices: Any, scaler: Any) -> "View":
+    def of(cls, X: Any, columns: Sequence[str], slices: Any, scaler: Any) -> "ModelView":
         """Check what the caller says of the model's columns."""
         named = _named_slices(slices, columns)
         within = {name for members in named.values() for name in members}
@@ -248,7 +248,7 @@ class Records:
     """
 
     model: Model
-    view: View
+    view: ModelView
     coder: Coder
     outcomes: Outcomes
     everyone: nw.DataFrame[Any]  # all records, as attributes

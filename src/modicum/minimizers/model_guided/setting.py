@@ -10,14 +10,14 @@ import numpy as np
 from modicum.generalization import Generalization
 from modicum.minimizers.base import obeying
 from modicum.minimizers.model_guided.attribute_grouping import (
-    Grouping,
+    AttributeGrouping,
     Groupings,
     exactly,
     grouped,
     partition_of,
     whole,
 )
-from modicum.minimizers.model_guided.cell_records import Members
+from modicum.minimizers.model_guided.cell_records import CellMembers
 from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, Pruned, node_costs, weakest_links
 from modicum.minimizers.model_guided.records import Records
 from modicum.progress import Stop
@@ -67,7 +67,7 @@ class Setting:
 
     coder: Coder
     losses: Losses
-    members: Members
+    members: CellMembers
     tried: Records
     n_sample: int
     tree: Tree
@@ -117,7 +117,7 @@ class Setting:
             found[j] = grouped(self.coder.codings[j], buckets)
         return found
 
-    def hidden(self, groupings: Sequence[Grouping]) -> float:
+    def hidden(self, groupings: Sequence[AttributeGrouping]) -> float:
         """The information loss of all records, as the losses count it."""
         return sum(self.losses.mean(a, g.members) for a, g in enumerate(groupings) if not g.exact)
 
@@ -125,11 +125,11 @@ class Setting:
         """These buckets as a point of a path."""
         return GuidedPoint(agreement, self.hidden(groupings), groupings, self.coder)
 
-    def loss_of(self, attribute: int, grouping: Grouping) -> float:
+    def loss_of(self, attribute: int, grouping: AttributeGrouping) -> float:
         """One attribute's information loss, by itself."""
         lost = sum(int(self.losses.counts[attribute][c].sum()) * self.losses.of(attribute, c) for c in grouping.members)
         return 0.0 if grouping.exact else lost / self.losses.total
 
-    def finest(self, attribute: int) -> Grouping:
+    def finest(self, attribute: int) -> AttributeGrouping:
         coding = self.coder.codings[attribute]
         return grouped(coding, np.arange(coding.n_codes))

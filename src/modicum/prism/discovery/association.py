@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from modicum.prism.discovery.attribute_codes import Ints
 from modicum.prism.discovery.kernel import class_spreads
-from modicum.prism.discovery.measure import Assessed, Counted, Floats, Sets, in_pieces
+from modicum.prism.discovery.measure import Assessed, CountedSets, Floats, Sets, in_pieces
 from modicum.table.codes import first_rows, group_rows
 
 # What χ² of a table comes to by chance, however few records its cells hold.
@@ -98,7 +98,7 @@ class Association:
 
     smallest_p = 0.0
 
-    def __init__(self, counted: Counted, bias_corrected: bool = False) -> None:
+    def __init__(self, counted: CountedSets, bias_corrected: bool = False) -> None:
         self.name = "bias_corrected" if bias_corrected else "cramers_v"
         self._counted, self._corrected, self.labels = counted, bias_corrected, len(counted.labels)
 

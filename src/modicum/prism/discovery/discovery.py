@@ -12,8 +12,8 @@ from modicum.prism.discovery.association import Association
 from modicum.prism.discovery.attribute_codes import code_attributes
 from modicum.prism.discovery.correlation_result import Correlation, Correlations
 from modicum.prism.discovery.learned_measures import Computed, Function, GuessedByTree
-from modicum.prism.discovery.levels import CORRECTIONS, Hit, Rule, search_levels
-from modicum.prism.discovery.measure import Counted, Measure
+from modicum.prism.discovery.levels import CORRECTIONS, Hit, SearchRule, search_levels
+from modicum.prism.discovery.measure import CountedSets, Measure
 from modicum.prism.discovery.multiple_correlation import MultipleCorrelation
 from modicum.prism.discovery.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
 from modicum.prism.discovery.sides import Groups, Sides, split_attributes
@@ -116,7 +116,7 @@ class Discovery:
         """The minimal sets of at most `max_size` attributes that correlate, and the known ones (see `correlations`)."""
         self._check_search(threshold, max_size, correction)
         given = self._sides.known_sets(known)
-        rule = Rule(float(threshold), self._p_value, correction)
+        rule = SearchRule(float(threshold), self._p_value, correction)
         usable = np.flatnonzero(self._counted.attributes.sizes > 1)
         columns = [tuple(sorted(map(self._counted.attributes.position, each))) for each in given]
         hits, tested = search_levels(self._measure, usable, rule, int(max_size), columns, progress)
@@ -202,7 +202,7 @@ def _counted(
     encoding: str,
     bins: int,
     weights: Weights | None,
-) -> Counted:
+) -> CountedSets:
     critical = critical_by_name(critical_values, sides.attribute_of, list(sides.sensitive))
     sensitive = [
         read_sensitive(frame, schema, name, columns, critical.get(name), encoding, bins, weights)
@@ -210,7 +210,7 @@ def _counted(
     ]
     coded = code_attributes(frame, schema, sides.candidates, bins, weights)
     ones = np.ones(len(frame), dtype=np.int64) if weights is None else weights
-    return Counted(coded, tuple(sensitive), ones)
+    return CountedSets(coded, tuple(sensitive), ones)
 
 
 def check_total(weights: Any) -> None:

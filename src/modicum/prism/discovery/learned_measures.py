@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
 from modicum.prism.discovery.attribute_codes import Ints
-from modicum.prism.discovery.measure import ROUNDING, Assessed, Counted, Sets, in_pieces
+from modicum.prism.discovery.measure import ROUNDING, Assessed, CountedSets, Sets, in_pieces
 from modicum.table.codes import first_rows, group_rows
 
 FOLDS = 5
@@ -47,7 +47,7 @@ class GuessedByTree:
 
     name = "classifier"
 
-    def __init__(self, counted: Counted, seed: int) -> None:
+    def __init__(self, counted: CountedSets, seed: int) -> None:
         _check_records(counted)
         self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
         self._counted, self._seed = counted, seed
@@ -129,7 +129,7 @@ class Computed:
     p is (1 + permutations at least as strong) / 200, and the null value their mean.
     """
 
-    def __init__(self, counted: Counted, function: Function, seed: int) -> None:
+    def __init__(self, counted: CountedSets, function: Function, seed: int) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
         _check_records(counted)
         self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
@@ -161,7 +161,7 @@ class Computed:
         return float(found)
 
 
-def _check_records(counted: Counted) -> None:
+def _check_records(counted: CountedSets) -> None:
     if counted.records > MOST_RECORDS:
         raise DataError(
             f"A measure that looks at records one by one takes at most {MOST_RECORDS:,}, as sample_weight counts them; "

@@ -13,7 +13,7 @@ CORRECTIONS = ("bonferroni", "fdr")
 
 
 @dataclass(frozen=True)
-class Rule:
+class SearchRule:
     """When a set correlates: strength ≥ threshold and p ≤ p_value, the latter corrected within a level."""
 
     threshold: float
@@ -34,7 +34,12 @@ class Hit:
 
 
 def search_levels(
-    measure: Measure, positions: Ints, rule: Rule, max_size: int, known: Collection[tuple[int, ...]], progress: bool
+    measure: Measure,
+    positions: Ints,
+    rule: SearchRule,
+    max_size: int,
+    known: Collection[tuple[int, ...]],
+    progress: bool,
 ) -> tuple[list[Hit], tuple[int, ...]]:
     """The minimal correlating sets besides the known ones, and how many sets of each size were tested."""
     hits: list[Hit] = []
@@ -63,7 +68,7 @@ def _is_known(sets: Sets, known: Collection[tuple[int, ...]]) -> np.ndarray:
     return found
 
 
-def _level(measure: Measure, sets: Sets, rule: Rule, progress: bool) -> Iterator[tuple[int, Hit]]:
+def _level(measure: Measure, sets: Sets, rule: SearchRule, progress: bool) -> Iterator[tuple[int, Hit]]:
     """The sets of one level that correlate, each by its strongest λ."""
     _check_attainable(measure, rule, sets)
     title = f"testing {len(sets):,} set{'s' * (len(sets) > 1)} of {sets.shape[1]}"
@@ -81,7 +86,7 @@ def _level(measure: Measure, sets: Sets, rule: Rule, progress: bool) -> Iterator
             yield i, Hit(tuple(sets[i].tolist()), *hit)
 
 
-def _check_attainable(measure: Measure, rule: Rule, sets: Sets) -> None:
+def _check_attainable(measure: Measure, rule: SearchRule, sets: Sets) -> None:
     """Refuse a correction under which a set that alone correlates could never be found."""
     tests = len(sets) * measure.labels
     most = rule.p_value / tests
@@ -121,13 +126,13 @@ class _Passing:
             )
 
 
-def _passing(part: Assessed, rule: Rule, start: int) -> _Passing:
+def _passing(part: Assessed, rule: SearchRule, start: int) -> _Passing:
     strong = (part.strength >= rule.threshold - ROUNDING) & (part.p_value <= rule.p_value)
     i, j = np.nonzero(strong)
     return _Passing(i + start, j, part.strength[i, j], part.p_value[i, j], part.by_chance[i, j], part.cells[i])
 
 
-def _cutoff(rule: Rule, tests: int, low: list[Floats]) -> float:
+def _cutoff(rule: SearchRule, tests: int, low: list[Floats]) -> float:
     """The p-value up to which tests of one level count as significant."""
     if rule.correction == "bonferroni":
         return rule.p_value / tests

@@ -119,7 +119,7 @@ ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correl
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedSets:
     """The records that a measure counts: coded attributes, classes of each sensitive attribute, records per row."""
 
     attributes: CodedAttributes

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from modicum.errors import DataError
 from modicum.prism.discovery.attribute_codes import CodedAttributes, Ints
-from modicum.prism.discovery.measure import Assessed, Counted, Floats, Sets, in_pieces
+from modicum.prism.discovery.measure import Assessed, CountedSets, Floats, Sets, in_pieces
 from modicum.table.frames import column, numbers
 from modicum.table.schema import Schema
 
@@ -29,7 +29,9 @@ class MultipleCorrelation:
     name = "pearson"
     smallest_p = 0.0
 
-    def __init__(self, counted: Counted, frame: nw.DataFrame, schema: Schema, attributes: dict[str, tuple[str, ...]]):
+    def __init__(
+        self, counted: CountedSets, frame: nw.DataFrame, schema: Schema, attributes: dict[str, tuple[str, ...]]
+    ):
         self._n, self.labels = counted.records, len(counted.labels)
         given = [_values(frame, schema, columns) for columns in attributes.values()]
         widths = [_width(values, size) for values, size in zip(given, counted.attributes.sizes, strict=True)]
@@ -79,7 +81,7 @@ def _width(values: Floats | None, size: int) -> int:
 
 
 def _correlations(
-    counted: Counted, given: list[Floats | None], signs: Floats, starts: npt.NDArray[np.int64]
+    counted: CountedSets, given: list[Floats | None], signs: Floats, starts: npt.NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
     """Correlations between the columns, and of the columns with each λ; weighted, a constant column has none."""
     d, n = int(starts[-1]), counted.records

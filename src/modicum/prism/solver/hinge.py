@@ -47,7 +47,7 @@ def solve(
     ([0.5], [0.125, 0.125])
     """
     scale = 2 * min(cost[y > 0].sum(), cost[y < 0].sum())  # the objective without any column
-    search = _Search(_centred(X), y, cost / scale, bound, ridge / scale)
+    search = _StepSearch(_centred(X), y, cost / scale, bound, ridge / scale)
     best_w, best_a, lowest, highest = search.w, search.a, np.inf, -np.inf
     for _ in range(_ROUNDS):
         search.minimize(1e-6 * tolerance)
@@ -68,7 +68,7 @@ def _centred(X: Floats) -> Floats:
     return X - middle if (np.abs(middle) > 10 * (highest - lowest)).any() else X
 
 
-class _Search:
+class _StepSearch:
     """Where it stands: w and b with f = Xw, the rows' multipliers a (as shares of their cost) and the bounds' m."""
 
     def __init__(self, X: Floats, y: Floats, cost: Floats, bound: Floats, ridge: Floats) -> None:

@@ -126,7 +126,7 @@ _OPTIMAL, _TIME = 0, 1  # what scipy calls them
 
 
 @dataclass(frozen=True)
-class Answer:
+class MasterAnswer:
     """What a program gave: p where it found one, a true lower bound, and "optimal", "time" or "failed"."""
 
     p: Floats | None
@@ -145,16 +145,16 @@ class Master:
         self.most = np.append(float(limits.max_units), forbidden.sum(axis=1) - 1.0)
         self.upper = np.append(allowed, 1.0)
 
-    def solve(self, *, whole: bool, seconds: float = np.inf) -> Answer:
+    def solve(self, *, whole: bool, seconds: float = np.inf) -> MasterAnswer:
         """The best p, if one was found, and a lower bound in the objective's own units."""
         found = self._milp(whole, seconds, presolve=True)
         if found.status not in (_OPTIMAL, _TIME):
             found = self._milp(whole, seconds, presolve=False)
         if found.status not in (_OPTIMAL, _TIME):
-            return Answer(None, 0.0, "failed")
+            return MasterAnswer(None, 0.0, "failed")
         bound = found.mip_dual_bound if whole or found.status == _TIME else found.fun
         known = bound is not None and np.isfinite(bound)
-        return Answer(
+        return MasterAnswer(
             None if found.x is None else found.x[: self.search.limits.n_units],
             (bound - _TOLERANCE) * self.search.best.objective if known else 0.0,
             "optimal" if found.status == _OPTIMAL else "time",

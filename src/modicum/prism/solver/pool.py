@@ -10,14 +10,14 @@ from modicum.prism.solver.cuts import Cut, Solved
 from modicum.prism.solver.hinge import Hinge
 from modicum.prism.solver.problem import Problem
 from modicum.prism.solver.squared import Squared
-from modicum.prism.solver.supports import Limits
+from modicum.prism.solver.supports import SupportLimits
 from modicum.progress import Stop
 from modicum.table.values import Floats
 
 TIE = 1e-8  # objectives closer than this, relative, count as equal
 
 
-class Pool:
+class SupportPool:
     """Solves each support once; cuts hold for every support, whatever the limits of a later search."""
 
     def __init__(self, problem: Problem) -> None:
@@ -70,8 +70,8 @@ class Pool:
 class Search:
     """One search: the best rule so far within the limits, and what none can go below."""
 
-    pool: Pool
-    limits: Limits
+    pool: SupportPool
+    limits: SupportLimits
     gap: float
     stop: Stop
     deadline: float | None = None

@@ -79,13 +79,13 @@ _SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class SupportLimits:
     """What a support must keep to.
 
     Examples
     --------
-    >>> from modicum.prism.solver.supports import Limits
-    >>> limits = Limits.of(4, 2, [[0, 1], [2], [2, 3]])
+    >>> from modicum.prism.solver.supports import SupportLimits
+    >>> limits = SupportLimits.of(4, 2, [[0, 1], [2], [2, 3]])
     >>> limits.forbidden, limits.allowed
     (((0, 1),), (0, 1, 3))
     >>> limits.allow((0, 3)), limits.allow((0, 1))
@@ -98,7 +98,7 @@ class Limits:
     allowed: tuple[int, ...]
 
     @classmethod
-    def of(cls, n_units: int, max_units: int | None, forbidden: Sequence[Sequence[int]]) -> "Limits":
+    def of(cls, n_units: int, max_units: int | None, forbidden: Sequence[Sequence[int]]) -> "SupportLimits":
         """The limits without what follows from others: only minimal sets, and single units as not allowed."""
         sets = sorted({tuple(sorted(set(map(int, each)))) for each in forbidden}, key=lambda each: (len(each), each))
         if any(not each or each[0] < 0 or each[-1] >= n_units for each in sets):
@@ -183,14 +183,14 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
     >>> largest_support(5, [[0, 1], [1, 2], [4]])
     3
     """
-    limits = Limits.of(n_units, None, forbidden)
+    limits = SupportLimits.of(n_units, None, forbidden)
     if not limits.forbidden:
         return len(limits.allowed)
     found = largest(limits.is_allowed, limits.forbidden, _WORK)
     return found if found is not None else len(limits.allowed) - _fewest_that_hit(limits)
 
 
-def _fewest_that_hit(limits: Limits) -> int:
+def _fewest_that_hit(limits: SupportLimits) -> int:
     """How many units hit every forbidden set, at least; by HiGHS."""
     from scipy.optimize import Bounds, LinearConstraint  # deferred: it takes a while to load
 
@@ -217,7 +217,7 @@ _LISTING_WORK = 1_000_000_000  # steps of the walk: about two seconds
 _COMPARED = 3_000_000  # sets that are compared: about a second
 
 
-def maximal_supports(limits: Limits, limit: int) -> Packed | None:
+def maximal_supports(limits: SupportLimits, limit: int) -> Packed | None:
     """All supports that no unit can join; None where they are more than the limit, or too many to look through.
 
     It takes no more than a few seconds, whatever the limits are.
@@ -225,8 +225,8 @@ def maximal_supports(limits: Limits, limit: int) -> Packed | None:
     Examples
     --------
     >>> from modicum.prism.solver.supports import maximal_supports
-    >>> from modicum.prism.solver.supports import Limits, unpacked
-    >>> found = maximal_supports(Limits.of(3, 2, [[0, 1]]), limit=100)
+    >>> from modicum.prism.solver.supports import SupportLimits, unpacked
+    >>> found = maximal_supports(SupportLimits.of(3, 2, [[0, 1]]), limit=100)
     >>> [unpacked(row, 3) for row in found]
     [(0, 2), (1, 2)]
     """
@@ -238,7 +238,7 @@ def maximal_supports(limits: Limits, limit: int) -> Packed | None:
     return None if found is None or len(found) > limit else np.unique(found, axis=0)
 
 
-def _by_hitting_sets(limits: Limits, limit: int) -> Packed | None:
+def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
     """From what must be left out: the minimal sets that hit all forbidden ones, and of what is left the subsets."""
     left_out, compared = [0], 0
     for each in (sum(1 << unit for unit in units) for units in limits.forbidden):

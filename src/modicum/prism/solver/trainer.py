@@ -9,9 +9,9 @@ import numpy as np
 
 from modicum.prism.solver.cuts import Solved
 from modicum.prism.solver.master import branching, cutting_planes, exchange, explicit, grow, node_bound, root
-from modicum.prism.solver.pool import TIE, Pool, Search
+from modicum.prism.solver.pool import TIE, Search, SupportPool
 from modicum.prism.solver.problem import Problem
-from modicum.prism.solver.supports import Limits, maximal_supports
+from modicum.prism.solver.supports import SupportLimits, maximal_supports
 from modicum.progress import Stop, stoppable, watched
 from modicum.table.values import Floats
 
@@ -87,7 +87,7 @@ class Trainer:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._pool = Pool(problem)
+        self._pool = SupportPool(problem)
 
     def solve(
         self,
@@ -107,7 +107,7 @@ class Trainer:
         for whatever reason, the result says that it was `stopped`.
         """
         start, solves = time.monotonic(), self._pool.solves
-        limits = Limits.of(len(self.problem.units), max_units, forbidden)
+        limits = SupportLimits.of(len(self.problem.units), max_units, forbidden)
         with stoppable("training") as stop:
             search = Search(self._pool, limits, gap, stop, None if time_limit is None else start + time_limit)
             for _ in watched(chain(grow(search), _proof(search)), "Training", progress=progress):

@@ -3,7 +3,19 @@
 from typing import Any, Literal
 
 from modicum.reporting.charts import AMBER, DARK, bars_chart
-from modicum.reporting.document import Block, Card, Cards, Cell, Column, Document, Picture, Section, Sign, Table, Text
+from modicum.reporting.document import (
+    Block,
+    Card,
+    Cards,
+    Column,
+    Document,
+    Picture,
+    Section,
+    Sign,
+    Table,
+    TableCell,
+    Text,
+)
 from modicum.reporting.formats import NONE, number, percent
 from modicum.reporting.release_parts import (
     BELOW,
@@ -80,7 +92,7 @@ def _cards(content: dict[str, Any]) -> Cards:
 def _attributes(content: dict[str, Any]) -> list[Block]:
     heads = [Column(title, is_number=False) for title in ("attribute", "role", "stands in")] + [Column("values")]
     rows = [
-        [each["name"], Cell(each["role"], tag=_TAGS[each["role"]]), each["table"], number(each["values"])]
+        [each["name"], TableCell(each["role"], tag=_TAGS[each["role"]]), each["table"], number(each["values"])]
         for each in content["attributes"]
     ]
     return [
@@ -179,8 +191,8 @@ def _inference(content: dict[str, Any]) -> list[Block]:
 
 def _matched(each: dict[str, Any]) -> list[Block]:
     rows = [(_WHO[a["name"]], a["right"], a["interval"]) for a in each["adversaries"]]
-    table: list[list[Cell | str]] = [
-        [Cell(_WHO[a["name"]], [a["means"]]), figure(a["right"], a["interval"])] for a in each["adversaries"]
+    table: list[list[TableCell | str]] = [
+        [TableCell(_WHO[a["name"]], [a["means"]]), figure(a["right"], a["interval"])] for a in each["adversaries"]
     ]
     table += [
         ["the promise, one in l", percent(each["promised"])],
@@ -201,7 +213,7 @@ def _prediction(content: dict[str, Any]) -> list[Block]:
     found = content["utility"]
     if found is None:
         return [Text(f"Not measured. {content['skipped']['utility']}")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [_SOURCES[name], figure(each["error"], each["interval"])] for name, each in found["errors"].items()
     ]
     return [

@@ -34,7 +34,7 @@ from modicum.reporting.charts import (
     text,
 )
 from modicum.reporting.disclosure import at_least
-from modicum.reporting.document import Block, Bullets, Cell, Column, Document, Picture, Section, Sign, Table, Text
+from modicum.reporting.document import Block, Bullets, Column, Document, Picture, Section, Sign, Table, TableCell, Text
 from modicum.reporting.formats import count_of, interval, number, percent
 from modicum.reporting.sources import provenance_section, sign_off
 
@@ -262,7 +262,7 @@ def _skipped(content: dict[str, Any]) -> list[Block]:
     return [Text("What did not apply:", "soft"), Bullets(told)] if told else []
 
 
-def _adversary(each: dict[str, Any]) -> list[Cell | str]:
+def _adversary(each: dict[str, Any]) -> list[TableCell | str]:
     least, most = each["over_attributes"]["min"], each["over_attributes"]["max"]
     below = [
         each["knows"],
@@ -271,7 +271,7 @@ def _adversary(each: dict[str, Any]) -> list[Cell | str]:
     if each["alone"]:
         below.append(f"each breach alone: {', '.join(percent(error) for error in each['alone'])}")
     return [
-        Cell(f"{each['id']} {each['name']}", below),
+        TableCell(f"{each['id']} {each['name']}", below),
         percent(each["error"]),
         interval(each["interval"]),
         percent(each["naive"]),
@@ -306,14 +306,14 @@ def _attributes(content: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _attribute(each: dict[str, Any]) -> list[Cell | str]:
+def _attribute(each: dict[str, Any]) -> list[TableCell | str]:
     begun = [each["name"], number(each["values"]), percent(each["weight"]), percent(each["naive"])]
     return [*begun, *(_found(found) for found in each["errors"].values())]
 
 
-def _found(found: dict[str, Any]) -> Cell:
+def _found(found: dict[str, Any]) -> TableCell:
     certified = [] if found["certified"] is None else [f"certified ≥ {at_least(found['certified'])}"]
-    return Cell(percent(found["error"]), [interval(found["interval"]), *certified])
+    return TableCell(percent(found["error"]), [interval(found["interval"]), *certified])
 
 
 def _confident(content: dict[str, Any]) -> list[Block]:
@@ -338,14 +338,14 @@ def _confident(content: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _confident_row(each: dict[str, Any]) -> list[Cell | str]:
+def _confident_row(each: dict[str, Any]) -> list[TableCell | str]:
     figures = [percent(each["error"]), interval(each["interval"]), percent(each["naive"]), percent(each["raw"])]
     return [_level(each), number(each["records"]), *figures, each["worst"]]
 
 
-def _confident_attribute(name: str, levels: list[dict[str, Any]]) -> list[Cell | str]:
+def _confident_attribute(name: str, levels: list[dict[str, Any]]) -> list[TableCell | str]:
     naive = [f"naive {percent(each['naive_by_attribute'][name])}" for each in levels]
-    return [name, *(Cell(percent(e["by_attribute"][name]), [n]) for e, n in zip(levels, naive, strict=True))]
+    return [name, *(TableCell(percent(e["by_attribute"][name]), [n]) for e, n in zip(levels, naive, strict=True))]
 
 
 def _level(each: dict[str, Any]) -> str:

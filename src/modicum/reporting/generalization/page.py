@@ -15,13 +15,13 @@ from modicum.reporting.document import (
     Bullets,
     Card,
     Cards,
-    Cell,
     Column,
     Document,
     Picture,
     Section,
     Sign,
     Table,
+    TableCell,
     Tag,
     Text,
 )
@@ -64,17 +64,17 @@ def _asked(asked: dict[str, Any]) -> list[Block]:
 def _table(needs: dict[str, Any], kinds: list[str]) -> Table:
     columns = [Column(title, is_number=False) for title in ("attribute", "change")]
     columns += [Column("wrong predictions"), Column("skill kept"), Column("adversary’s error")]
-    rows: list[list[Cell | str]] = []
+    rows: list[list[TableCell | str]] = []
     for name, need in needs.items():
         steps = [need[kind] for kind in kinds if need[kind]]
         for i, step in enumerate(steps):
-            rows.append(["" if i else Cell(name, [need["verdict"]]), step["what"], *_changes(step)])
+            rows.append(["" if i else TableCell(name, [need["verdict"]]), step["what"], *_changes(step)])
     return Table(columns, rows)
 
 
-def _changes(step: dict[str, Any]) -> list[Cell]:
+def _changes(step: dict[str, Any]) -> list[TableCell]:
     return [
-        Cell(points(step[f"{what}_change"]), [ends] if (ends := points_interval(step[f"{what}_interval"])) else [])
+        TableCell(points(step[f"{what}_change"]), [ends] if (ends := points_interval(step[f"{what}_interval"])) else [])
         for what in ("error", "skill", "adversary")
     ]
 
@@ -99,7 +99,7 @@ def alternatives_section(content: dict[str, Any], headline: tuple[float, float])
     )
     columns = [Column("what is collected", is_number=False), Column("attributes"), Column("buckets")]
     columns += [Column("model’s error"), Column("skill kept"), Column("adversary’s error")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         ["everything, as it is", "", "", *_ends(content["raw_data"])],
         *(_point(point) for point in content["points"]),
     ]
@@ -127,8 +127,8 @@ def _ends(end: dict[str, Any]) -> list[str]:
     return [percent(end["error"]), "", percent(end["adversary_error"])]
 
 
-def _point(point: dict[str, Any]) -> list[Cell | str]:
-    name = Cell(point["name"], ["taken"] if point["chosen"] else [])
+def _point(point: dict[str, Any]) -> list[TableCell | str]:
+    name = TableCell(point["name"], ["taken"] if point["chosen"] else [])
     figures = [percent(point["error"]), percent(point["skill_kept"], 1), percent(point["adversary_error"])]
     return [name, number(point["needed"]), number(point["buckets"]), *figures]
 
@@ -177,9 +177,11 @@ def prediction_sections(utility: dict[str, Any]) -> list[Section]:
     title = f"score on {number(utility['records'])} test records ({utility['estimator']})"
     columns = [Column(title, is_number=False), *map(Column, ("minimized", "95% interval", "raw data"))]
     columns += [Column("95% interval"), Column("majority guess")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
-            Cell(_SCORES.get(name, name.replace("_", " ")), [f"{'more' if s['more_is_better'] else 'less'} is better"]),
+            TableCell(
+                _SCORES.get(name, name.replace("_", " ")), [f"{'more' if s['more_is_better'] else 'less'} is better"]
+            ),
             number(s["minimized"]),
             decimals(s["interval"]) or "–",
             number(s["raw"]),
@@ -214,9 +216,9 @@ def _between(ends: Any) -> str:
 def _groups(utility: dict[str, Any]) -> Section:
     columns = [Column("group", is_number=False), Column("test records"), Column("error"), Column("95% interval")]
     columns += [Column("raw data"), Column("majority guess")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
-            Cell(name, ["highest error"] if name == utility["worst_group"] else []),
+            TableCell(name, ["highest error"] if name == utility["worst_group"] else []),
             number(group["records"]),
             percent(group["error"]),
             interval(group["interval"]),
@@ -448,28 +450,28 @@ def _attributes(content: dict[str, Any]) -> Section:
     )
 
 
-def _attribute(a: dict[str, Any]) -> list[Cell | str]:
+def _attribute(a: dict[str, Any]) -> list[TableCell | str]:
     error, naive = a["adversary_error"], a["naive_error"]
     return [
-        Cell(a["name"], ["personal"] if a["personal"] else []),
-        Cell(a["decision"], tag=_TAGS[a["decision"]]),
+        TableCell(a["name"], ["personal"] if a["personal"] else []),
+        TableCell(a["decision"], tag=_TAGS[a["decision"]]),
         _collected(a),
-        Cell(percent(error), [between] if (between := interval(a["adversary_interval"])) else []),
+        TableCell(percent(error), [between] if (between := interval(a["adversary_interval"])) else []),
         percent(naive),
         points(None if error is None else naive - error),
         at_least(a["certified_error"]),
     ]
 
 
-def _collected(a: dict[str, Any]) -> Cell:
+def _collected(a: dict[str, Any]) -> TableCell:
     if a["decision"] == "not collected":
-        return Cell(below=[f"{number(a['values'])} values, none asked"])
+        return TableCell(below=[f"{number(a['values'])} values, none asked"])
     if not a["buckets"]:
-        return Cell("plain number, full detail", [f"{number(a['values'])} values"])
+        return TableCell("plain number, full detail", [f"{number(a['values'])} values"])
     pieces = [(_label(bucket), share(bucket["share"])) for bucket in a["buckets"][:MOST_BUCKETS]]
     more = len(a["buckets"]) - MOST_BUCKETS
     left = [f"and {more} more, all in the annex"] if more > 0 else []
-    return Cell(pieces=pieces, below=[*left, f"{number(a['n_buckets'])} buckets, of {number(a['values'])} values"])
+    return TableCell(pieces=pieces, below=[*left, f"{number(a['n_buckets'])} buckets, of {number(a['values'])} values"])
 
 
 def _label(bucket: dict[str, Any]) -> str:

@@ -29,13 +29,13 @@ from modicum.reporting.document import (
     Bullets,
     Card,
     Cards,
-    Cell,
     Column,
     Document,
     Picture,
     Section,
     Sign,
     Table,
+    TableCell,
     Text,
 )
 from modicum.reporting.formats import count_of, decimals, interval, named, number, percent, points, points_interval
@@ -69,27 +69,29 @@ def attribute_section(content: dict[str, Any]) -> Section:
     return Section("Attribute by attribute", [why, Text(told, "soft"), measured])
 
 
-def _why(each: dict[str, Any]) -> list[Cell | str]:
+def _why(each: dict[str, Any]) -> list[TableCell | str]:
     columns = [] if each["columns"] == [each["name"]] else [f"columns: {', '.join(each['columns'])}"]
-    return [Cell(each["name"], columns), Cell(each["status"], tag=_TAGS[each["status"]]), each["why"]]
+    return [TableCell(each["name"], columns), TableCell(each["status"], tag=_TAGS[each["status"]]), each["why"]]
 
 
-def _measured(each: dict[str, Any]) -> list[Cell | str]:
+def _measured(each: dict[str, Any]) -> list[TableCell | str]:
     alone = each["alone"]
     return [
         each["name"],
-        Cell(number(each["sets"]), [f"{each['completes']} whole with it"]),
-        Cell(number(alone["strength"]), [f"chance {number(alone['by_chance'])}", f"p {p_value(alone['p_value'])}"]),
+        TableCell(number(each["sets"]), [f"{each['completes']} whole with it"]),
+        TableCell(
+            number(alone["strength"]), [f"chance {number(alone['by_chance'])}", f"p {p_value(alone['p_value'])}"]
+        ),
         _other(each["other"]),
         _other(each["instead"]),
     ]
 
 
-def _other(found: dict[str, Any] | None) -> Cell | str:
+def _other(found: dict[str, Any] | None) -> TableCell | str:
     if found is None:
         return "–"
     below = [points_interval(found["interval"]), f"objective {points(found['objective'], 2)}%"]
-    return Cell(points(found["error"]), below + ([f"for {found['instead_of']}"] if found["instead_of"] else []))
+    return TableCell(points(found["error"]), below + ([f"for {found['instead_of']}"] if found["instead_of"] else []))
 
 
 def p_value(value: float | None) -> str:
@@ -168,13 +170,13 @@ def _bound_words(each: dict[str, Any], content: dict[str, Any]) -> str:
 
 def _guesses(each: dict[str, Any], kinds: Mapping[str, str]) -> Table:
     heads = [Column(f"{each['name']} guessed from", is_number=False), Column("attributes"), Column("right")]
-    rows: list[list[Cell | str]] = [["nothing (the most frequent value)", "0", percent(each["naive"]), "0"]]
+    rows: list[list[TableCell | str]] = [["nothing (the most frequent value)", "0", percent(each["naive"]), "0"]]
     rows += [
         [
             kinds[guess["model"]],
             number(guess["asks"]),
-            Cell(percent(guess["accuracy"]), [interval(guess["interval"])]),
-            Cell(number(guess["mcc"]), [decimals(guess["mcc_interval"])]),
+            TableCell(percent(guess["accuracy"]), [interval(guess["interval"])]),
+            TableCell(number(guess["mcc"]), [decimals(guess["mcc_interval"])]),
         ]
         for guess in each["guesses"]
     ]
@@ -402,9 +404,9 @@ def _picture(content: dict[str, Any]) -> Picture:
 
 def _sets_table(sets: Sequence[dict[str, Any]]) -> Table:
     heads = [Column("set", is_number=False), Column("strength"), Column("by chance"), Column("p-value")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
-            Cell(" + ".join(each["attributes"]), _set_words(each)),
+            TableCell(" + ".join(each["attributes"]), _set_words(each)),
             number(each["strength"]),
             number(each["by_chance"]),
             p_value(each["p_value"]),
@@ -432,9 +434,9 @@ def _choice(content: dict[str, Any]) -> Section:
 def _cost(content: dict[str, Any]) -> Section:
     utility = content["utility"]
     heads = [Column("classifier", is_number=False), Column("asks for"), Column("error"), Column("95% interval")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
-            Cell(KINDS[each["model"]], [", ".join(each["predictors"]) or "nothing"]),
+            TableCell(KINDS[each["model"]], [", ".join(each["predictors"]) or "nothing"]),
             number(each["asks"]),
             percent(each["error"]),
             interval(each["interval"]),

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from modicum.evaluation import ReleaseEvidence
-from modicum.evaluation.evidence.release_measures import Guess
+from modicum.evaluation.evidence.release_measures import GroupGuess
 from modicum.reporting.disclosure import check_size, compared, few, highest, outward, ranking_of, tens, tens_up
 from modicum.reporting.formats import count_of, in_disguise, named, number, percent
 from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Share, crowd_content
@@ -313,7 +313,7 @@ def _inference(each: Any, found: ReleaseEvidence) -> dict[str, Any]:
     }
 
 
-def _guess(guess: Guess, n: int) -> dict[str, Any]:
+def _guess(guess: GroupGuess, n: int) -> dict[str, Any]:
     return {
         "right": tens(guess.right, n),
         "interval": outward(guess.interval, n),

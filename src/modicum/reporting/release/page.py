@@ -3,7 +3,19 @@
 from typing import Any, Literal
 
 from modicum.reporting.charts import AMBER, DARK, GREY, bars_chart, paired_chart
-from modicum.reporting.document import Block, Card, Cards, Cell, Column, Document, Picture, Section, Sign, Table, Text
+from modicum.reporting.document import (
+    Block,
+    Card,
+    Cards,
+    Column,
+    Document,
+    Picture,
+    Section,
+    Sign,
+    Table,
+    TableCell,
+    Text,
+)
 from modicum.reporting.formats import NONE, decimals, interval, number, percent
 from modicum.reporting.release_parts import (
     BELOW,
@@ -26,7 +38,7 @@ _THREAT_NAMES = {"release": "the release", "raw": "raw records"}
 _ATTACKS = {"forest": "a random forest on its answers", "loss": "small errors mean training data"}
 
 
-def _crowd_rows(content: dict[str, Any], key: str) -> list[list[Cell | str]]:
+def _crowd_rows(content: dict[str, Any], key: str) -> list[list[TableCell | str]]:
     names = {"quasi_identifiers": "the quasi-identifiers", "all_columns": "every published column"}
     return [
         [names[seen], *(figure(own[name][key], own[name][f"{key}_interval"]) for name in ("release", "raw"))]
@@ -136,7 +148,7 @@ def _membership(content: dict[str, Any]) -> list[Block]:
         [
             f"a model trained on {_THREAT_NAMES[name]}",
             figure(each["accuracy"], each["interval"]),
-            Cell(number(each["auc"]), [decimals(each["auc_interval"])]),
+            TableCell(number(each["auc"]), [decimals(each["auc_interval"])]),
             _ATTACKS.get(each["method"], each["method"]),
         ]
         for name, each in found["models"].items()
@@ -208,10 +220,10 @@ def _cards(content: dict[str, Any]) -> Cards:
 
 
 def _attributes(content: dict[str, Any]) -> list[Block]:
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
-            Cell(each["name"], [each["role"]]),
-            Cell(each["published"], tag=_TAGS[each["published"]]),
+            TableCell(each["name"], [each["role"]]),
+            TableCell(each["published"], tag=_TAGS[each["published"]]),
             percent(each["ncp"]),
             _values(each),
         ]
@@ -252,8 +264,8 @@ def _values(each: dict[str, Any]) -> str:
 
 def _promise(content: dict[str, Any]) -> list[Block]:
     asked, own = content["promise"], content["measured"]
-    kept = Cell("kept" if own["kept"] else "broken", tag="good" if own["kept"] else "bad")
-    rows: list[list[Cell | str]] = [["people in the smallest group (k)", number(asked["k"]), number(own["k"])]]
+    kept = TableCell("kept" if own["kept"] else "broken", tag="good" if own["kept"] else "bad")
+    rows: list[list[TableCell | str]] = [["people in the smallest group (k)", number(asked["k"]), number(own["k"])]]
     if own["sensitive"] is not None:
         kind = asked["diversity"] or "distinct"
         rows += [
@@ -296,11 +308,11 @@ def _prediction(content: dict[str, Any]) -> list[Block]:
     found = content["utility"]
     if found is None:
         return [Text(f"Not measured. {content['skipped']['utility']}")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
             _NAMES[key],
             figure(each["error"], each["interval"]),
-            Cell(number(found["auc"].get(key)), [decimals(found["auc_interval"])] if key == "release" else []),
+            TableCell(number(found["auc"].get(key)), [decimals(found["auc_interval"])] if key == "release" else []),
         ]
         for key, each in found["errors"].items()
     ]

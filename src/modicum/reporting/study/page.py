@@ -12,13 +12,13 @@ from modicum.reporting.document import (
     Bullets,
     Card,
     Cards,
-    Cell,
     Column,
     Document,
     Picture,
     Section,
     Sign,
     Table,
+    TableCell,
     Text,
 )
 from modicum.reporting.formats import NONE, count_of, decimals, interval, named, number, percent
@@ -43,7 +43,7 @@ def utility_against_privacy(content: dict[str, Any]) -> Section:
     signs = [*_signs(m["name"] for m in content["minimizers"]), *([Sign("◯ chosen")] if chosen else [])]
     ends = {"raw data, in full detail": content["raw_data"], "nothing collected": content["nothing_collected"]}
     columns = [Column("what is collected", False), Column("classifier’s error"), Column("adversary’s error")]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [name, percent(end["error"]), percent(end["adversary_error"])] for name, end in ends.items()
     ]
     if chosen is not None:
@@ -80,9 +80,9 @@ def _drawn(content: dict[str, Any]) -> str:
     )
 
 
-def _both(each: dict[str, Any]) -> list[Cell]:
+def _both(each: dict[str, Any]) -> list[TableCell]:
     errors = ((each["error"], each["error_interval"]), (each["adversary_error"], each["adversary_interval"]))
-    return [Cell(percent(value), _lines(interval(ends))) for value, ends in errors]
+    return [TableCell(percent(value), _lines(interval(ends))) for value, ends in errors]
 
 
 def minimizers(content: dict[str, Any]) -> Section:
@@ -103,13 +103,13 @@ def minimizers(content: dict[str, Any]) -> Section:
     return Section("Minimizer by minimizer", [*blocks, Text(told, "soft"), Table([*columns, Column("seconds")], rows)])
 
 
-def _minimizer(each: dict[str, Any], by_judges: bool) -> list[Cell | str]:
+def _minimizer(each: dict[str, Any], by_judges: bool) -> list[TableCell | str]:
     volume = each["hypervolume"]
     made = [f"{number(each['candidates_of_all_seeds'])} in all", f"{number(each['judged'])} judged"]
     return [
         each["name"],
-        Cell(number(each["candidates"]), made),
-        Cell(number(volume["mean"]), [*_lines(decimals(volume["interval"])), count_of(volume["seeds"], "seed")]),
+        TableCell(number(each["candidates"]), made),
+        TableCell(number(volume["mean"]), [*_lines(decimals(volume["interval"])), count_of(volume["seeds"], "seed")]),
         *([number(volume["judged"])] if by_judges else []),
         *(percent(reached["adversary_error"]) for reached in each["reached"]),
         number(each["seconds"], 1),
@@ -139,9 +139,9 @@ def front(content: dict[str, Any]) -> list[Section]:
     return [Section("The front", [Text(told, "soft"), table]), _along(content)]
 
 
-def _candidate(each: dict[str, Any]) -> list[Cell | str]:
+def _candidate(each: dict[str, Any]) -> list[TableCell | str]:
     return [
-        Cell(each["name"], ["the chosen one"] if each["chosen"] else []),
+        TableCell(each["name"], ["the chosen one"] if each["chosen"] else []),
         number(each["needed"]),
         number(each["buckets"]),
         *_both(each),
@@ -242,8 +242,8 @@ def _front(content: dict[str, Any]) -> Section | None:
     rows = [
         [
             each["name"],
-            Cell("", asks.get(each["name"]) or ["nothing"]),
-            Cell("", pieces=[(name, percent(error)) for name, error in each["risks"].items()]),
+            TableCell("", asks.get(each["name"]) or ["nothing"]),
+            TableCell("", pieces=[(name, percent(error)) for name, error in each["risks"].items()]),
         ]
         for each in content["front"]
     ]
@@ -268,7 +268,7 @@ def _candidates(content: dict[str, Any]) -> Section | None:
     )
 
 
-def _annex_candidate(each: dict[str, Any]) -> list[Cell | str]:
+def _annex_candidate(each: dict[str, Any]) -> list[TableCell | str]:
     counts = [number(each[key]) for key in ("needed", "buckets", "smallest_group")]
     judged = _pair((each["error"], each["adversary_error"])) if each["judged"] else "–"
     return [each["name"], *counts, _pair(each["by_counts"]), judged, _place(each)]
@@ -327,26 +327,28 @@ def asked(chosen: dict[str, Any]) -> Section:
     return Section("What the chosen one asks", blocks)
 
 
-def _row(each: dict[str, Any]) -> list[Cell | str]:
+def _row(each: dict[str, Any]) -> list[TableCell | str]:
     return [
-        Cell(each["name"], ["personal"] if each["personal"] else []),
-        Cell(each["decision"], tag=TONES.get(each["decision"], "")),
+        TableCell(each["name"], ["personal"] if each["personal"] else []),
+        TableCell(each["decision"], tag=TONES.get(each["decision"], "")),
         _collected(each),
-        Cell(percent(each["adversary_error"]), _chosen_lines(interval(each["adversary_interval"]))),
+        TableCell(percent(each["adversary_error"]), _chosen_lines(interval(each["adversary_interval"]))),
         percent(each["naive_error"]),
         at_least(each["certified_error"]),
     ]
 
 
-def _collected(each: dict[str, Any]) -> Cell:
+def _collected(each: dict[str, Any]) -> TableCell:
     of = f"of {count_of(each['values'], 'different value')}"
     if each["decision"] == "not collected":
-        return Cell("", [f"nothing {of}"])
+        return TableCell("", [f"nothing {of}"])
     if not each["buckets"]:
-        return Cell("plain number, full detail", [of])
+        return TableCell("plain number, full detail", [of])
     shown = each["buckets"][:MOST_PIECES]
     more = " (the first of them here)" if len(shown) < len(each["buckets"]) else ""
-    return Cell("", [f"{count_of(each['n_buckets'], 'bucket')} {of}{more}"], pieces=[(piece, "") for piece in shown])
+    return TableCell(
+        "", [f"{count_of(each['n_buckets'], 'bucket')} {of}{more}"], pieces=[(piece, "") for piece in shown]
+    )
 
 
 def _chosen_lines(text: str) -> list[str]:
