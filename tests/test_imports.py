@@ -9,16 +9,17 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "modicum"
 
-_ARTIFACTS = {"errors", "progress", "table", "generalization", "releases", "provenance"}
+_ARTIFACTS = {"errors", "typing", "progress", "table", "generalization", "releases", "provenance"}
 _MODELS = _ARTIFACTS | {"engines", "measures", "learners", "trees"}
 _METHODS = {"minimizers", "anonymizers", "anatomy", "prism"}
 ALLOWED = {
     "errors": set(),
+    "typing": set(),
     "progress": {"errors"},
-    "table": {"errors"},
-    "generalization": {"errors", "progress", "table"},
-    "releases": {"errors", "table", "generalization"},
-    "provenance": {"errors", "table", "generalization"},
+    "table": {"errors", "typing"},
+    "generalization": {"errors", "typing", "progress", "table"},
+    "releases": {"errors", "typing", "table", "generalization"},
+    "provenance": {"errors", "typing", "table", "generalization"},
     "engines": _ARTIFACTS,
     "measures": _ARTIFACTS | {"engines"},
     "learners": _ARTIFACTS | {"measures"},

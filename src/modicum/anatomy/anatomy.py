@@ -25,7 +25,7 @@ from modicum.engines.failures import asking
 from modicum.errors import DataError, PrivacyWarning, quoted
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 class Anatomy(BaseEstimator):

@@ -14,7 +14,7 @@ from modicum.errors import DataError, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
 from modicum.table.targets import label_values
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 _TOLERANCE = 1e-8  # columns are not scaled: with the usual 1e-4 an income of thousands ends the search too early
 _CHEAPEST, _DEAREST = 1e-6, 1e6  # penalties with which the search ends

@@ -20,7 +20,7 @@ from modicum.table.inference import infer_attribute
 from modicum.table.roles import person_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import label_values
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 GROUPINGS = ("bucketize", "random", "dealt")
 

@@ -31,7 +31,7 @@ from modicum.table.atomic_writing import beside_folder
 from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 _ONE, _FIRST, _SECOND, _AMONG = "(one)", "(first)", "(second)", "(among)"
 

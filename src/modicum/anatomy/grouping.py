@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from modicum.engines.sampling import RecordHash
 from modicum.table.codes import group_rows
-from modicum.table.values import Codes, Mask
+from modicum.typing import Codes, Mask
 
 
 def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:

@@ -14,7 +14,7 @@ from modicum.releases.anatomy_release import AnatomyRelease, GroupCandidates
 from modicum.table.codes import values_in_order
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.schema import Attribute
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 MOST_COMBINATIONS = 100_000  # of the candidates of one record, with several sensitive attributes
 MOST_ROWS = 10**8  # of a join that is made: they take about a gigabyte a column

@@ -19,7 +19,7 @@ from modicum.errors import DataError
 from modicum.learners.columns import Design, columns_of, encoded
 from modicum.releases.anatomy_release import GroupCandidates
 from modicum.table.frames import column
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 MOST_LOOKED_AT = 2**31  # rows of the join, one after another
 _ROUNDING = 16 * np.finfo(np.float64).eps

@@ -14,7 +14,7 @@ from modicum.releases.anatomy_release import AnatomyRelease, group_column
 from modicum.table.codes import first_rows, values_in_order
 from modicum.table.frames import texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 def value_order(asked: AnatomyTask, name: str) -> tuple[Codes, Codes]:

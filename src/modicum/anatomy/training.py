@@ -12,7 +12,7 @@ from modicum.anatomy.pruning import Chosen, pruned, pruned_in_kernel_space
 from modicum.errors import ParameterError, check_choice, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame, column
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 KINDS = ("pruned", "joined", "identifying")
 KEEPS = ("record", "group")

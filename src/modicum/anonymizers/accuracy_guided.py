@@ -31,7 +31,7 @@ from modicum.measures.diversity import Diversity
 from modicum.table.frames import is_array
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CATEGORIES_OF_LABEL, Labels, label_values
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 # Made-up records that the model takes for what they stand for (DESIGN §2).
 #

@@ -36,7 +36,7 @@ from modicum.releases.release import Release
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):

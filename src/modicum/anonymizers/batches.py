@@ -21,7 +21,7 @@ from modicum.errors import DataError
 from modicum.table.files import connected, write_frame
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 Read = Callable[[], Iterable[Any]]
 _SAMPLE = 50_000

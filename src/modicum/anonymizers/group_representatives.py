@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.anonymizers.ranks import Ranked, RankedColumn
-from modicum.table.values import Codes, Floats, iso, plainest_date_between, shortest_between
+from modicum.table.values import iso, plainest_date_between, shortest_between
+from modicum.typing import Codes, Floats
 
 Representatives = Literal["median", "mean", "random", "record"]
 REPRESENTATIVES = ("median", "mean", "random", "record")

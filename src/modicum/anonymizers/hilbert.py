@@ -7,7 +7,7 @@ from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.kernel import may_be_group, working_space
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.task import Task, for_kernel
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 _BITS = 16  # of each coordinate, at most
 _WORD = 60

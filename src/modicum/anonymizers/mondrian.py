@@ -12,7 +12,7 @@ from modicum.errors import ParameterError
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 class Mondrian(Anonymizer):

@@ -21,7 +21,8 @@ from modicum.measures.group_costs import classification_metric, discernibility
 from modicum.measures.information_loss import InformationLoss, category_widths, group_ncp, number_widths
 from modicum.releases.release import Release
 from modicum.table.frames import as_frame
-from modicum.table.values import Codes, Floats, canonical, iso
+from modicum.table.values import canonical, iso
+from modicum.typing import Codes, Floats
 
 # A group in words: a range for a number, the list of values for a category (papers/2 §3).
 

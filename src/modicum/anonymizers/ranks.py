@@ -17,7 +17,7 @@ from modicum.errors import DataError
 from modicum.table.codes import MAX_CATEGORIES
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 Ranks = npt.NDArray[np.int32]
 

@@ -20,7 +20,7 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.releases.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 class RPlusTree(Anonymizer):

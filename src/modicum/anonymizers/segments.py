@@ -12,7 +12,7 @@ import numpy as np
 
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.table.frames import column, numbers, texts
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from modicum.table.frames import check_values, column
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CLASSES, label_values
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 # What a partition is given: ranked quasi-identifiers, and what every group must meet.
 

@@ -25,7 +25,7 @@ from modicum.table.frames import as_frame, check_values, column, numbers, texts
 from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 # What an adversary knows of the breached people besides their buckets (papers/0 §5, A1 and A3–A5).
 

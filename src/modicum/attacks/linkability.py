@@ -18,7 +18,8 @@ from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, column
 from modicum.table.roles import as_names, person_codes
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 # The records of A7 as it needs them: every combination of both halves once, and how many records have it.
 #

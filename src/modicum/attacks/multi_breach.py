@@ -19,7 +19,7 @@ from modicum.measures.intervals import Interval
 from modicum.progress import run_all
 from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.targets import BINS
-from modicum.table.values import Mask
+from modicum.typing import Mask
 
 _LEAST_KNOWN = 10
 AVERAGED, JOINT = "breaches averaged", "joint refinement"

@@ -10,7 +10,8 @@ import pandas as pd
 
 from modicum.errors import ParameterError, quoted
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 # A2: the guesses that an adversary is most confident of (papers/0 §5, §8.1).
 

@@ -33,7 +33,8 @@ from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, iso, plain
+from modicum.table.values import iso, plain
+from modicum.typing import Codes
 
 # How many people are alike in what is seen of them: the counts behind A8, from memory or from an engine.
 

@@ -30,7 +30,7 @@ from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
 from modicum.table.schema import Attribute
 from modicum.table.targets import BINS, Target
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 _ALL = "modicum_all"  # there is always a key, also where nothing is collected
 

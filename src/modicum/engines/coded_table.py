@@ -24,10 +24,10 @@ from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, require
 from modicum.generalization.cells import Walk
 from modicum.table.codes import CodeArray
-from modicum.table.counts import Histogram, Ints, Layout, NodeCounts, NodeSplit, add_rows, count_type
+from modicum.table.counts import Histogram, Layout, NodeCounts, NodeSplit, add_rows, count_type
 from modicum.table.frames import column
 from modicum.table.targets import Labels
-from modicum.table.values import Codes
+from modicum.typing import Codes, Ints
 
 # Codes as bytes: one byte a code, and one more for those of an attribute that has more than 256 of them.
 

@@ -18,11 +18,10 @@ from modicum.errors import DataError, require
 from modicum.table.files import normalised, quoted_name
 from modicum.table.frames import column, readable_numbers, texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Floats, Mask
+from modicum.typing import Floats, Ints, Mask
 
 MOST_DISTINCT = 2_000_000  # combinations that may reach the driver
 
-Ints = npt.NDArray[np.int64]
 
 _SIZE = "modicum_size"  # DuckDB wants plain names to group by
 _WHO = "modicum_who"

@@ -17,7 +17,6 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.engines.counting import LIMIT, Numbers, Weights, surveyed
 from modicum.engines.table import EngineTable
@@ -25,12 +24,10 @@ from modicum.errors import DataError
 from modicum.table.codes import Grouping
 from modicum.table.frames import column, numbers
 from modicum.table.schema import Attribute
-from modicum.table.values import Floats, Mask
+from modicum.typing import Floats, Ints, Mask
 
 FETCHED = 8 * LIMIT  # values of a column that are brought together to end the search
 _NEAR = 32  # gaps in which a median may lie before it is looked for
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from modicum.errors import DataError, ParameterError, quoted, require
 from modicum.table.atomic_writing import beside_folder, check_folder, replacing
 from modicum.table.files import CSV, PARQUET, file_format, scan_table, write_table
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 _HELD = 1_000_000  # records of all parts that wait in memory to be written
 _PART = "(part)"  # hardly a name that data has

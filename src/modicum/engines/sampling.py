@@ -22,7 +22,7 @@ from modicum.errors import DataError, ParameterError, require
 from modicum.generalization import Generalization
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Codes, Mask
+from modicum.typing import Codes, Mask
 
 # A number for each record that depends on its values alone: wherever it lies, in whatever order, it is the same.
 

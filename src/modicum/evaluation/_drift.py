@@ -29,7 +29,8 @@ from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import as_names, attribute_weights, personal_attributes, unit_codes
 from modicum.table.splits import Rows, drawn_rows, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 # Two periods of the same kind of records: their people and classes, split alike, and how the values moved.
 

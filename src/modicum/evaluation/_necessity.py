@@ -28,7 +28,8 @@ from modicum.table.roles import attribute_weights, person_codes, personal_attrib
 from modicum.table.schema import Schema
 from modicum.table.splits import drawn_rows
 from modicum.table.targets import BINS, Labels, label_name, label_values
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 # What the detail of each attribute is good for: every change of it by one step, measured.
 

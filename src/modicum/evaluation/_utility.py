@@ -29,7 +29,8 @@ from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 # Groups of people for whom scores are shown: the values of a column, or ranges of a number.
 

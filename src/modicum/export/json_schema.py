@@ -20,7 +20,7 @@ from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.provenance import identity
 from modicum.table.schema import Attribute
-from modicum.table.values import Mask
+from modicum.typing import Mask
 
 _LEAP = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29"
 _DAY = (

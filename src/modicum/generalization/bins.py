@@ -28,7 +28,8 @@ from modicum.table.codes import CategoryCoding, NumberCoding
 from modicum.table.frames import numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.targets import Target
-from modicum.table.values import Codes, Floats, Mask, canonical, iso, seconds
+from modicum.table.values import canonical, iso, seconds
+from modicum.typing import Codes, Floats, Mask
 
 # Readable names for buckets: `20–63`, `no degree | high school`.
 

@@ -36,7 +36,8 @@ from modicum.generalization.representatives import representative_column, typed_
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema, first_complaint
 from modicum.table.targets import Target
-from modicum.table.values import Codes, Mask, canonical
+from modicum.table.values import canonical
+from modicum.typing import Codes, Mask
 
 # Down a tree of yes/no questions about codes, all records at once.
 

@@ -27,7 +27,7 @@ from modicum.table.frames import as_frame, column, numbers
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, label_name, label_values
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 
 @dataclass(frozen=True)

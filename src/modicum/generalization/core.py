@@ -23,7 +23,7 @@ from modicum.table.codes import CategoryCoding, Coder, Coding, NumberCoding
 from modicum.table.frames import as_frame, column, is_lazy, numbers, same_kind, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes, Mask
+from modicum.typing import Codes, Mask
 
 # A generalization on records that are already coded: one look-up per attribute, and no value is read again.
 

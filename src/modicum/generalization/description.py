@@ -10,7 +10,7 @@ from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.table.codes import FEW, group_rows
 from modicum.table.frames import as_frame, is_lazy
 from modicum.table.roles import person_codes
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 if TYPE_CHECKING:
     from modicum.generalization.cells import CellPartition

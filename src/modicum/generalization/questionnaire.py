@@ -19,7 +19,8 @@ from modicum.generalization.bins import MISSING, AnyPartition, FullDetail, Scala
 from modicum.generalization.cells import CellPartition, same_bucket, told_label
 from modicum.generalization.exports import Exports
 from modicum.table.frames import numbers
-from modicum.table.values import Codes, Floats, Mask, iso
+from modicum.table.values import iso
+from modicum.typing import Codes, Floats, Mask
 
 # Which codes of an attribute lead to the same, whatever is answered besides: decided by random fingerprints.
 

@@ -16,7 +16,8 @@ import pandas as pd
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
 from modicum.table.frames import column
 from modicum.table.schema import Attribute
-from modicum.table.values import Codes, canonical, seconds
+from modicum.table.values import canonical, seconds
+from modicum.typing import Codes
 
 _EPOCH = dt.datetime(1970, 1, 1)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError, quoted
 from modicum.table.targets import label_values
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 _SHOWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 _AT_ONCE = 200_000  # records, so that a model's own arrays stay small

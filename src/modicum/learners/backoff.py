@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, hstack
 
 from modicum.learners.inputs import Counts, Inputs, Scores
 from modicum.table.codes import group_rows
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 LEVELS = 12  # columns used one after the other, before the whole cell
 _NUMBER_BINS = 16

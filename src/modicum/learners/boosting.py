@@ -15,7 +15,7 @@ from modicum.learners.inputs import Counts, Frequent, Inputs, Scores
 from modicum.table.codes import Weights
 from modicum.table.frames import as_frame
 from modicum.table.roles import person_codes
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 _MOST_VALUES = 64
 _MOST_CELLS = 10_000

@@ -19,7 +19,7 @@ from modicum.errors import DataError
 from modicum.table.codes import values_in_order
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 MOST_VALUES = 50  # of a category that get a column of their own
 LARGEST = 1e70  # number that is learned from: a solver takes the fourth power of one

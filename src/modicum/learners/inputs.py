@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, hstack
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
 from modicum.table.codes import first_rows, group_rows
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 Counts: TypeAlias = csr_array  # cells × values: how many records have both
 Scores = npt.NDArray[np.float32]

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, hstack
 from threadpoolctl import threadpool_limits
 
 from modicum.learners.inputs import Counts, Frequent, Inputs, Scores
+from modicum.typing import Ints
 
 # One hidden layer on one-hot rows, compiled: a row adds up the weights of its codes instead of multiplying zeros.
 #
@@ -18,7 +19,6 @@ from modicum.learners.inputs import Counts, Frequent, Inputs, Scores
 # ReLU, the output a softmax within each target's columns.
 
 Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 _FAST = {"reassoc", "contract", "nsz"}
 

@@ -14,7 +14,7 @@ from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Counts, Inputs, Scores, chunks, count_table
 from modicum.learners.mlp import ARCHITECTURES, MLP
 from modicum.learners.network import Network
-from modicum.table.values import Codes, Mask
+from modicum.typing import Codes, Mask
 
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
 TOGETHER, NAIVE = "all together", "naive guess"

@@ -6,7 +6,6 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from modicum.engines import is_table, table_at
@@ -16,13 +15,13 @@ from modicum.errors import DataError, ParameterError
 from modicum.table.codes import first_rows, group_rows, sizes_of
 from modicum.table.frames import as_frame, texts
 from modicum.table.values import canonical
+from modicum.typing import Ints
 
 # Records that are alike in what can be observed of them, and what they hold: the counts behind k, ℓ, t and costs.
 #
 # Two records are alike when all their quasi-identifiers are equal; a missing value equals another missing value. Only
 # what occurs is counted: there is never a table of every group with every value.
 
-Ints = npt.NDArray[np.int64]
 
 _EMPTY = DataError("The data has no rows, so nobody is hidden in it.")
 _CLOSE = 4096

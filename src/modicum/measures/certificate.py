@@ -41,7 +41,8 @@ from modicum.table.frames import as_frame, column, texts
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 _EMPTY = DataError("The holdout has no rows, so nothing can be certified.")
 _THIN = 5  # records in a cell on average, below which cells are too small to bound much

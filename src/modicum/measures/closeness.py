@@ -23,11 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
-from modicum.measures.anonymity import Held, Ints, sensitive_column, value_codes
+from modicum.measures.anonymity import Held, sensitive_column, value_codes
 from modicum.table.frames import numbers, texts
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Attribute
 from modicum.table.values import canonical
+from modicum.typing import Floats, Ints
 
 # A hierarchy of values as arrays: the nodes above each value, and how much a difference at each node weighs.
 
@@ -111,7 +112,6 @@ def _heights(chains: Any) -> dict[str, int]:
 
 
 Distance = Literal["equal", "ordered", "hierarchical"]
-Floats = npt.NDArray[np.float64]
 
 _DIGITS = 9  # sums of shares miss a round figure by a little, and t = 0.5 must be met by half
 

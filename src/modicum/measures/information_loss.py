@@ -24,7 +24,7 @@ from modicum.generalization.cells import CellPartition
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Attribute
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 Domain = tuple[float, float]
 

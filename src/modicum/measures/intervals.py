@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from modicum.errors import ParameterError
 from modicum.table.splits import TEST, TRAIN
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 Interval = tuple[float, float]
 LEVEL = 0.95

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 DIVERSITIES = get_args(Diversity)
 DISTANCES = get_args(Distance)

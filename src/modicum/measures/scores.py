@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.measures.intervals import ENOUGH_UNITS, LEVEL, Interval, Resampling, mean_interval, share_interval
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 _FLOOR = 1e-6  # a class given no chance at all costs this much, not infinity
 

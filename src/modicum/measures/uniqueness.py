@@ -30,7 +30,8 @@ from modicum.errors import ParameterError
 from modicum.measures.anonymity import alike, held
 from modicum.measures.intervals import LEVEL, Interval, mean_interval
 from modicum.table.frames import as_frame
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 Sizes = npt.NDArray[np.int64]
 _DRAWS = 100

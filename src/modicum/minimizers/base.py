@@ -24,7 +24,7 @@ from modicum.table.estimator_input import frame_of, record_counts, schema_of
 from modicum.table.frames import as_frame, is_array, numbers
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Labels, label_name, label_values
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 @dataclass(frozen=True)

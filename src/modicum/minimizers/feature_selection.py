@@ -12,7 +12,7 @@ from modicum.minimizers.base import AnyData, CountingMinimizer
 from modicum.table.codes import Coding, NumberCoding
 from modicum.table.counts import Layout
 from modicum.table.schema import Schema
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 _CELLS = 2**25  # of the pairs counted at once: a quarter of a gigabyte
 

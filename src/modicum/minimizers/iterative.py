@@ -25,7 +25,7 @@ from modicum.progress import Stop, stoppable, watched
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, equal_starts
 from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 # Values in groups of similar score: the dynamic programme of the Iterative minimizer (papers/0 Appendix C).
 

@@ -17,8 +17,8 @@ from modicum.table.counts import Layout
 from modicum.table.frames import as_frame
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
 from modicum.trees import Criterion, grow
+from modicum.typing import Codes
 
 _MOST_CELLS = 2**27  # of one histogram: half a gigabyte
 

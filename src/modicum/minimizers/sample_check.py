@@ -21,7 +21,8 @@ from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import as_frame, column, is_array
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 # Some records to learn from and as many others to check with, of a table in memory or in an engine.
 

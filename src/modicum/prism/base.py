@@ -20,7 +20,7 @@ from modicum.prism.solver.trainer import Problem, Trained, Trainer
 from modicum.table.estimator_input import frame_of, new_records, record_counts, schema_of
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 # A second look at what was chosen, by code that did not choose it: constraints (5) to (8) of papers/3 Figure 5.
 

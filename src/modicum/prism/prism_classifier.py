@@ -13,7 +13,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.prism.base import LinearModel, PreparedTask, PrismTask
 from modicum.prism.solver.trainer import Trained
 from modicum.table.targets import MAX_CLASSES, Labels
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 _NOTHING = 1e-6  # of the largest coefficient: less is rounding
 

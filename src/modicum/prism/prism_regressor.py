@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from modicum.errors import DataError, ParameterError
 from modicum.prism.base import LinearModel, PrismTask
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 
 class PrismRegressor(RegressorMixin, LinearModel):

@@ -13,7 +13,7 @@ from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, missing_values, texts
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls it
 

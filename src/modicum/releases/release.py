@@ -6,7 +6,8 @@ from typing import Any
 
 from modicum.errors import DataError
 from modicum.table.files import write_frame
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ import pandas as pd
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Floats, Mask, plainest_date_between, shortest_between
+from modicum.table.values import plainest_date_between, shortest_between
+from modicum.typing import Floats, Mask
 
 # How a number's values are put into groups of neighbours: as many records each, as wide each, or at given edges.
 #

@@ -14,8 +14,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from modicum.typing import Ints
+
 Histogram = npt.NDArray[Any]  # (split values, target values), integers
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from narwhals.stable.v2.dependencies import get_polars
 
 from modicum.errors import DataError, SchemaError, quoted, require
 from modicum.table.schema import Attribute, Schema
-from modicum.table.values import Codes, Floats, Mask, canonical
+from modicum.table.values import canonical
+from modicum.typing import Codes, Floats, Mask
 
 
 def is_array(X: Any) -> bool:

@@ -16,7 +16,7 @@ import pandas as pd
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, numbers, texts
 from modicum.table.schema import Attribute, Kind, Schema, Storage, Suggestion
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 _KINDS: dict[Storage, Kind] = {
     "text": "category",

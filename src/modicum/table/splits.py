@@ -9,7 +9,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.roles import unit_codes
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 Rows = npt.NDArray[np.int64]
 MOST_CLASSES = 256

@@ -19,7 +19,8 @@ from modicum.table.codes import CategoryCoding, Coding, EqualCounts, NumberCodin
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.splits import MOST_CLASSES
-from modicum.table.values import UNKNOWN, Codes, Floats
+from modicum.table.values import UNKNOWN
+from modicum.typing import Codes, Floats
 
 BINS = 10  # of a personal number
 

@@ -15,11 +15,9 @@ import unicodedata
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from modicum.typing import Floats
+
 UNKNOWN = -1  # the code of a value that the data at fit did not have
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

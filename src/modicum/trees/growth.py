@@ -7,9 +7,10 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from modicum.table.counts import CountSource, Ints, NodeCounts, NodeSplit
+from modicum.table.counts import CountSource, NodeCounts, NodeSplit
 from modicum.trees.splitting import Criterion, FoundSplit, find_split
 from modicum.trees.tree import Tree
+from modicum.typing import Ints
 
 _Heap = list[tuple[float, int, FoundSplit]]
 _Children = dict[int, tuple[NodeCounts, NodeCounts]]

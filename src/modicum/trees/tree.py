@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.generalization.cells import Walk
-from modicum.table.counts import Ints, Layout
+from modicum.table.counts import Layout
 from modicum.trees.splitting import FoundSplit
-
-Flags = npt.NDArray[np.bool_]
+from modicum.typing import Ints, Mask
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class TreeSplit:
 
     node: int
     attribute: int
-    goes_left: Flags
+    goes_left: Mask
     gain: float
 
 
@@ -49,14 +48,12 @@ class Tree:
     """
 
     layout: Layout
-    has_order: Flags
+    has_order: Mask
     missing: Ints
     value_counts: Sequence[Ints]
     splits: list[TreeSplit] = field(default_factory=list)
     _classes: list[Ints] = field(default_factory=list, repr=False)
-    _reach: dict[int, dict[int, Flags]] = field(
-        default_factory=dict, repr=False
-    )  # leaf → attribute → codes that arrive
+    _reach: dict[int, dict[int, Mask]] = field(default_factory=dict, repr=False)  # leaf → attribute → codes that arrive
 
     def __post_init__(self) -> None:
         self._classes = [np.zeros(size, dtype=np.int64) for size in self.layout.split_sizes]
@@ -83,7 +80,7 @@ class Tree:
         self._reach[2 * split.node + 1] = above | {a: reaches & split.goes_left}
         self._reach[2 * split.node + 2] = above | {a: reaches & ~split.goes_left}
 
-    def _settled(self, found: FoundSplit) -> Flags:
+    def _settled(self, found: FoundSplit) -> Mask:
         """The values whose side is known: the present ones, and all but missing where there is an order."""
         present = found.sides >= 0
         a = found.attribute
@@ -115,7 +112,7 @@ class Tree:
             leaf_of[2 * split.node + 1], leaf_of[2 * split.node + 2] = leaf_of.pop(split.node), i + 1
         return leaf_of
 
-    def reaching(self, leaf: int) -> dict[int, Flags]:
+    def reaching(self, leaf: int) -> dict[int, Mask]:
         """The codes that arrive at a leaf, for each split attribute that is asked for on the way."""
         return self._reach[leaf]
 
@@ -136,7 +133,7 @@ def _children(node: int) -> tuple[int, int]:
     return 2 * node + 1, 2 * node + 2
 
 
-def _cut(found: FoundSplit, classes: Ints, missing: int) -> Flags:
+def _cut(found: FoundSplit, classes: Ints, missing: int) -> Mask:
     """Sides of an ordered attribute: the cut lies between the present neighbours, where an old one is if it can."""
     values = np.arange(len(classes))
     is_value = values != missing
@@ -155,7 +152,7 @@ def _cut(found: FoundSplit, classes: Ints, missing: int) -> Flags:
     return goes_left
 
 
-def _follow(goes_left: Flags, found: FoundSplit, classes: Ints, settled: Flags, counts: Ints) -> Flags:
+def _follow(goes_left: Mask, found: FoundSplit, classes: Ints, settled: Mask, counts: Ints) -> Mask:
     """Send each value that is not settled where its bucket goes."""
     if settled.all():
         return goes_left
@@ -167,7 +164,7 @@ def _follow(goes_left: Flags, found: FoundSplit, classes: Ints, settled: Flags, 
     return np.where(settled, goes_left, leads_left[classes])
 
 
-def _separated(classes: Ints, reaches: Flags, goes_left: Flags) -> Ints:
+def _separated(classes: Ints, reaches: Mask, goes_left: Mask) -> Ints:
     """The classes after a split: values that reach it and go different ways part."""
     finer = 2 * classes + np.where(reaches, goes_left, False)
     return np.unique(finer, return_inverse=True)[1]

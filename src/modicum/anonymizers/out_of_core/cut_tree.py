@@ -6,16 +6,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.anonymizers.out_of_core.whole_columns import AnyColumn, CoarseColumn
 from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, require
 from modicum.table.codes import CodeArray
 from modicum.table.frames import numbers
-from modicum.table.values import Codes, Floats
-
-Ints = npt.NDArray[np.int64]
+from modicum.typing import Codes, Floats, Ints
 
 
 @dataclass(frozen=True)

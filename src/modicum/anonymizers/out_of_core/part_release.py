@@ -14,7 +14,7 @@ from modicum.measures.requirement import Requirement
 from modicum.table.codes import Coder
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from modicum.table.codes import CodeArray, Coder, Coding, all_counts
 from modicum.table.counts import CountSource, Layout, NodeCounts, NodeSplit, RowCounts
 from modicum.table.frames import column
 from modicum.table.targets import MAX_CLASSES
-from modicum.table.values import Codes
 from modicum.trees import Criterion, Tree, grow
+from modicum.typing import Codes
 
 # The tree of papers/2 Algorithm 1, grown on the records that are released: its leaves are the groups.
 

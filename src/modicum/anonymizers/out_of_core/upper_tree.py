@@ -12,7 +12,6 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.anonymizers.out_of_core.cut_tree import CutParts, CutTree, Encoded, Looking, Median, TreeCut, looking
 from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
@@ -23,10 +22,9 @@ from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import CodeArray
-from modicum.table.values import Codes
+from modicum.typing import Codes, Ints
 
 _CELLS = 4_000_000  # counted in one pass
-Ints = npt.NDArray[np.int64]
 Folding = Callable[[CodeFold, Encoded], Counts]
 
 

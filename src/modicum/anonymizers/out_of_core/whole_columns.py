@@ -16,7 +16,7 @@ from modicum.errors import DataError
 from modicum.table.codes import MAX_CATEGORIES, too_many_categories
 from modicum.table.frames import check_outside, check_words, not_readable, numbers, texts
 from modicum.table.schema import Attribute
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 MOST_NUMBERS = 65_535  # different ones that are counted one by one; missing is one more code
 

@@ -17,7 +17,7 @@ from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 # Columns that say what an attribute is, whatever the model says: copies, and one-hot columns left in the data.
 

@@ -8,7 +8,8 @@ import numpy as np
 from modicum.attacks.result import Estimate
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, resampled_interval, share_interval
 from modicum.measures.scores import share_of
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from modicum.learners.inputs import count_table
 from modicum.learners.network import Network
 from modicum.learners.portfolio import COUNTS, MEMBERS, NETWORK, TOGETHER, TREES, LearnerQuestion, Portfolio
 from modicum.measures.scores import best_cut, confusion, matthews
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 POWERS = (0.0, 0.5, 1.0)  # by which the chances of many values are divided by their shares
 

@@ -16,7 +16,7 @@ from modicum.table.codes import NumberCoding, first_rows
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 # The values that an attacked attribute may have, and records into which each of them is put.
 

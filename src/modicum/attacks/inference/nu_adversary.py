@@ -21,7 +21,7 @@ from modicum.attacks.inference.sensitive_result import (
 from modicum.learners.inputs import Inputs, chunks
 from modicum.measures.scores import best_cut, confusion, matthews
 from modicum.table.codes import first_rows, group_rows
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 # ν-SVC on distinct rows with weights, for two values or many (papers/3 §5.2).
 

@@ -31,7 +31,7 @@ from modicum.table.frames import as_frame, column
 from modicum.table.roles import as_names
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 NU_SVC, PORTFOLIO = ADVERSARIES = ("nu-SVC", "portfolio")
 SEARCH_ROWS = 2_000  # distinct rows on which settings are tried

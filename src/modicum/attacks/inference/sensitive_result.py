@@ -18,7 +18,8 @@ from modicum.table.inference import infer_attribute
 from modicum.table.roles import person_codes, unit_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes, canonical, plain
+from modicum.table.values import canonical, plain
+from modicum.typing import Codes
 
 # Records whose sensitive value is guessed: what is seen of each, and the value that is not.
 

@@ -18,7 +18,7 @@ from modicum.learners.network import Network
 from modicum.table.frames import as_frame, column
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 BINS = 20  # of a number
 MOST_CODES = 1_000  # of a category; rarer ones count as unknown

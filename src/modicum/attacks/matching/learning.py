@@ -36,7 +36,7 @@ from modicum.errors import DataError
 from modicum.learners.inputs import chunks
 from modicum.progress import watched
 from modicum.table.frames import as_frame, column, texts
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 BAYES, NETWORK, BOTH = "naive Bayes", "network", "both"
 _ASIDE = 0.2  # of the groups

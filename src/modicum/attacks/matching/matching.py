@@ -13,7 +13,7 @@ from modicum.errors import ParameterError, check_number, quoted
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import mean_interval
 from modicum.releases.anatomy_release import AnatomyRelease
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 if TYPE_CHECKING:
     from modicum.attacks.matching.learning import LearnedChances

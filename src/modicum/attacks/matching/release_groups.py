@@ -12,7 +12,7 @@ import pandas as pd
 from modicum.errors import DataError
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import texts
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 _TIES = 1e-9  # of a chance: far below what a model can tell
 

@@ -22,7 +22,7 @@ from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
 from modicum.measures.scores import auc, share_of
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 # LiRA: is what the model says of a record likelier from models that trained on it? (Carlini et al. 2022)
 

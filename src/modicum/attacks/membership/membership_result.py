@@ -9,7 +9,8 @@ import pandas as pd
 
 from modicum.attacks.result import Estimate
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
-from modicum.table.values import Codes, Floats, Mask, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats, Mask
 
 FALSE_RATES = (0.001, 0.01)
 _FEW_FALSE = 5  # false positives on which a rate rests roughly

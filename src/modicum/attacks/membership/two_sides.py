@@ -13,7 +13,7 @@ from modicum.table.frames import as_frame, is_array, is_lazy
 from modicum.table.roles import unit_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 FEWEST = 10  # records of a side
 

@@ -26,7 +26,8 @@ from modicum.table.inference import not_whole
 from modicum.table.roles import person_codes, unit_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import MAX_CLASSES, label_values
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 # What a model loses that learns from two anatomized tables, beside models on raw records and without what is hidden.
 #

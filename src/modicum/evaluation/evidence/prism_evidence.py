@@ -26,7 +26,8 @@ from modicum.table.estimator_input import schema_of
 from modicum.table.frames import column, texts
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 # What the answers that a PriSM classifier asks for leave at risk: who is alone, who can be linked, what is bounded.
 

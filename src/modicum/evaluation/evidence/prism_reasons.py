@@ -15,7 +15,8 @@ from modicum.prism.base import PreparedTask, forbidden_units
 from modicum.prism.solver.pool import TIE
 from modicum.prism.solver.supports import SupportLimits
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, Floats, plain
+from modicum.table.values import plain
+from modicum.typing import Codes, Floats
 
 # What another choice of attributes would bring or cost a PriSM classifier: trained, and tried on test records.
 

@@ -33,7 +33,8 @@ from modicum.table.frames import as_frame, column
 from modicum.table.roles import as_names, person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CLASSES, label_values
-from modicum.table.values import Codes, plain
+from modicum.table.values import plain
+from modicum.typing import Codes
 
 # A k-anonymous release beside the records that it was made of.
 

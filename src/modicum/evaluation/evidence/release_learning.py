@@ -16,7 +16,7 @@ from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, split_rows
 from modicum.table.targets import Labels, label_values
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 QUICK = 4_000  # records of a side that membership inference looks at
 

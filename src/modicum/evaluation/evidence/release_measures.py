@@ -16,7 +16,7 @@ from modicum.table.frames import as_frame, column
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import BINS, Target
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 UNCHANGED, COARSENED, HIDDEN, LEFT_OUT = "unchanged", "generalized", "the same for all", "left out"
 _WHO = "\0who"  # no name that data has

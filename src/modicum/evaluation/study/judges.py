@@ -26,7 +26,7 @@ from modicum.measures.intervals import Interval, mean_interval
 from modicum.measures.scores import Predictions
 from modicum.table.codes import group_rows
 from modicum.table.targets import BINS
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 # A candidate judged by counts: quick enough for hundreds of them.
 #

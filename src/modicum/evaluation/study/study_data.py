@@ -20,7 +20,7 @@ from modicum.table.roles import attribute_weights, person_codes, personal_attrib
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 LEAST = 100  # records of a validation part on which candidates can be told apart
 

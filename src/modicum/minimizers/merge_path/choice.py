@@ -14,7 +14,7 @@ from modicum.measures.front import ErrorLimits, above
 from modicum.measures.scores import Predictions, skill_kept
 from modicum.minimizers.merge_path.record_cells import Cells, stacked
 from modicum.table.codes import Weights, group_rows
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 _TRIES = 5  # points near the knee, where the first predict worse than nothing
 

@@ -28,7 +28,7 @@ from modicum.table.frames import as_frame, column, numbers
 from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
-from modicum.table.values import Codes, Floats, Mask
+from modicum.typing import Codes, Floats, Mask
 
 # Coded records made ready for merging: buckets in a row for each attribute, and the cells they make.
 #

@@ -22,7 +22,7 @@ import numpy as np
 
 from modicum.minimizers.merge_path.record_cells import TINY, Cells, Grouped, Runs
 from modicum.progress import Stop
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 # The best way to group one attribute's buckets while all others stay as they are: exact, by dynamic programming.
 #

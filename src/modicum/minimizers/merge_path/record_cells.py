@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.table.codes import group_rows
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 TINY = 1e-6  # what sums of parts of people may differ from whole numbers
 

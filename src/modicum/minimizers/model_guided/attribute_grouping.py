@@ -11,7 +11,7 @@ from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import keep, middle_code, partition
 from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.table.codes import Coding, usual_code
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 _PARTNERS = 8  # buckets that another one of a category may join, the largest
 _WHOLES = 3  # buckets that may stand for the whole attribute

@@ -18,7 +18,7 @@ from modicum.minimizers.model_guided.guiding_tree import Losses
 from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.minimizers.model_guided.setting import GuidedPoint, Setting
 from modicum.progress import Stop
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 # The better search that papers/1 §5.3 asks for: merge the buckets whose loss the model feels least, down to nothing.
 #

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.table.codes import Coder, Coding, all_counts, weighted_median
-from modicum.table.values import Codes, Floats
 from modicum.trees import Tree
+from modicum.typing import Codes, Floats
 
 _SHARES = (0.05, 0.25, 0.75, 0.95)  # where a number is tried besides its median
 _OTHERS = 4  # categories that are tried besides the most frequent

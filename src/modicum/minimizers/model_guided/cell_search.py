@@ -16,8 +16,8 @@ from modicum.minimizers.model_guided.cell_records import nearest_records, synthe
 from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.minimizers.model_guided.setting import Setting
 from modicum.table.codes import Coder, usual_code
-from modicum.table.values import Codes, Floats
 from modicum.trees import Tree
+from modicum.typing import Codes, Floats
 
 # A pruned tree and one record for each leaf, made into the artifact.
 

@@ -15,8 +15,8 @@ from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.progress import Stop
 from modicum.table.codes import Coder, Coding, NumberCoding, all_counts
 from modicum.table.counts import Layout, RowCounts
-from modicum.table.values import Codes, Floats, Mask
 from modicum.trees import Criterion, Tree, grow
+from modicum.typing import Codes, Floats, Mask
 
 
 def homogeneous_tree(

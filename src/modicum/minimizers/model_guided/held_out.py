@@ -17,7 +17,7 @@ from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.minimizers.model_guided.records import ModelView
 from modicum.table.codes import group_rows
 from modicum.table.schema import Schema
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from modicum.errors import DataError, ParameterError
 from modicum.learners.asking import Predictions
 from modicum.table.codes import Coder
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 STEPS = 16  # thresholds by which a tree learns a number
 _FEW_NUMBERS = 32  # different ones: then they are taken for classes

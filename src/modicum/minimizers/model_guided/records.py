@@ -22,7 +22,8 @@ from modicum.learners.asking import Model, Predictions, ask_in_stead
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.table.codes import CategoryCoding, Coder, Coding, usual_code
 from modicum.table.frames import as_frame, column, is_array, numbers, same_kind, texts
-from modicum.table.values import Codes, Floats, canonical
+from modicum.table.values import canonical
+from modicum.typing import Codes, Floats
 
 # What the model is fed and what people are asked: one-hot columns as a category, scaled numbers in their own units.
 

@@ -22,8 +22,8 @@ from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, Pruned, 
 from modicum.minimizers.model_guided.records import Records
 from modicum.progress import Stop
 from modicum.table.codes import Coder
-from modicum.table.values import Codes
 from modicum.trees import Tree
+from modicum.typing import Codes
 
 # A point of a path: the buckets that a search came to, and what they keep and hide.
 

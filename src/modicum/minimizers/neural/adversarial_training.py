@@ -10,7 +10,7 @@ from modicum.minimizers.base import guessed_codes
 from modicum.minimizers.neural.base import RATE, NeuralMinimizer, Perceptron, Training, set_rate
 from modicum.table.codes import Weights
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 
 class AdversarialTraining(NeuralMinimizer):

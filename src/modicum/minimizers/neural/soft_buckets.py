@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from modicum.table.codes import Coding, NumberCoding
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 HIDDEN = 16  # units of a monotone network
 _EPSILON = 1e-5

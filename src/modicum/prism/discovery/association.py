@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.prism.discovery.attribute_codes import Ints
 from modicum.prism.discovery.kernel import class_spreads
-from modicum.prism.discovery.measure import Assessed, CountedSets, Floats, Sets, in_pieces
+from modicum.prism.discovery.measure import Assessed, CountedSets, Sets, in_pieces
 from modicum.table.codes import first_rows, group_rows
+from modicum.typing import Floats, Ints
 
 # What χ² of a table comes to by chance, however few records its cells hold.
 #

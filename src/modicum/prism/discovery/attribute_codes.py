@@ -12,6 +12,7 @@ from modicum.table.codes import Weights, group_numbers, group_rows
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
+from modicum.typing import Ints
 
 # Bins of a number in which a frequent value stands alone, so that what it tells is seen.
 
@@ -42,9 +43,6 @@ def bin_starts(counts: Weights, bins: int) -> npt.NDArray[np.bool_]:
     starts = alone | (np.diff(group, prepend=-1) > 0)
     starts[1:] |= alone[:-1]
     return starts
-
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

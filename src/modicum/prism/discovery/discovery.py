@@ -19,7 +19,7 @@ from modicum.prism.discovery.sensitive_values import ENCODINGS, critical_by_name
 from modicum.prism.discovery.sides import Groups, Sides, split_attributes
 from modicum.table.codes import Weights, group_rows
 from modicum.table.schema import Schema
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 MOST_RECORDS = 2**53  # whole numbers up to this one are exact in float64
 MEASURES = ("cramers_v", "bias_corrected", "pearson", "classifier")

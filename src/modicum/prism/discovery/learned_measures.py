@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
-from modicum.prism.discovery.attribute_codes import Ints
 from modicum.prism.discovery.measure import ROUNDING, Assessed, CountedSets, Sets, in_pieces
 from modicum.table.codes import first_rows, group_rows
+from modicum.typing import Ints
 
 FOLDS = 5
 PERMUTATIONS = 199

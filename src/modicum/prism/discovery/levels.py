@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.errors import ParameterError
-from modicum.prism.discovery.attribute_codes import Ints
-from modicum.prism.discovery.measure import ROUNDING, Assessed, Floats, Measure, Sets, first_candidates, next_candidates
+from modicum.prism.discovery.measure import ROUNDING, Assessed, Measure, Sets, first_candidates, next_candidates
+from modicum.typing import Floats, Ints
 
 CORRECTIONS = ("bonferroni", "fdr")
 

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.prism.discovery.attribute_codes import CodedAttributes, Ints
+from modicum.prism.discovery.attribute_codes import CodedAttributes
 from modicum.prism.discovery.sensitive_values import Label, SensitiveAttribute
 from modicum.progress import results, watched
+from modicum.typing import Floats, Ints
 
 # The sets of one size that are left to test: those all of whose subsets one smaller were tested and do not correlate.
 #
@@ -114,7 +115,6 @@ def _is_same(row, larger, skip):  # type: ignore[no-untyped-def]
     return same
 
 
-Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1
 
 

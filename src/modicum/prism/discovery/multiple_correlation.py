@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.prism.discovery.attribute_codes import CodedAttributes, Ints
-from modicum.prism.discovery.measure import Assessed, CountedSets, Floats, Sets, in_pieces
+from modicum.prism.discovery.attribute_codes import CodedAttributes
+from modicum.prism.discovery.measure import Assessed, CountedSets, Sets, in_pieces
 from modicum.table.frames import column, numbers
 from modicum.table.schema import Schema
+from modicum.typing import Floats, Ints
 
 MOST_COLUMNS = 3000
 _ROWS = 4096  # at a time

@@ -24,13 +24,12 @@ from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.table.values import canonical
+from modicum.typing import Ints
 
 MISSING, NONE = "(missing)", "(none)"
 ENCODINGS = ("single", "multiple", "both", "whole")
 FEW_NUMBERS = 20  # a number with at most so many values is taken by its values
 MOST_VALUES = 200
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 EPS = float(np.finfo(np.float64).eps)
 

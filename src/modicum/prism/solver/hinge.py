@@ -6,7 +6,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from modicum.prism.solver.cuts import EPS, Cut, Solved, conjugate
 from modicum.prism.solver.problem import Merging, Problem, added, grouped
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 # The linear support vector machine of merged rows, by augmented Lagrangians and Newton's method.
 #

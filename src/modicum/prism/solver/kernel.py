@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from modicum.table.values import Codes
+from modicum.typing import Codes
 
 Packed = npt.NDArray[np.uint8]  # one support a row, one unit a bit
 

@@ -10,7 +10,7 @@ import numpy as np
 from modicum.prism.solver.cuts import Cut, Solved
 from modicum.prism.solver.pool import Search
 from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpacked
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 # One solved set of units that disproves many supports: all that lie within it.
 #

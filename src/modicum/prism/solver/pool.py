@@ -12,7 +12,7 @@ from modicum.prism.solver.problem import Problem
 from modicum.prism.solver.squared import Squared
 from modicum.prism.solver.supports import SupportLimits
 from modicum.progress import Stop
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 TIE = 1e-8  # objectives closer than this, relative, count as equal
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.table.values import Codes, Floats
+from modicum.typing import Codes, Floats
 
 LOSSES = ("hinge", "squared")
 _ODD = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio: spreads close keys over all 64 bits

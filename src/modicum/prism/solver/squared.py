@@ -6,7 +6,7 @@ from scipy.optimize import lsq_linear
 
 from modicum.prism.solver.cuts import EPS, Cut, Solved, conjugate
 from modicum.prism.solver.problem import Problem
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 _CHUNK = 16_384
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from modicum.errors import ParameterError
 from modicum.prism.solver.kernel import Packed, largest, listed
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 # HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
 #

@@ -13,7 +13,7 @@ from modicum.prism.solver.pool import TIE, Search, SupportPool
 from modicum.prism.solver.problem import Problem
 from modicum.prism.solver.supports import SupportLimits, maximal_supports
 from modicum.progress import Stop, stoppable, watched
-from modicum.table.values import Floats
+from modicum.typing import Floats
 
 LISTED = 300_000  # maximal supports that are listed; more are left to the mixed integer program
 
