@@ -31,13 +31,13 @@ from studies import SEEDS, with_persons
 import modicum as md
 from modicum.evaluation._utility import model_on
 from modicum.evaluation.study.grids import DEFAULT, NEURAL, Context, jobs
-from modicum.evaluation.study.judges import judged, screened
+from modicum.evaluation.study.judges import judge_generalization, screen_generalization
 from modicum.evaluation.study.study_data import SeedData, StudyData
 from modicum.generalization import Generalization
-from modicum.generalization.description import buckets_asked
+from modicum.generalization.description import count_asked_buckets
 from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import seeds_interval
-from modicum.measures.scores import skill_kept
+from modicum.measures.scores import compute_skill_kept
 from modicum.table.atomic_writing import replacing
 
 LOADERS = {
@@ -85,7 +85,7 @@ def candidates(name: str, seed: int, made_by: str) -> list[dict]:
         made = job.make(X, y, Context(whole.schema, None, None, seed))
         seconds = (time.perf_counter() - start) / len(made)
         for parameters, g in made:
-            scores = screened(g, data)
+            scores = screen_generalization(g, data)
             one = {"minimizer": job.minimizer, "parameters": parameters, "artifact": g.to_dict()}
             found.append(one | {"screened": asdict(scores), "seconds": seconds + scores.seconds})
     return found
@@ -130,7 +130,7 @@ class _Tried:
 
     def is_within(self, candidate: dict, target: float, by_skill: bool) -> bool:
         scores = candidate["screened"]["validation"]
-        kept = skill_kept(scores["log_loss"], self.raw.log_loss(), self.majority.log_loss())
+        kept = compute_skill_kept(scores["log_loss"], self.raw.log_loss(), self.majority.log_loss())
         # Screening is by fewer trees: what is far off is not tried.
         if (by_skill and kept < target - 0.2) or (not by_skill and scores["error"] > self.raw.error() + target + 0.03):
             return False
@@ -139,7 +139,7 @@ class _Tried:
             data = self.data
             model = model_on(Generalization.from_dict(candidate["artifact"]), TREES, len(data.labels), data.seed)
             p, _ = data.predictions(model.fit(data.train, data.classes[data.parts.train]))
-            kept = skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
+            kept = compute_skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
             self.known[key] = (p.error(), kept)
         error, kept = self.known[key]
         return kept >= target if by_skill else error <= self.raw.error() + target
@@ -147,16 +147,16 @@ class _Tried:
 
 def _judged(candidate: dict, data: SeedData, raw: Any, majority: Any) -> dict:
     g = Generalization.from_dict(candidate["artifact"])
-    word = judged(g, data, CONFIDENCE)
+    word = judge_generalization(g, data, CONFIDENCE)
     return {
         "minimizer": candidate["minimizer"],
         "parameters": candidate["parameters"],
         "error_above_raw": word.test.error - raw.error(),
-        "skill_kept": skill_kept(word.test.log_loss, raw.log_loss(), majority.log_loss()),
+        "skill_kept": compute_skill_kept(word.test.log_loss, raw.log_loss(), majority.log_loss()),
         "adversary_error": _adversary(data, word.test.risk),
         "adversary_interval": word.adversary_interval,
         "certified_accuracy": word.certificate["mean"],
-        "buckets": buckets_asked(g),
+        "buckets": count_asked_buckets(g),
         "attributes": len(g.needed),
         "groups": candidate["screened"]["groups"],
         "smallest_group": candidate["screened"]["smallest_group"],
@@ -363,7 +363,7 @@ def speed(name: str) -> dict:
     start = time.perf_counter()
     sweep = [g for job in jobs("PrivacyTree", None) for _, g in job.make(X, y, Context(schema, None, None, 0))]
     for g in sweep:
-        screened(g, data)
+        screen_generalization(g, data)
     pat = time.perf_counter() - start
     start = time.perf_counter()
     points = md.MergePath(schema=schema, progress=False).fit_path(X, y)

@@ -20,7 +20,7 @@ import duckdb
 from scale_data import LABEL, people, schema
 
 import modicum as md
-from modicum.engines.file_tables import opened
+from modicum.engines.file_tables import open_table
 from modicum.engines.partitioned_writing import write
 
 LEAVES, PRIVACY = 20, 0.5
@@ -66,9 +66,9 @@ def told(out: Path) -> dict:
 
 
 def main(step: str, engine: str, table: str, artifact: str, out: str) -> None:
-    with opened(people(1_000), engine) as small, tempfile.TemporaryDirectory() as folder:
+    with open_table(people(1_000), engine) as small, tempfile.TemporaryDirectory() as folder:
         STEPS[step](small.native, Path(artifact), Path(folder) / "out.parquet")
-    with opened(table, engine) as large:
+    with open_table(table, engine) as large:
         start = time.perf_counter()
         found = STEPS[step](large.native, Path(artifact), Path(out))
         seconds = time.perf_counter() - start

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modicum as md
-from modicum.anatomy.checks import asked_of, determining
+from modicum.anatomy.checks import build_task, determining
 from modicum.anatomy.grouping import bucketize, largest_l, most_of_a_value, random_groups
-from modicum.anatomy.tables import checked_release, value_order
+from modicum.anatomy.tables import build_release, value_order
 from modicum.errors import ArtifactError, DataError, ModicumError, ParameterError, PrivacyWarning, SchemaError
 from modicum.table.frames import as_frame as narwhals_frame
 
@@ -171,9 +171,9 @@ def test_the_sensitive_table_tells_nothing_of_the_order_of_records(X, grouping):
     groups, rows = anatomy.release_.identifying["GID"].to_numpy() - 1, anatomy.rows_
     order = np.random.default_rng(1).permutation(len(X))
     frame = narwhals_frame(X.iloc[order].reset_index(drop=True))
-    asked = asked_of(anatomy, frame, md.Schema.infer(X), None)
+    asked = build_task(anatomy, frame, md.Schema.infer(X), None)
     new_rows = np.argsort(order)[rows]
-    again = checked_release(asked, {"illness": value_order(asked, "illness")}, {"illness": groups}, new_rows, 2, "any")
+    again = build_release(asked, {"illness": value_order(asked, "illness")}, {"illness": groups}, new_rows, 2, "any")
     assert again.sensitive.equals(table)
 
 
@@ -739,11 +739,11 @@ def test_a_release_is_made_of_tables_and_a_schema():
 
 def test_a_release_that_is_not_what_was_asked_for_is_refused():
     X = pd.DataFrame({"age": range(6), "illness": list("aabbcc")})
-    asked = asked_of(md.Anatomy(2, "illness"), narwhals_frame(X), md.Schema.infer(X), None)
+    asked = build_task(md.Anatomy(2, "illness"), narwhals_frame(X), md.Schema.infer(X), None)
     order, right, rows = value_order(asked, "illness"), np.array([0, 1, 0, 2, 1, 2]), np.arange(6)
 
     def made(groups=right, rows=rows, order=order):
-        return checked_release(asked, {"illness": order}, {"illness": groups}, rows, 2, "any")
+        return build_release(asked, {"illness": order}, {"illness": groups}, rows, 2, "any")
 
     assert made().l == 2
     codes = order[0]

@@ -29,7 +29,7 @@ from modicum.anatomy import paper_bound, training_data
 from modicum.anatomy import pruning as kernel_space
 from modicum.anatomy.join import Join
 from modicum.anatomy.pruning import Norms
-from modicum.anatomy.training import seeded
+from modicum.anatomy.training import make_generator
 from modicum.errors import DataError, ParameterError, PrivacyWarning
 
 # Releases
@@ -399,7 +399,7 @@ def test_norms_in_the_kernel_space_are_the_exact_ones_around_the_mean_and_all_on
     join = Join.of(small())
     points, exact = kernel_rows(join, 0.02)
     found = {
-        centred: kernel_space.KernelSpace(points, seeded(0), gamma=0.02, centred=centred).norms(np.arange(90))
+        centred: kernel_space.KernelSpace(points, make_generator(0), gamma=0.02, centred=centred).norms(np.arange(90))
         for centred in (True, False)
     }
     assert np.abs(found[True] - exact).max() < 0.01
@@ -411,16 +411,16 @@ def test_norms_in_the_kernel_space_are_the_exact_ones_around_the_mean_and_all_on
 def test_batches_change_nothing(monkeypatch):
     join = Join.of(small())
     points = kernel_space.NystroemPoints.of(join)
-    whole = kernel_space.KernelSpace(points, seeded(0)).norms(np.arange(90))
+    whole = kernel_space.KernelSpace(points, make_generator(0)).norms(np.arange(90))
     monkeypatch.setattr(kernel_space, "_BATCH", 7)
-    assert kernel_space.KernelSpace(points, seeded(0)).norms(np.arange(90)) == pytest.approx(whole, abs=1e-9)
+    assert kernel_space.KernelSpace(points, make_generator(0)).norms(np.arange(90)) == pytest.approx(whole, abs=1e-9)
 
 
 @pytest.mark.parametrize("keep", ["record", "group"])
 def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
     release = small()
     join = Join.of(release)
-    norms = kernel_space.KernelSpace(kernel_space.NystroemPoints.of(join), seeded(0)).norms(np.arange(90))
+    norms = kernel_space.KernelSpace(kernel_space.NystroemPoints.of(join), make_generator(0)).norms(np.arange(90))
     records, places = join.rows(np.arange(90))
     values = join.sensitive_values(0, places[:, 0]).to_numpy()
     rows = [(int(i), (v,)) for i, v in zip(records, values, strict=True)]

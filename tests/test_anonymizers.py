@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
-from modicum.anonymizers.hilbert import _numbered, curve_order
+from modicum.anonymizers.hilbert import _number_runs, curve_order
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.task import for_kernel
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning
@@ -311,7 +311,7 @@ def test_hilbert_cuts_the_line_as_cheaply_as_any_cut_does():
         ends = range(start + k, len(X) + 1)
         return min((cost(np.arange(start, end)) + cheapest(end) for end in ends), default=math.inf)
 
-    groups = _numbered(order, cheapest_runs(order, for_kernel(ranked), k))
+    groups = _number_runs(order, cheapest_runs(order, for_kernel(ranked), k))
     found = sum(cost(np.flatnonzero(groups[order] == g)) for g in range(groups.max() + 1))
     assert found == pytest.approx(cheapest(0))
 

@@ -14,7 +14,7 @@ import modicum as md
 from modicum.attacks import SuiteResult
 from modicum.reporting._report import Report
 from modicum.reporting.attack import page as attack_document
-from modicum.reporting.attack.data import AttackContent, most_exposed
+from modicum.reporting.attack.data import AttackContent, summarize_most_exposed
 from modicum.reporting.document import Document
 from modicum.reporting.render import to_markdown
 
@@ -137,8 +137,8 @@ def test_the_most_exposed_are_told_with_interval_and_baseline(found):
         assert f"{shown:.1%}" in exposed["sentence"]
     assert "The surest 2% are of too few people" in exposed["sentence"]
     assert exposed["sentence"] in content["sentences"]
-    assert most_exposed({"confident": [], "too_few_for_confident": [1.0]}) is None
-    assert most_exposed({"confident": [level | {"percent": 100}], "too_few_for_confident": [1.0]}) is None
+    assert summarize_most_exposed({"confident": [], "too_few_for_confident": [1.0]}) is None
+    assert summarize_most_exposed({"confident": [level | {"percent": 100}], "too_few_for_confident": [1.0]}) is None
 
 
 def test_each_adversary_stands_beside_its_baselines(found):

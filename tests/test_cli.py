@@ -485,7 +485,7 @@ def visits(people, tmp_path) -> Path:
 @pytest.mark.parametrize(
     ("command", "options", "work"),
     [
-        ("minimize", ["-o", "g.json"], "modicum.cli.commands.minimize._merged"),
+        ("minimize", ["-o", "g.json"], "modicum.cli.commands.minimize._fit_merge_path"),
         ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation.prism_evidence"),
     ],
 )

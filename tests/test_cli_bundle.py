@@ -88,7 +88,7 @@ def test_bad_input_is_one_sentence_and_leaves_no_folder(places, monkeypatch, arg
 )
 def test_a_folder_that_cannot_be_written_is_found_out_before_anything_is_trained(places, monkeypatch, output, message):
     trained = []
-    monkeypatch.setattr("modicum.cli.commands.bundle._trained", lambda *given: trained.append(given) or (None, {}))
+    monkeypatch.setattr("modicum.cli.commands.bundle._train_model", lambda *given: trained.append(given) or (None, {}))
     monkeypatch.chdir(places)
     (places / "mine").mkdir()
     (places / "mine" / "thesis.txt").write_text("years of work")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.engines.file_tables import opened
+from modicum.engines.file_tables import open_table
 from modicum.engines.partitioned_writing import write
 from modicum.errors import ArtifactError, DataError
 from modicum.generalization.bins import FullDetail
@@ -222,7 +222,7 @@ def test_apply_takes_and_gives_partitioned_parquet(folder, engine):
     for form in FORMS:
         result = run(folder / "g.json", folder / "in", "-o", folder / "out", "--as", form, *arguments)
         assert result.exit_code == 0, result.output
-        with opened(folder / "out") as table:
+        with open_table(folder / "out") as table:
             found = table.lazy.select(["id", "year", *[name for name in artifact().names if name != "id"]])
             expected = artifact().transform(records(), output=form)
             expected.insert(1, "year", np.resize([2020, 2021], N))

@@ -181,12 +181,12 @@ def test_order_statistics_do_not_depend_on_what_was_sampled(values, most, limit,
         patch.setattr("modicum.engines.local_table.ROWS", dealt)
         for grouping in (EqualCounts(most), EqualWidths(most), AtRanks(tuple(range(1, len(values), 3)))):
             wanted = group_numbers(NUMBER, values, None, grouping.starts)
-            found = survey.surveyed(table, [NUMBER], limit)
+            found = survey.survey_columns(table, [NUMBER], limit)
             if found["v"].complete:
                 starts, known = grouping.starts, found["v"]
                 same(number_coding(NUMBER, known.distinct, known.counts, 0, starts), wanted)
             else:
-                known = order_statistics.narrowed(table, {"v": NUMBER}, found, {"v": grouping}, fetched)["v"]
+                known = order_statistics.narrow_gaps(table, {"v": NUMBER}, found, {"v": grouping}, fetched)["v"]
                 same(number_coding(NUMBER, known.distinct, known.abridged, 0, partial(rises, grouping)), wanted)
 
 
@@ -305,7 +305,7 @@ def _small(monkeypatch, limit):
 
 
 def _surveyed(most, table, attributes, limit=survey.LIMIT, *rest, **more):
-    return survey.surveyed(table, attributes, min(most, limit), *rest, **more)
+    return survey.survey_columns(table, attributes, min(most, limit), *rest, **more)
 
 
 def _counting_passes(monkeypatch, table):

@@ -16,7 +16,7 @@ from engines import LAZY
 
 import modicum as md
 from modicum.engines import table_at
-from modicum.engines.file_tables import opened
+from modicum.engines.file_tables import open_table
 from modicum.engines.partitioned_writing import write
 from modicum.errors import DataError, ParameterError
 
@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 
 def complaint(path, engine, **options):
-    with pytest.raises(DataError) as found, opened(path, engine, **options):
+    with pytest.raises(DataError) as found, open_table(path, engine, **options):
         pass
     return str(found.value)
 
@@ -63,7 +63,7 @@ def test_a_type_that_differs_is_named_with_both_files_and_types(folder, engine):
 def test_a_column_that_nobody_needs_may_differ(folder, engine):
     pd.DataFrame({"age": [1], "sex": ["f"], "note": [7.5]}).to_parquet(folder / "c.parquet")
     schema = md.Schema.infer(pd.DataFrame({"age": [1], "sex": ["f"]}))
-    with opened(folder, engine, schema) as table:
+    with open_table(folder, engine, schema) as table:
         assert table.columns == ["age", "sex"]
         assert table.rows() == 5
 
@@ -81,7 +81,7 @@ def test_pages_that_are_damaged_give_a_sentence(folder, engine):
     content = bytearray(file.read_bytes())
     content[4:120] = b"\xff" * 116
     file.write_bytes(bytes(content))
-    with opened(folder, engine) as table, pytest.raises(DataError, match=f"engine '{engine}' cannot do this"):
+    with open_table(folder, engine) as table, pytest.raises(DataError, match=f"engine '{engine}' cannot do this"):
         table.counted(["age", "sex"])
 
 
@@ -108,7 +108,7 @@ def test_spark_says_that_a_csv_is_for_duckdb(tmp_path, spark):
 
 
 def test_an_engine_must_be_one_that_is_known(folder):
-    with pytest.raises(ParameterError, match="must be 'duckdb' or 'spark'"), opened(folder, "hive"):
+    with pytest.raises(ParameterError, match="must be 'duckdb' or 'spark'"), open_table(folder, "hive"):
         pass
 
 
@@ -164,7 +164,7 @@ def test_a_failed_write_leaves_the_old_result_and_nothing_else(place, held, tmp_
     with pytest.raises(DataError) as found:
         write(bad.to_native(), target)
     assert SECRET not in str(found.value)
-    with opened(target) as table:
+    with open_table(target) as table:
         assert sorted(table.counted(["name"])["name"].to_list()) == ["12", "13"]
     assert list(tmp_path.iterdir()) == [target]
 
@@ -176,7 +176,7 @@ def test_every_engine_writes_files_and_folders(place, held, tmp_path):
     places += [] if place == "spark" else [(tmp_path / "one.parquet", []), (tmp_path / "one.csv", [])]
     for target, partition_by in places:
         write(held(place, X), target, partition_by)
-        with opened(target) as table:
+        with open_table(target) as table:
             found = table.lazy.select(["name", "n"]).collect(backend="pyarrow").rows()
             assert sorted(found, key=lambda row: row[1]) == [("a", 1), ("b", 2), (None, 3)]
     assert sorted(tmp_path.iterdir()) == sorted(target for target, _ in places)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import modicum as md
-from modicum.engines.file_tables import opened
+from modicum.engines.file_tables import open_table
 from modicum.engines.partitioned_writing import write
 from modicum.errors import DataError
 from modicum.table.files import read_table
@@ -50,11 +50,11 @@ def test_what_one_engine_writes_every_engine_reads(engine, partition_by, records
     folder = tmp_path / "a b [1]"
     with duckdb.connect() as connection:
         write(connection.from_df(records), folder, partition_by=partition_by)
-    with opened(folder, engine) as table:
+    with open_table(folder, engine) as table:
         assert rows(table) == expected(records[table.columns])
         write(table.native, tmp_path / "again", partition_by=partition_by)
     for place in (tmp_path / "again", tmp_path / "again" / "**" / "*.parquet"):
-        with opened(place) as table:
+        with open_table(place) as table:
             assert sorted(table.columns) == sorted(records)
             assert rows(table) == expected(records[table.columns])
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a b [1]", "again"]
@@ -64,12 +64,12 @@ def test_a_csv_has_the_values_that_an_artifact_gives_it(people, tmp_path):
     X, _ = people
     X.to_csv(tmp_path / "people.csv", index=False)
     schema = md.Schema.infer(X)
-    with opened(tmp_path / "people.csv", schema=schema) as table:
+    with open_table(tmp_path / "people.csv", schema=schema) as table:
         assert rows(table) == expected(read_table(tmp_path / "people.csv", schema=schema))
 
 
 def test_duckdb_leaves_other_machines_to_spark(tmp_path):
-    with pytest.raises(DataError, match="the engine 'spark' reads it"), opened("s3://bucket/people"):
+    with pytest.raises(DataError, match="the engine 'spark' reads it"), open_table("s3://bucket/people"):
         pass
 
 
@@ -86,7 +86,7 @@ def test_a_csv_without_a_schema_has_the_types_that_fit_every_row(tmp_path):
     }
     pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
     known = read_table(tmp_path / "t.csv")
-    with opened(tmp_path / "t.csv", ordered=True) as table:
+    with open_table(tmp_path / "t.csv", ordered=True) as table:
         found = table.native.df()
     for name in columns:
         plain, same = ([None if pd.isna(value) else value for value in each[name]] for each in (found, known))
@@ -96,5 +96,5 @@ def test_a_csv_without_a_schema_has_the_types_that_fit_every_row(tmp_path):
 def test_a_folder_whose_name_says_two_things_is_refused(tmp_path):
     (tmp_path / "year=2020=1").mkdir()
     pd.DataFrame({"age": [31]}).to_parquet(tmp_path / "year=2020=1" / "a.parquet")
-    with pytest.raises(DataError, match="more than one '='"), opened(tmp_path):
+    with pytest.raises(DataError, match="more than one '='"), open_table(tmp_path):
         pass

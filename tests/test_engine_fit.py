@@ -17,7 +17,7 @@ from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at, schema_at
 from modicum.errors import DataError, DataWarning, ParameterError
 from modicum.minimizers.privacy_tree import _criterion, _layout
-from modicum.minimizers.sample_check import drawn
+from modicum.minimizers.sample_check import draw_samples
 from modicum.table.codes import all_counts
 from modicum.table.counts import NodeSplit, RowCounts
 from modicum.table.roles import attribute_weights
@@ -191,22 +191,22 @@ def test_no_file_is_left_where_coding_fails(tmp_path, monkeypatch, adult):
 @pytest.mark.parametrize("place", LAZY)
 def test_the_same_records_are_drawn_everywhere(place, held, adult):
     X, y = adult
-    here, others = drawn(X, y, 500)
-    there, others_there = drawn(held(place, X.assign(income=y)), "income", 500)
+    here, others = draw_samples(X, y, 500)
+    there, others_there = draw_samples(held(place, X.assign(income=y)), "income", 500)
     for one, two in ((here, there), (others, others_there)):
         assert one.y.tolist() == two.y.tolist()
         assert one.X["hours-per-week"].tolist() == two.X["hours-per-week"].to_pylist()
         assert one.X["education"].tolist() == two.X["education"].to_pylist()
-    again, _ = drawn(X.iloc[::-1], y.iloc[::-1], 500)
+    again, _ = draw_samples(X.iloc[::-1], y.iloc[::-1], 500)
     assert again.X.reset_index(drop=True).equals(here.X.reset_index(drop=True))
-    assert not drawn(X, y, 500, 1)[0].X.index.equals(here.X.index)
+    assert not draw_samples(X, y, 500, 1)[0].X.index.equals(here.X.index)
 
 
 def test_equal_records_are_drawn_by_their_share(monkeypatch):
     monkeypatch.setattr("modicum.engines.sampling._MORE", -(10**9))  # look as deep into the hashes as can be
     values = np.concatenate([np.zeros(6_000, dtype=int), np.arange(1, 4_001)])
     table = held_in("duckdb", pd.DataFrame({"n": values}))
-    learning, other = drawn(table, None, 1_000)
+    learning, other = draw_samples(table, None, 1_000)
     for part in (learning, other):
         found = np.asarray(part.X["n"].to_pylist())
         assert len(found) == 1_000

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import modicum as md
 from modicum.cli.main import app
 from modicum.engines import table_at
-from modicum.engines.counting import alone_at, with_keys
-from modicum.engines.sampling import RecordHash, drawn
+from modicum.engines.counting import count_lone_records, with_keys
+from modicum.engines.sampling import RecordHash, draw_records
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import drift
 from modicum.evaluation._drift import value_shift
@@ -169,13 +169,13 @@ def test_a_sample_is_the_same_wherever_it_is_drawn(place, held, visits, adult):
     names = list(visits.columns)
     shuffled = visits.sample(frac=1, random_state=1, ignore_index=True)
     few, same_few = (
-        drawn(table_at(one), names, 300, seed=3) for one in (held(place, visits), held("duckdb", shuffled))
+        draw_records(table_at(one), names, 300, seed=3) for one in (held(place, visits), held("duckdb", shuffled))
     )
     assert len(few) == 300
     hashing = RecordHash(tuple(names))
     assert hashing.of(few).tolist() == hashing.of(same_few).tolist()
     repeated = adult[["sex", "race"]]
-    copies = drawn(table_at(held(place, repeated)), ["sex", "race"], 2_000).to_pandas()
+    copies = draw_records(table_at(held(place, repeated)), ["sex", "race"], 2_000).to_pandas()
     assert len(copies) == 2_000
     assert copies["sex"].value_counts(normalize=True)["Male"] == pytest.approx(0.67, abs=0.03)
 
@@ -185,7 +185,7 @@ def test_an_engine_is_judged_on_records_drawn_from_it_as_these_are_in_memory(pla
     train, test = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     found = md.utility(g, held(place, train), "income", held(place, test), "income", by="sex", sample=2_000)
     assert found.trained_on == 2_000
-    few = [drawn(table_at(part), list(adult.columns), 2_000).to_pandas() for part in (train, test)]
+    few = [draw_records(table_at(part), list(adult.columns), 2_000).to_pandas() for part in (train, test)]
     in_memory = [(part.drop(columns="income"), part["income"]) for part in few]
     same(found, md.utility(g, *in_memory[0], *in_memory[1], by="sex"))
 
@@ -196,7 +196,7 @@ def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
     then, now = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     options = {"personal": ["race", "sex"], "progress": False}
     found = drift(g, held(place, then), "income", held(place, now), "income", **options)
-    few = [drawn(table_at(part), list(adult.columns)).to_pandas() for part in (then, now)]
+    few = [draw_records(table_at(part), list(adult.columns)).to_pandas() for part in (then, now)]
     in_memory = drift(g, *(each for part in few for each in (part.drop(columns="income"), part["income"])), **options)
     same(found, in_memory)
 
@@ -217,7 +217,7 @@ def test_everything_is_judged_in_an_engine(place, held, adult, g):
     train, test = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     options = {"personal": PERSONAL}
     found = md.judge(g, held(place, train), "income", held(place, test), "income", **options)
-    few = [drawn(table_at(part), list(adult.columns)).to_pandas() for part in (train, test)]
+    few = [draw_records(table_at(part), list(adult.columns)).to_pandas() for part in (train, test)]
     in_memory = md.judge(
         g, *(each for part in few for each in (part.drop(columns="income"), part["income"])), **options
     )
@@ -285,8 +285,8 @@ def test_an_unseen_category_is_refused_in_an_engine(place, held, adult):
 def test_who_is_alone_is_counted_exactly_whatever_the_hashes_say(place, held, monkeypatch):
     words = pd.DataFrame({"word": ["a", "b", "a", None, "c", "d"], "n": [1.0, 2.0, 1.0, 3.0, float("nan"), None]})
     lazy, keys = with_keys(table_at(held(place, words)), ["word", "n"])
-    assert alone_at(lazy, keys) == 4
+    assert count_lone_records(lazy, keys) == 4
     if place != "spark":  # every hash alike: everybody is compared as they are
         one = lazy.with_columns(nw.lit(0).alias("modicum_hash"))
-        monkeypatch.setattr("modicum.engines.counting._hashed", lambda lazy, keys: one)
-        assert alone_at(lazy, keys) == 4
+        monkeypatch.setattr("modicum.engines.counting._hash_keys", lambda lazy, keys: one)
+        assert count_lone_records(lazy, keys) == 4

@@ -11,7 +11,7 @@ from engines import EVERYWHERE, LAZY
 import modicum as md
 from modicum.engines import table_at
 from modicum.engines.coding import labels_at
-from modicum.engines.sampling import drawn
+from modicum.engines.sampling import draw_records
 from modicum.errors import DataError
 from modicum.table.atomic_writing import beside_folder
 from modicum.table.targets import Labels
@@ -65,7 +65,7 @@ def test_no_name_of_a_column_is_taken_for_syntax(place, held):
         X = pd.DataFrame({name: ["no", "yes", "no", "yes"], "n": [1, 2, 3, 4]})
         table = table_at(held(place, X))
         assert sorted(table.counted([name]).rows()) == [("no", 2), ("yes", 2)]
-        assert drawn(table, [name, "n"], 4)["n"].sort().to_list() == [1, 2, 3, 4]
+        assert draw_records(table, [name, "n"], 4)["n"].sort().to_list() == [1, 2, 3, 4]
         assert labels_at(table, name).names == ["no", "yes"]
         there = md.PrivacyTree(min_leaf=1).fit(held(place, X), name).generalization_
         assert there == md.PrivacyTree(min_leaf=1).fit(X[["n"]], X[name]).generalization_
@@ -80,7 +80,7 @@ def test_a_name_that_stands_for_several_columns_is_refused(name, held):
 @pytest.mark.parametrize("name", ["(records)", "(hash)"])
 def test_records_are_drawn_whatever_the_name_of_a_column(name, held):
     table = table_at(held("duckdb", pd.DataFrame({name: [1, 2]})))
-    assert drawn(table, [name], 2)[name].to_list() in ([1, 2], [2, 1])
+    assert draw_records(table, [name], 2)[name].to_list() in ([1, 2], [2, 1])
 
 
 def test_a_name_that_is_needed_is_refused(held):
@@ -89,7 +89,7 @@ def test_a_name_that_is_needed_is_refused(held):
         table.counted(["(records)"])
     table = table_at(held("duckdb", pd.DataFrame({"modicum_hash": [1, 2]})))
     with pytest.raises(DataError, match="needed for something else here; rename it"):
-        drawn(table, ["modicum_hash"], 1)
+        draw_records(table, ["modicum_hash"], 1)
 
 
 def test_classes_that_differ_in_a_nul_have_one_order():

@@ -13,8 +13,8 @@ from report_numbers import markdown_text, missing, noticed, page_text, raw_marku
 import modicum as md
 from modicum.evaluation import alternatives
 from modicum.reporting import json_schema
-from modicum.reporting.disclosure import compared, tens
-from modicum.reporting.generalization.data import _worst_groups, certificate_sentences, decision, exposed_sentence
+from modicum.reporting.disclosure import select_comparable_groups, tens
+from modicum.reporting.generalization.data import _worst_groups, certificate_sentences, decision, describe_most_exposed
 from modicum.reporting.generalization.page import WORDS
 
 HOSTILE = "</td><script>alert(1)</script> | [a](http://x) `b` *c*\n# d"
@@ -126,7 +126,7 @@ def test_where_the_surest_percent_are_too_few_people_the_next_level_is_told_and_
     assert 1.0 in attacks["too_few_for_confident"]  # of 1,500 people
     assert attacks["a2_most_exposed"]["percent"] == 10
     assert "The surest 1%, 5% are of too few people" in content["certificate"]["exposed"]
-    assert "Of the 10% of guesses" in exposed_sentence(content)
+    assert "Of the 10% of guesses" in describe_most_exposed(content)
 
 
 def test_the_decision_names_what_matters_most_and_what_is_not_shown_to_be_needed(made):
@@ -143,7 +143,7 @@ def test_a_group_too_small_for_its_rounded_share_is_not_named_the_worst():
         return {"persons": persons, "error": error, "raw_error": raw}
 
     def worst(told):
-        return _worst_groups(told, compared({name: each["persons"] for name, each in told.items()}))
+        return _worst_groups(told, select_comparable_groups({name: each["persons"] for name, each in told.items()}))
 
     told = {"a": group(10, 1.0, 0.0), "b": group(500, 0.3, 0.29), "c": group(900, 0.2, 0.1)}
     assert worst(told) == {"worst_group": "b", "loses_most": "c"}

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import modicum as md
 from modicum.attacks import MembershipInference, OverlapWarning
 from modicum.attacks.membership.attack_models import AttackNetwork, Forest, ModelAnswers
-from modicum.attacks.membership.membership_inference import _ratio, _scaled, halves
+from modicum.attacks.membership.membership_inference import _compute_log_odds, _ratio, halves
 from modicum.attacks.membership.membership_result import best_threshold
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval
 
@@ -333,4 +333,4 @@ def test_the_likelihood_ratio_is_that_of_two_gaussians():
 
 def test_a_chance_of_nothing_counts_as_half_of_the_least_that_models_give():
     pairs = np.array([[[1.0, 0.99], [0.0, 0.01]]])
-    assert _scaled(pairs)[0].tolist() == pytest.approx([np.log(1 / 0.005), np.log(99)])
+    assert _compute_log_odds(pairs)[0].tolist() == pytest.approx([np.log(1 / 0.005), np.log(99)])

@@ -353,14 +353,14 @@ def test_what_cannot_be_reached_is_said(people):
 def test_ctrl_c_keeps_a_path_to_nothing(monkeypatch):
     X, y = planted()
     whole = len(md.MergePath().fit(X, y).path_)
-    really = descent.descended
+    really = descent.descend
 
     def interrupted(*given):
         os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(descent, "descended", really)
+        monkeypatch.setattr(descent, "descend", really)
         return really(*given)
 
-    monkeypatch.setattr(descent, "descended", interrupted)
+    monkeypatch.setattr(descent, "descend", interrupted)
     with pytest.warns(StoppedWarning, match="Stopped merging buckets early"):
         found = md.MergePath().fit(X, y)
     assert len(found.path_) < whole

@@ -13,7 +13,7 @@ from modicum.minimizers.merge_path.path import (
     Rules,
     best_intervals,
     best_sets,
-    descended,
+    descend,
     everything,
     interval_costs,
     nothing,
@@ -135,7 +135,7 @@ def test_no_regrouping_of_one_attribute_improves_what_was_found(ordered, price):
     rules = Rules((True,) * 3, (ordered,) * 3, 0, MIX)
     for seed in range(6):
         cells = cells_of(seed)
-        groups, told = descended(cells, everything(cells), price, rules, nothing(cells, rules))
+        groups, told = descend(cells, everything(cells), price, rules, nothing(cells, rules))
         best = cost(cells, groups, price)
         assert told == pytest.approx(best)
         for a, size in enumerate(SIZES):
@@ -173,7 +173,7 @@ def test_groups_that_are_too_small_are_never_found():
         found = [cells.joined(groups).measured for groups in points]
         enough = [m for m in found if m.fewest >= 25]
         assert max(m.cells for m in enough) > 1
-        groups, _ = descended(cells, everything(cells), 5.0, rules, nothing(cells, rules))
+        groups, _ = descend(cells, everything(cells), 5.0, rules, nothing(cells, rules))
         assert cells.joined([np.unique(g, return_inverse=True)[1] for g in groups]).measured.fewest >= 25
 
 

@@ -18,7 +18,7 @@ import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError, PrivacyWarning
 from modicum.learners.asking import Model
 from modicum.measures import disclosure_risk, ncp
-from modicum.minimizers.model_guided.attribute_grouping import exactly, grouped, numbers_of, partition_of
+from modicum.minimizers.model_guided.attribute_grouping import exactly, group_codes, numbers_of, partition_of
 from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, homogeneous_tree, node_costs, weakest_links
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.minimizers.model_guided.records import ModelView, Records
@@ -417,7 +417,7 @@ def test_the_search_believes_of_each_record_what_the_artifact_does(boosted):
         made = []
         for coding in coder.codings:
             own = np.sort(random.integers(0, 4, coding.n_codes))
-            made.append(exactly(coding) if random.uniform() < 0.3 else grouped(coding, own))
+            made.append(exactly(coding) if random.uniform() < 0.3 else group_codes(coding, own))
         g = md.Generalization(
             schema, [partition_of(c, grouping) for c, grouping in zip(coder.codings, made, strict=True)]
         )

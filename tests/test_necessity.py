@@ -17,7 +17,7 @@ from modicum.evaluation._necessity import RANGES, in_ranges, least_loss
 from modicum.generalization.core import raw_generalization
 from modicum.measures.intervals import difference_interval, mean_interval, skill_intervals
 from modicum.table.frames import as_frame
-from modicum.table.splits import drawn_rows
+from modicum.table.splits import draw_rows
 
 N, CUT = 6_000, 3_600
 LOGISTIC = LogisticRegression(max_iter=300)
@@ -239,10 +239,10 @@ def test_a_table_in_an_engine_is_drawn_from(table, fine):
 
 
 def test_of_many_training_records_whole_persons_are_drawn():
-    assert drawn_rows(10, None, 10, 0) is None
-    assert len(drawn_rows(10, None, 4, 0)) == 4
+    assert draw_rows(10, None, 10, 0) is None
+    assert len(draw_rows(10, None, 4, 0)) == 4
     units = np.repeat(np.arange(10), 5)
-    rows = np.array(drawn_rows(50, units, 22, 0))
+    rows = np.array(draw_rows(50, units, 22, 0))
     assert len(rows) == 20
     assert len(np.unique(units[rows])) == 4
     assert (np.diff(rows) > 0).all()

@@ -8,7 +8,7 @@ import modicum as md
 from modicum.errors import ParameterError
 from modicum.evaluation import anatomy_evidence, release_evidence
 from modicum.evaluation._utility import group_names
-from modicum.evaluation.evidence.prism_cost import balanced, balanced_interval
+from modicum.evaluation.evidence.prism_cost import compute_balanced_interval, compute_balanced_mean
 from modicum.evaluation.evidence.prism_reasons import is_balanced
 from modicum.measures.intervals import difference_interval
 from modicum.table.frames import as_frame
@@ -130,12 +130,12 @@ def test_balanced_changes_cover_where_a_label_is_rare():
     covered = []
     for _ in range(200):
         worse = (labels == 1) & (random.uniform(size=1_000) < 0.1)
-        low, high = balanced_interval(labels, worse.astype(float), None, 0, difference_interval)
+        low, high = compute_balanced_interval(labels, worse.astype(float), None, 0, difference_interval)
         covered.append(low <= 0.05 <= high)
     assert np.mean(covered) > 0.93
-    low, high = balanced_interval(labels, np.zeros(1_000), None, 0, difference_interval)
+    low, high = compute_balanced_interval(labels, np.zeros(1_000), None, 0, difference_interval)
     assert high - low > 0.05  # thirty records that agree prove little
-    assert balanced(labels, (labels == 1) * 1.0) == 0.5
+    assert compute_balanced_mean(labels, (labels == 1) * 1.0) == 0.5
 
 
 def test_only_balanced_labels_count_the_same():

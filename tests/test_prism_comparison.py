@@ -9,7 +9,7 @@ from conftest import as_polars
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation.evidence.prism_cost import _sensitive, balanced_interval, scores
+from modicum.evaluation.evidence.prism_cost import _sensitive, compute_balanced_interval, scores
 from modicum.table.frames import as_frame
 from modicum.table.splits import split_rows
 
@@ -94,9 +94,9 @@ def test_intervals_count_people_not_their_records():
 
 def test_an_interval_of_few_people_or_of_none_wrong_has_a_width():
     labels = np.arange(40) % 2
-    low, high = balanced_interval(labels, np.ones(40), None, 0)
+    low, high = compute_balanced_interval(labels, np.ones(40), None, 0)
     assert low < 0.9 < high == 1
-    low, high = balanced_interval(np.arange(1_000) % 2, np.ones(1_000), None, 0)
+    low, high = compute_balanced_interval(np.arange(1_000) % 2, np.ones(1_000), None, 0)
     assert 0.98 < low < high == 1
     found = scores(labels == 0, labels, None, 0)
     assert found["balanced_accuracy"].value == found["balanced_accuracy"].naive == 0.5

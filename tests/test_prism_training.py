@@ -10,7 +10,7 @@ from modicum.errors import ParameterError, StoppedWarning
 from modicum.prism.solver import trainer as training
 from modicum.prism.solver.hinge import Hinge
 from modicum.prism.solver.problem import Merging, distinct_rows
-from modicum.prism.solver.supports import SupportLimits, largest_support, maximal_supports, unpacked
+from modicum.prism.solver.supports import SupportLimits, largest_support, maximal_supports, unpack_support
 from modicum.prism.solver.trainer import Problem, Trainer
 
 KINDS = ("binary", "grouped", "several tasks", "squared", "squared tasks", "binding box")
@@ -183,7 +183,7 @@ def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
         for hitting in (3_000_000, -1):
             monkeypatch.setattr("modicum.prism.solver.supports._COMPARED", hitting)
             listed = maximal_supports(SupportLimits.of(n, most, sets), 10_000)
-            assert {unpacked(row, n) for row in listed} == maximal
+            assert {unpack_support(row, n) for row in listed} == maximal
 
 
 def test_many_units_without_limits_are_listed_from_what_must_be_left_out():

@@ -13,7 +13,7 @@ import modicum as md
 from modicum.errors import ParameterError, StoppedWarning
 from modicum.minimizers import iterative
 from modicum.minimizers.neural import base as neural
-from modicum.progress import cores, results, run_all, stoppable, watched
+from modicum.progress import cores, results, run_all, stoppable, track_progress
 from modicum.trees.tree import Tree
 
 
@@ -258,8 +258,8 @@ def test_a_number_of_cores_that_makes_no_sense(n_jobs):
 def test_the_bar_shows_all_items_on_a_terminal_and_nothing_elsewhere(monkeypatch, capsys):
     import sys
 
-    assert list(watched(range(3), "Counting")) == [0, 1, 2]
+    assert list(track_progress(range(3), "Counting")) == [0, 1, 2]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert list(watched(iter(range(3)), "Counting", total=3)) == [0, 1, 2]
-    assert list(watched(range(3), "Counting", progress=False)) == [0, 1, 2]
+    assert list(track_progress(iter(range(3)), "Counting", total=3)) == [0, 1, 2]
+    assert list(track_progress(range(3), "Counting", progress=False)) == [0, 1, 2]

@@ -18,8 +18,8 @@ from report_numbers import leaves
 import modicum as md
 from modicum.evaluation import Judgement
 from modicum.reporting import Report
-from modicum.reporting.disclosure import at_most, compared, highest, ranking_of, weighted
-from modicum.reporting.generalization.page import certified_section
+from modicum.reporting.disclosure import at_most, compute_weighted_mean, highest, ranking_of, select_comparable_groups
+from modicum.reporting.generalization.page import build_certificate_section
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
 
@@ -193,22 +193,22 @@ def test_every_ranking_score_that_is_told_may_be_that_of_a_class_of_one():
 def test_a_weighted_mean_of_shares_is_one_at_most():
     names = [str(i) for i in range(9)]
     assert sum([1 / 9] * 9) > 1
-    assert weighted(dict.fromkeys(names, 1.0), dict.fromkeys(names, 1 / 9)) == 1.0
+    assert compute_weighted_mean(dict.fromkeys(names, 1.0), dict.fromkeys(names, 1 / 9)) == 1.0
 
 
 def test_bounds_are_told_rounded_up(judged):
     content = md.report(judged).to_dict()["certificate"]
     names = list(content["bounds"])
     told = content | {"bounds": dict.fromkeys(names, 0.7121), "observed": dict.fromkeys(names, 0.6021), "mean": 0.7121}
-    table = certified_section(told | {"confidence": 0.999}).blocks[-1]
+    table = build_certificate_section(told | {"confidence": 0.999}).blocks[-1]
     assert [row[2:4] for row in table.rows] == [["71.3%", "60.3%"]] * len(names) + [["71.3%", ""]]
     assert at_most(0.712) == "71.2%"
 
 
 def test_the_worst_group_is_the_worst_of_what_is_told():
-    assert compared({"a": 99, "b": 100}) == ["b"]
-    assert highest({"a": 1.0, "b": 0.3, "c": 0.2}, compared({"a": 30, "b": 500, "c": 900})) == "b"
-    assert highest({"a": 0.1}, compared({"a": 30})) == "a"
+    assert select_comparable_groups({"a": 99, "b": 100}) == ["b"]
+    assert highest({"a": 1.0, "b": 0.3, "c": 0.2}, select_comparable_groups({"a": 30, "b": 500, "c": 900})) == "b"
+    assert highest({"a": 0.1}, select_comparable_groups({"a": 30})) == "a"
     assert highest({}, []) is None
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import NuSVC
 import modicum as md
 from modicum.attacks import SensitiveInference
 from modicum.attacks.inference.nu_adversary import KernelPoints, Merged, NuSetting, NuSvc, fair_limits, kernel, settings
-from modicum.attacks.inference.sensitive_inference import _chosen
+from modicum.attacks.inference.sensitive_inference import _choose_adversary
 from modicum.attacks.inference.sensitive_result import SensitiveAnswer, fold_codes
 from modicum.errors import DataError, ParameterError
 from modicum.learners.inputs import Inputs
@@ -201,7 +201,9 @@ def test_each_part_s_adversary_is_chosen_without_that_part_and_ties_are_the_port
     said = {"model": "any"}
     for ahead, chosen in ((0.0, "portfolio"), (0.02, "portfolio"), (0.05, "nu-SVC")):  # a standard error is 0.022
         nu, portfolio = (SensitiveAnswer(np.zeros(1), 0.7 + more, 400.0, said, 1) for more in (ahead, 0.0))
-        assert _chosen({"nu-SVC": {"accuracy": nu}, "portfolio": {"accuracy": portfolio}}, "accuracy") == chosen
+        assert (
+            _choose_adversary({"nu-SVC": {"accuracy": nu}, "portfolio": {"accuracy": portfolio}}, "accuracy") == chosen
+        )
 
 
 def test_missing_values_are_seen_as_such():

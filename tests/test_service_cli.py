@@ -8,7 +8,7 @@ from serving import Process, bundle_of, people, records_of
 from typer.testing import CliRunner
 
 import modicum as md
-from modicum.cli.commands.serve import together
+from modicum.cli.commands.serve import align_versions
 from modicum.cli.main import app
 from modicum.errors import MissingPackageError, ModicumError
 from modicum.export.model_bundle import save_bundle
@@ -105,7 +105,7 @@ def test_a_sample_that_lacks_an_attribute_is_refused_before_anything_is_served(b
 
 def test_versions_of_every_kind_are_seen_as_generalizations_of_the_same_attributes():
     artifacts = [bundle_of(kind).artifact for kind in ("cells", "questionnaire", "full detail", "generalization")]
-    views = together(artifacts)
+    views = align_versions(artifacts)
     assert [view.names for view in views] == [["age", "hours", "job"]] * 4
     assert views[0].needed == ["age", "hours"]
     X = people()[0]

@@ -16,11 +16,11 @@ from engines import LAZY
 
 import modicum as md
 from modicum.engines import table_at
-from modicum.engines.sampling import drawn
+from modicum.engines.sampling import draw_records
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation.study import grids
 from modicum.evaluation.study import work as study_pieces
-from modicum.evaluation.study.judges import read_off, screened
+from modicum.evaluation.study.judges import read_off, screen_generalization
 from modicum.evaluation.study.study_data import StudyData
 from modicum.learners.backoff import Backoff, most_likely
 from modicum.learners.inputs import Inputs, count_table
@@ -177,7 +177,7 @@ def test_a_table_in_an_engine_is_studied_by_records_drawn_from_it(place, held, a
     table = held(place, X.assign(**{y.name: y}))
     options = {"grids": {"Uniform": GRIDS["Uniform"]}, "minimizers": ["Uniform"], "progress": False}
     found = md.study(table, y.name, schema=schema, sample=1_500, **options)
-    few = drawn(table_at(table), [*X.columns, y.name], 1_500).to_pandas()
+    few = draw_records(table_at(table), [*X.columns, y.name], 1_500).to_pandas()
     again = md.study(few.drop(columns=y.name), few[y.name], schema=schema, **options)
     assert found.settings["records"] == 1_500
     assert same(found.table(), again.table())
@@ -214,7 +214,9 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
 def test_a_study_goes_on_with_more_seeds_and_minimizers(adult, tmp_path, monkeypatch):
     small(adult, folder=tmp_path, minimizers=["Uniform"])
     tried = []
-    monkeypatch.setattr(study_pieces, "screened", lambda g, data: tried.append(data.seed) or screened(g, data))
+    monkeypatch.setattr(
+        study_pieces, "screened", lambda g, data: tried.append(data.seed) or screen_generalization(g, data)
+    )
     wider = small(adult, folder=tmp_path, minimizers=["Uniform"], seeds=[0, 3])
     assert set(tried) == {3}
     assert set(wider.table().seed) == {0, 3}
@@ -307,8 +309,8 @@ def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
     )
     told = read_off(g, data.whole.columns.codes(g), data)
     assert set(told) == {"race", "sex", "age"}
-    assert screened(g, data).test.risk["race"] == pytest.approx(5 / len(data.parts.test))
-    assert screened(g, data).test.risk["sex"] == 0
+    assert screen_generalization(g, data).test.risk["race"] == pytest.approx(5 / len(data.parts.test))
+    assert screen_generalization(g, data).test.risk["sex"] == 0
 
 
 def test_a_personal_number_in_full_detail_is_read_off():
@@ -482,14 +484,14 @@ def test_ctrl_c_keeps_what_is_finished_and_the_study_goes_on(adult, tmp_path, mo
         many.append(1)
         if len(many) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return screened(g, data)
+        return screen_generalization(g, data)
 
     monkeypatch.setattr(study_pieces, "screened", counted)
     with pytest.warns(StoppedWarning, match="the best so far is kept"):
         part = small(adult, folder=tmp_path, seeds=2, n_jobs=1)
     assert not part.is_whole
     assert 0 < len(part.candidates) < len(found[0].candidates)
-    monkeypatch.setattr(study_pieces, "screened", screened)
+    monkeypatch.setattr(study_pieces, "screened", screen_generalization)
     assert same(small(adult, folder=tmp_path, seeds=2).table(), found[0].table())
 
 

@@ -19,7 +19,7 @@ import modicum as md
 from modicum.errors import DataError
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.build import groups, intervals
-from modicum.table.files import connected, read_table, scan_table
+from modicum.table.files import open_connection, read_table, scan_table
 from modicum.table.frames import as_frame, texts
 
 
@@ -66,7 +66,7 @@ def test_a_csv_means_the_same_to_every_command_and_to_pandas(tmp_path):
     schema = md.Schema.infer(table).replace("code", kind="category")
     g = md.FeatureSelection(keep=6, schema=schema).fit(table, [0, 1, 0] * (n // 3)).generalization_
     assert np.array_equal(g.codes(pd.read_csv(path)), g.codes(table))
-    with connected() as connection:
+    with open_connection() as connection:
         streamed = g.transform(scan_table(connection, path, g.schema)).df()
     expected = g.transform(table)
     for name in ("answer", "truth", "at", "day", "code"):
@@ -123,7 +123,7 @@ def test_integers_beyond_2_to_the_53_stay_apart(tmp_path):
         map(str, numbers)
     )
     (tmp_path / "t.csv").write_text("code\n" + "\n".join(map(str, numbers)) + "\n")
-    with connected() as connection:
+    with open_connection() as connection:
         assert listed(g.transform(scan_table(connection, tmp_path / "t.csv", g.schema))) == list(map(str, numbers))
 
 

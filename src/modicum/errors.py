@@ -166,15 +166,15 @@ def require(package: str, extra: str) -> ModuleType:
         ) from error
 
 
-def quoted(names: Iterable[object], limit: int = 5) -> str:
+def format_names(names: Iterable[object], limit: int = 5) -> str:
     """Names as a person would list them: 'a', 'b' and 3 more.
 
     Examples
     --------
-    >>> from modicum.errors import quoted
-    >>> quoted(["age", "sex"])
+    >>> from modicum.errors import format_names
+    >>> format_names(["age", "sex"])
     "'age' and 'sex'"
-    >>> quoted(list("abcdefgh"), limit=3)
+    >>> format_names(list("abcdefgh"), limit=3)
     "'a', 'b', 'c' and 5 more"
     """
     items = [repr(str(name)) for name in names]

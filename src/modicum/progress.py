@@ -42,7 +42,7 @@ def run_all(
     >>> run_all([lambda: 1, lambda: 2], "counting", progress=False)
     [1, 2]
     """
-    return list(watched(results(pieces, n_jobs), title, total=len(pieces), progress=progress))
+    return list(track_progress(results(pieces, n_jobs), title, total=len(pieces), progress=progress))
 
 
 def results(pieces: Iterable[Callable[[], Result]], n_jobs: int | None = None) -> Iterator[Result]:
@@ -70,15 +70,15 @@ def _results(pieces: Sequence[Callable[[], Result]], n_jobs: int) -> Iterator[Re
         yield from parallel(delayed(piece)() for piece in pieces)
 
 
-def watched(
+def track_progress(
     items: Iterable[Result], title: str, *, total: int | None = None, progress: bool = True
 ) -> Iterator[Result]:
     """The items, with a bar and the time left on a terminal while they are worked through.
 
     Examples
     --------
-    >>> from modicum.progress import watched
-    >>> list(watched([1, 2], "counting"))
+    >>> from modicum.progress import track_progress
+    >>> list(track_progress([1, 2], "counting"))
     [1, 2]
     """
     if not progress or not sys.stderr.isatty():

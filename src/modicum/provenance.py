@@ -118,47 +118,51 @@ def _deciding(attribute: dict[str, Any]) -> dict[str, Any]:
 _ELSEWHERE = ("schema", "progress")  # a schema is hashed; a bar changes nothing
 
 
-def told_settings(owner: Any) -> dict[str, Any]:
+def describe_settings(owner: Any) -> dict[str, Any]:
     """An estimator's parameters as plain data; what is none is named.
 
     Examples
     --------
     >>> import modicum as md
-    >>> from modicum.provenance import told_settings
-    >>> told_settings(md.Mondrian(k=7, quasi_identifiers=["age"]))["quasi_identifiers"]
+    >>> from modicum.provenance import describe_settings
+    >>> describe_settings(md.Mondrian(k=7, quasi_identifiers=["age"]))["quasi_identifiers"]
     ['age']
     """
-    return told({name: value for name, value in owner.get_params(deep=False).items() if name not in _ELSEWHERE})
+    return describe_parameters(
+        {name: value for name, value in owner.get_params(deep=False).items() if name not in _ELSEWHERE}
+    )
 
 
-def told(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def describe_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as plain data; a function or an estimator by its name.
 
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from modicum.provenance import told
-    >>> told({"k": np.int64(5), "names": pd.Index(["age", "sex"]), "measure": max})
+    >>> from modicum.provenance import describe_parameters
+    >>> describe_parameters({"k": np.int64(5), "names": pd.Index(["age", "sex"]), "measure": max})
     {'k': 5, 'names': ['age', 'sex'], 'measure': 'max'}
     """
-    return {name: _told(value) for name, value in parameters.items()}
+    return {name: _describe_value(value) for name, value in parameters.items()}
 
 
-def told_by(by: Any, columns: Collection[str]) -> Any:
+def describe_grouping(by: Any, columns: Collection[str]) -> Any:
     """By what groups were shown, as a setting; never the values of records.
 
     Examples
     --------
-    >>> from modicum.provenance import told_by
-    >>> told_by("sex", ["sex"]), told_by(["sex", "race"], ["age", "race", "sex"]), told_by(["a", "b"], ["sex"])
-    ('sex', ['sex', 'race'], 'one value per test record')
+    >>> from modicum.provenance import describe_grouping
+    >>> describe_grouping("sex", ["sex"]), describe_grouping(["sex", "race"], ["age", "race", "sex"])
+    ('sex', ['sex', 'race'])
+    >>> describe_grouping(["a", "b"], ["sex"])
+    'one value per test record'
     """
     if by is None or isinstance(by, str):
         return by
     return list(by) if all(isinstance(each, str) and each in columns for each in by) else "one value per test record"
 
 
-def _told(value: Any) -> Any:
+def _describe_value(value: Any) -> Any:
     value = sorted(value, key=str) if isinstance(value, set | frozenset) else value
     value = plain(value.tolist() if hasattr(value, "tolist") else value)
     try:
@@ -244,4 +248,4 @@ def estimator_settings(estimator: Any) -> Any:
     if isinstance(estimator, str):
         return estimator
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    return {"name": type(estimator).__name__, "parameters": told(parameters)}
+    return {"name": type(estimator).__name__, "parameters": describe_parameters(parameters)}

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from modicum.anatomy.checks import AnatomyTask, asked_of, generator, leaks, repeated_persons
+from modicum.anatomy.checks import AnatomyTask, build_task, find_repeated_persons, generator, leaks
 from modicum.anatomy.grouping import (
     Deal,
     Numbering,
     bucketize,
-    kept_jointly,
-    kept_records,
     largest_l,
     numbers_of,
     random_groups,
+    select_jointly,
+    select_records,
 )
-from modicum.anatomy.tables import checked_release, value_order
+from modicum.anatomy.tables import build_release, value_order
 from modicum.engines import is_table, table_at
 from modicum.engines.failures import asking
-from modicum.errors import DataError, PrivacyWarning, quoted
+from modicum.errors import DataError, PrivacyWarning, format_names
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.schema import Schema
 from modicum.typing import Codes
@@ -109,7 +109,7 @@ class Anatomy(BaseEstimator):
             raise DataError("The table lives in an engine; Anatomy.release_to(X, folder) writes its release there.")
         frame = frame_of(self, X)
         schema = schema_of(self, frame)
-        asked = asked_of(self, frame, schema, y)
+        asked = build_task(self, frame, schema, y)
         random = generator(self.random_state)
         ordered = {name: value_order(asked, name) for name in asked.sensitive}
         values = {name: codes for name, (codes, _) in ordered.items()}
@@ -122,8 +122,8 @@ class Anatomy(BaseEstimator):
         groups = {name: own[order] for name, own in found.items()}
         self.rows_: Codes = kept[order]
         self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept, assume_unique=True)
-        self.release_ = checked_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
-        for message in (*repeated_persons(frame, schema), *leaks(asked, values)):
+        self.release_ = build_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
+        for message in (*find_repeated_persons(frame, schema), *leaks(asked, values)):
             warnings.warn(message, PrivacyWarning, stacklevel=2)
         return self
 
@@ -160,11 +160,11 @@ class Anatomy(BaseEstimator):
         ...     anatomy.release_to(X, f"{folder}/released").release_.to_dict()["sensitive"]["illness"]["groups"]
         1666
         """
-        from modicum.anatomy.engine_tables import released_at  # deferred: it needs all that engines need
+        from modicum.anatomy.engine_tables import release_at  # deferred: it needs all that engines need
 
         table = table_at(X)
         with asking(table.engine):
-            self.release_, said = released_at(self, table, folder, y, format)
+            self.release_, said = release_at(self, table, folder, y, format)
         self.__dict__.pop("rows_", None)
         self.__dict__.pop("suppressed_", None)
         for message in said:
@@ -180,7 +180,7 @@ class Anatomy(BaseEstimator):
     def _groups(self, codes: Codes, random: np.random.Generator) -> Codes:
         """A group for each record, numbered at random: the order in which groups are made tells of their values."""
         make = bucketize if self.grouping == "bucketize" else random_groups
-        groups = make(_packed(codes), int(self.l), random)
+        groups = make(_renumber_codes(codes), int(self.l), random)
         return random.permutation(int(groups.max()) + 1)[groups]
 
     def _dealt(self, asked: AnatomyTask, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
@@ -217,11 +217,11 @@ class Anatomy(BaseEstimator):
         for name in tight:
             self._check_possible(name, np.bincount(sensitive[name]))
         if tight and len(sensitive) > 1:
-            jointly = kept_jointly(list(sensitive.values()), int(self.l), random)
+            jointly = select_jointly(list(sensitive.values()), int(self.l), random)
             everyone = everyone if jointly is None else everyone[jointly]
             if not len(everyone):
                 raise DataError(
-                    f"Whatever is left out, no records remain for which {quoted(sensitive)} all have groups for "
+                    f"Whatever is left out, no records remain for which {format_names(sensitive)} all have groups for "
                     f"l = {self.l}; take a smaller l, or fewer sensitive attributes."
                 )
         return self._in_turn(everyone, sensitive, random)
@@ -231,7 +231,7 @@ class Anatomy(BaseEstimator):
         while True:
             left = kept
             for name, codes in sensitive.items():
-                own = _packed(codes[kept])
+                own = _renumber_codes(codes[kept])
                 counts = np.bincount(own)
                 if largest_l(counts) >= self.l:
                     continue
@@ -240,7 +240,7 @@ class Anatomy(BaseEstimator):
                         f"What was left out for other sensitive columns leaves {len(counts)} different values of "
                         f"{name!r}, fewer than l = {self.l}; take a smaller l, or fewer sensitive attributes."
                     )
-                kept = kept[kept_records(own, self.l, random)]
+                kept = kept[select_records(own, self.l, random)]
             if len(kept) == len(left):
                 return kept
 
@@ -257,7 +257,7 @@ class Anatomy(BaseEstimator):
             )
 
 
-def _packed(codes: Codes) -> Codes:
+def _renumber_codes(codes: Codes) -> Codes:
     """The same numbers from 0 without gaps."""
     there = np.bincount(codes) > 0
     return codes if there.all() else (np.cumsum(there) - 1)[codes]

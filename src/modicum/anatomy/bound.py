@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from modicum.anatomy.join import Join, coded, coded_sensitive
-from modicum.anatomy.pruning import Chosen, Norms, pruned
-from modicum.anatomy.training import check_asked, class_of, seeded
+from modicum.anatomy.join import Join, code_column, code_sensitive
+from modicum.anatomy.pruning import Chosen, Norms, prune_join
+from modicum.anatomy.training import check_asked, class_of, make_generator
 from modicum.errors import DataError, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
@@ -128,8 +128,8 @@ def paper_bound(
     join = Join.of(release)
     norms = Norms.of(join)
     radii = norms.radii(join)
-    chosen = pruned(join, keep, seeded(random_state))
-    weights2, error = _trained(join, chosen, penalty)
+    chosen = prune_join(join, keep, make_generator(random_state))
+    weights2, error = _train_svc(join, chosen, penalty)
     n, columns = len(chosen.records), len(join.identifying_attributes) + len(join.candidates)
     vc_term = 4 * math.sqrt(((columns + 1) * math.log(n + 1) + math.log(2)) / n)
     low, high = radii.smallest * weights2, radii.largest * weights2
@@ -150,7 +150,7 @@ def paper_bound(
     )
 
 
-def _trained(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float]:
+def _train_svc(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float]:
     """‖w_p‖² of the linear SVC on the pruned data, and the share of that data that it gets wrong."""
     from sklearn.svm import LinearSVC  # deferred: it takes long to import
 
@@ -165,7 +165,9 @@ def _trained(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float]:
 def _columns(join: Join, chosen: Chosen) -> Floats:
     """The pruned data in the paper's coding: d + 1 columns, with several sensitive attributes more."""
     weights, frame = join.repeats.astype(np.float64), join.identifying
-    found = [coded(column(frame, each.name), each, weights)[chosen.records] for each in join.identifying_attributes]
+    found = [
+        code_column(column(frame, each.name), each, weights)[chosen.records] for each in join.identifying_attributes
+    ]
     places = chosen.places - np.array(join.offsets)
-    sensitive = [coded_sensitive(join, a)[places[:, a]] for a in range(len(join.candidates))]
+    sensitive = [code_sensitive(join, a)[places[:, a]] for a in range(len(join.candidates))]
     return np.column_stack([*found, *sensitive])

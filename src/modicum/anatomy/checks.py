@@ -10,8 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number, quoted
-from modicum.measures.anonymity import held, value_codes
+from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number, format_names
+from modicum.measures.anonymity import count_group_values, value_codes
 from modicum.releases.anatomy_files import check_holdable, own_storage
 from modicum.releases.anatomy_release import GID, group_column
 from modicum.table.codes import group_rows
@@ -55,7 +55,7 @@ def generator(random_state: Any) -> np.random.Generator:
     )
 
 
-def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> AnatomyTask:
+def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> AnatomyTask:
     """Check what an `Anatomy` was given."""
     check_number(owner, "l", 2)
     check_choice(owner, "grouping", GROUPINGS)
@@ -73,7 +73,7 @@ def asked_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> An
         check_holdable(frame[name])
     if schema.label in identifying:
         _check_class(frame[schema.label])
-    released = _stored(schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive), frame)
+    released = _add_storage(schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive), frame)
     return AnatomyTask(frame, released, sensitive, identifying, frozenset(released.names) - frozenset(declared))
 
 
@@ -83,7 +83,7 @@ def _complete(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
     return schema.model_copy(update={"attributes": (*schema.attributes, *unknown)}) if unknown else schema
 
 
-def _stored(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
+def _add_storage(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
     """The schema with how each category's values are written, so that they are read back from a file as they are."""
     stored = [
         attribute.model_copy(update={"storage": own_storage(frame[attribute.name])})
@@ -237,7 +237,7 @@ def determining(
         name
         for name in columns
         if (len(rows) == len(frame) or _perhaps(few[name], schema[name], sensitive[rows]))
-        and _alone(frame[name], schema[name], sensitive, _ERRORS)
+        and _tells_alone(frame[name], schema[name], sensitive, _ERRORS)
     ]
     found: list[tuple[str, ...]] = [(name,) for name in alone]
     rest = [name for name in columns if name not in alone]
@@ -261,10 +261,10 @@ def _pairs(coded: Mapping[str, Codes], sensitive: Codes) -> Iterator[tuple[str, 
 
 def _perhaps(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:
     """Whether a column may tell the value, by a sample of it: it nearly does there, or hardly has a value twice."""
-    return int(series.n_unique()) * _OFTEN > len(series) or _alone(series, attribute, sensitive, _NEARLY)
+    return int(series.n_unique()) * _OFTEN > len(series) or _tells_alone(series, attribute, sensitive, _NEARLY)
 
 
-def _alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes, errors: float) -> bool:
+def _tells_alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes, errors: float) -> bool:
     """Whether a column tells the value by itself: its equals do, or for a number with many values its neighbours."""
     codes = value_codes(series)
     if _tells(codes + 1, sensitive, errors):
@@ -290,7 +290,7 @@ def _coarse(series: nw.Series[Any], attribute: Attribute) -> Codes:
 
 def _tells(key: Codes, sensitive: Codes, errors: float) -> bool:
     """Whether the others with the same key tell the value."""
-    found = held(key, sensitive)  # by key and then by value
+    found = count_group_values(key, sensitive)  # by key and then by value
     usual = int(found.totals.argmax())
     first = np.flatnonzero(np.r_[True, found.group[1:] != found.group[:-1]])
     own = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(found.group)]))
@@ -342,7 +342,8 @@ def leaks(asked: AnatomyTask, values: Mapping[str, Codes]) -> Iterator[str]:
         told = [each for each in found if not set(each) & set(others)]
         if told:
             yield (
-                f"The identifying table tells {name!r} by {_listed(told)}, whatever the groups hide; leave it out "
+                f"The identifying table tells {name!r} by {_format_columns(told)}, whatever the groups hide; leave "
+                "it out "
                 "(--identifier)."
             )
         if len(told) < len(found):
@@ -352,16 +353,16 @@ def leaks(asked: AnatomyTask, values: Mapping[str, Codes]) -> Iterator[str]:
             )
 
 
-def repeated_persons(frame: nw.DataFrame[Any], schema: Schema) -> Iterator[str]:
+def find_repeated_persons(frame: nw.DataFrame[Any], schema: Schema) -> Iterator[str]:
     """That a person has several records, which papers/4 Definition 1 excludes."""
     persons = person_codes(schema, frame)
     if persons is not None and int(persons.max()) + 1 < len(persons):
         yield "Some persons have several records; whoever knows which can intersect their groups. Keep one of each."
 
 
-def _listed(found: list[tuple[str, ...]]) -> str:
+def _format_columns(found: list[tuple[str, ...]]) -> str:
     """Columns and pairs of them as a person would list them."""
     singles = [each[0] for each in found if len(each) == 1]
     pairs = [" with ".join(map(repr, each)) for each in found if len(each) > 1]
-    shown = ([quoted(singles)] if singles else []) + pairs[:3]
+    shown = ([format_names(singles)] if singles else []) + pairs[:3]
     return " and by ".join(shown) + (f" and {len(pairs) - 3} more pairs" if len(pairs) > 3 else "")

@@ -14,14 +14,14 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anatomy.checks import AnatomyTask, asked_of, leaks
+from modicum.anatomy.checks import AnatomyTask, build_task, leaks
 from modicum.anatomy.grouping import Deal, Numbering
 from modicum.engines.coding import schema_at
-from modicum.engines.counting import surveyed
-from modicum.engines.partitioned_writing import reopened_together, room_beside, tagged, write
+from modicum.engines.counting import survey_columns
+from modicum.engines.partitioned_writing import reopen_together, room_beside, tag_table, write
 from modicum.engines.sampling import RecordHash
 from modicum.engines.spark import SparkTable, is_local
-from modicum.engines.table import COUNT, EngineTable, collected
+from modicum.engines.table import COUNT, EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError, require
 from modicum.measures.anonymity import size_counts
 from modicum.measures.diversity import l_diversity
@@ -56,7 +56,7 @@ class EngineValues:
 def values_at(table: EngineTable, attributes: Sequence[Attribute]) -> list[EngineValues]:
     """Count the values of sensitive columns: one pass."""
     as_words = [each.model_copy(update={"kind": "category", "domain": None}) for each in attributes]
-    found = surveyed(table, as_words, words=2**62)
+    found = survey_columns(table, as_words, words=2**62)
     return [_values(attribute, found[attribute.name]) for attribute in attributes]
 
 
@@ -142,7 +142,7 @@ class Written:
         with (
             beside_folder(folder, lambda path: False) as beside,
             room_beside(self.table, folder) as room,
-            tagged(self.table, self._told(), room) as told,
+            tag_table(self.table, self._told(), room) as told,
         ):
             release = self._written(self._numbered(told), Path(beside), format, Path(folder))
         return release
@@ -150,7 +150,7 @@ class Written:
     def _told(self) -> _Told:
         pyarrow = require("pyarrow", "scale")
         columns = tuple(dict.fromkeys([*self.asked.identifying, *self.asked.sensitive]))
-        given = collected(self.table.lazy.select(list(columns)).head(0)).to_native().schema
+        given = collect_arrow(self.table.lazy.select(list(columns)).head(0)).to_native().schema
         names = [_ONE, _FIRST, _SECOND, *(each(i) for i in range(len(self.values)) for each in (_code, _start))]
         schema = pyarrow.schema([*given, *(pyarrow.field(name, pyarrow.int64()) for name in names)])
         return _Told(columns, schema, self.values, self.deals, self.numbering)
@@ -178,7 +178,7 @@ class Written:
         by = [[_SECOND], *([gid, _code(i)] for i, gid in enumerate(names.values()))]
         for file, chosen, order in zip(files, columns, by, strict=True):
             write(records.sort(*order).select(*chosen).to_native(), folder / file)
-        with reopened_together(self.table, [str(folder / file) for file in files], self.asked.schema) as tables:
+        with reopen_together(self.table, [str(folder / file) for file in files], self.asked.schema) as tables:
             groups = {
                 own.attribute.name: self._checked(own, deal, tables[0], table)
                 for own, deal, table in zip(self.values, self.deals, tables[1:], strict=True)
@@ -204,20 +204,20 @@ class Written:
         counted = table.counted([name])
         codes, counts = own.encode(counted[name]), counted[COUNT].to_numpy()
         there = np.bincount(codes, weights=counts, minlength=len(own.words)).astype(np.int64)
-        whole = np.array_equal(there, np.minimum(own.counts, deal.most)) and _tied(identifying, table, gid)
+        whole = np.array_equal(there, np.minimum(own.counts, deal.most)) and _have_same_groups(identifying, table, gid)
         if found < self.l or not whole:
             raise DataError(f"The groups of {name!r} are not what was asked for, so that nothing is released.")
         ends = {"smallest_group": int(sizes[0]), "largest_group": int(sizes[-1])}
         return {"l": int(found), "groups": int(often.sum()), **ends, "values": len(own.words)}
 
 
-def _tied(identifying: EngineTable, sensitive: EngineTable, gid: str) -> bool:
+def _have_same_groups(identifying: EngineTable, sensitive: EngineTable, gid: str) -> bool:
     """Whether both tables have the same groups, of the same sizes."""
     sides = [(identifying, 1), (sensitive, -1)]
     signed = [table.lazy.select(nw.col(gid).cast(nw.Int64), nw.lit(sign).alias(_ONE)) for table, sign in sides]
     sums = nw.concat(signed).group_by(gid).agg(nw.col(_ONE).sum())
     uneven = sums.filter(nw.col(_ONE) != 0).select(nw.len().alias(COUNT))
-    return int(collected(uneven)[COUNT][0]) == 0
+    return int(collect_arrow(uneven)[COUNT][0]) == 0
 
 
 # An anatomy of a table where it lives: what is asked, checked on a sample and by counts, and what is written.
@@ -225,20 +225,20 @@ def _tied(identifying: EngineTable, sensitive: EngineTable, gid: str) -> bool:
 _SAMPLE = 50_000
 
 
-def released_at(
+def release_at(
     owner: Any, table: EngineTable, folder: str | os.PathLike[str], y: Any, format: str
 ) -> tuple[WrittenAnatomy, list[str]]:
     """What was written, and what it tells all the same; as `Anatomy.release_to` takes it."""
     _check(owner, table, y, format)
     known = schema_at(table) if owner.schema is None else _complete(owner.schema, table)
-    asked = _asked(owner, table, known if y is None else known.with_roles(label=y))
+    asked = _build_task(owner, table, known if y is None else known.with_roles(label=y))
     values = tuple(values_at(table, [asked.schema[name] for name in asked.sensitive]))
     counts = {own.attribute.name: own.counts for own in values}
     deals, numbering = owner._deals(asked, counts)
     made = Written(table, asked, values, tuple(deals.values()), numbering, int(owner.l))
     release = made.into(folder, format)
     codes = {own.attribute.name: own.encode(asked.frame[own.attribute.name]) for own in values}
-    return release, [*_repeated_persons(table, known), *leaks(asked, codes)]
+    return release, [*_find_repeated_persons(table, known), *leaks(asked, codes)]
 
 
 def _check(owner: Any, table: EngineTable, y: Any, format: Any) -> None:
@@ -264,18 +264,18 @@ def _complete(schema: Any, table: EngineTable) -> Schema:
     return schema.model_copy(update={"attributes": (*schema.attributes, *more)})
 
 
-def _asked(owner: Any, table: EngineTable, schema: Schema) -> AnatomyTask:
+def _build_task(owner: Any, table: EngineTable, schema: Schema) -> AnatomyTask:
     """What is asked, with a sample of the records in place of all of them."""
     rows = table.rows()
     if rows < 2:
         many = "is only 1 sample" if rows else "are 0 rows"
         raise DataError(f"There {many}, so there is nobody to hide among.")
     schema.check(_nobody(table))
-    return asked_of(owner, _sample(table, rows), schema, None)
+    return build_task(owner, _sample(table, rows), schema, None)
 
 
 def _nobody(table: EngineTable) -> Any:
-    return collected(table.lazy.head(0)).to_native()
+    return collect_arrow(table.lazy.head(0)).to_native()
 
 
 def _sample(table: EngineTable, rows: int) -> nw.DataFrame[Any]:
@@ -299,13 +299,13 @@ class _Lowest:
         return frame.filter(chosen.tolist()).to_native().cast(self.schema)
 
 
-def _repeated_persons(table: EngineTable, schema: Schema) -> Iterator[str]:
+def _find_repeated_persons(table: EngineTable, schema: Schema) -> Iterator[str]:
     """That a person has several records, as `leaks.repeated_persons` finds in memory."""
     if schema.person is None or schema.person not in table.types:
         return
     lazy, _ = table.keyed([schema.person])
     key = lazy.collect_schema().names()[0]
     own = lazy.filter(~nw.col(key).is_null()).group_by(key).agg(nw.len().alias(COUNT))
-    most = collected(own.select(nw.col(COUNT).max()))[COUNT][0]
+    most = collect_arrow(own.select(nw.col(COUNT).max()))[COUNT][0]
     if most is not None and int(most) > 1:
         yield "Some persons have several records; whoever knows which can intersect their groups. Keep one of each."

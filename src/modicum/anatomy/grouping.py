@@ -39,7 +39,7 @@ def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     [2, 3]
     """
     counts = np.bincount(codes)
-    by_value, starts = shuffled_by_value(codes, counts, random)
+    by_value, starts = shuffle_by_value(codes, counts, random)
     order = random.permutation(len(counts))
     order = order[np.argsort(-counts[order], kind="stable")]
     groups = np.full(len(codes), -1, dtype=np.int64)
@@ -52,14 +52,14 @@ def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     return groups
 
 
-def shuffled_by_value(codes: Codes, counts: Codes, random: np.random.Generator) -> tuple[Codes, Codes]:
+def shuffle_by_value(codes: Codes, counts: Codes, random: np.random.Generator) -> tuple[Codes, Codes]:
     """The records one value after another, those of one value in random order, and where each value's begin.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.anatomy.grouping import shuffled_by_value
-    >>> records, starts = shuffled_by_value(np.array([1, 0, 1]), np.array([1, 2]), np.random.default_rng(0))
+    >>> from modicum.anatomy.grouping import shuffle_by_value
+    >>> records, starts = shuffle_by_value(np.array([1, 0, 1]), np.array([1, 2]), np.random.default_rng(0))
     >>> records[0], sorted(records[1:].tolist()), starts.tolist()
     (np.int64(1), [0, 2], [0, 1, 3])
     """
@@ -154,25 +154,25 @@ def most_of_a_value(counts: Codes, l: int) -> int:
     return low
 
 
-def kept_records(codes: Codes, l: int, random: np.random.Generator) -> Mask:
+def select_records(codes: Codes, l: int, random: np.random.Generator) -> Mask:
     """Which records stay when the fewest are left out, drawn at random among those of a value that is too frequent.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.anatomy.grouping import kept_records
-    >>> kept_records(np.array([0, 0, 0, 1]), 2, np.random.default_rng(0)).sum()
+    >>> from modicum.anatomy.grouping import select_records
+    >>> select_records(np.array([0, 0, 0, 1]), 2, np.random.default_rng(0)).sum()
     np.int64(2)
     """
     counts = np.bincount(codes)
-    records, starts = shuffled_by_value(codes, counts, random)
+    records, starts = shuffle_by_value(codes, counts, random)
     rank = np.arange(len(codes)) - np.repeat(starts[:-1], counts)
     kept = np.zeros(len(codes), dtype=bool)
     kept[records] = rank < most_of_a_value(counts, l)
     return kept
 
 
-def kept_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) -> Mask | None:
+def select_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) -> Mask | None:
     """Which records stay so that several attributes have groups; None where that would take too long to find out.
 
     How many stay of each combination of values is an integer program: as many as possible in all, while ℓ times those
@@ -187,8 +187,8 @@ def kept_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.anatomy.grouping import kept_jointly
-    >>> kept_jointly([np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0])], 2, np.random.default_rng(0)).tolist()
+    >>> from modicum.anatomy.grouping import select_jointly
+    >>> select_jointly([np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0])], 2, np.random.default_rng(0)).tolist()
     [False, False, True, True]
     """
     kinds = group_rows(np.column_stack(columns))
@@ -200,7 +200,7 @@ def kept_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) 
     stay = _most_of_each([column[first] for column in columns], counts, l)
     if stay is None:
         return None
-    records, starts = shuffled_by_value(kinds, counts, random)
+    records, starts = shuffle_by_value(kinds, counts, random)
     kept = np.zeros(len(kinds), dtype=bool)
     kept[records] = np.arange(len(kinds)) - np.repeat(starts[:-1], counts) < np.repeat(stay, counts)
     return kept
@@ -280,7 +280,7 @@ class Deal:
         starts = np.empty(len(counts), dtype=np.int64)
         starts[order] = np.cumsum(stay[order]) - stay[order]
         groups = int(stay.sum()) // l
-        factor = next(f for f in _drawn_factors(groups, random) if gcd(f, groups) == 1)
+        factor = next(f for f in _draw_factors(groups, random) if gcd(f, groups) == 1)
         return cls(starts, groups, most, factor, int(random.integers(0, groups)))
 
     def group(self, codes: Codes, numbers: Codes) -> Codes:
@@ -293,7 +293,7 @@ class Deal:
         return (places % self.groups * self.factor + self.shift) % self.groups
 
 
-def _drawn_factors(groups: int, random: np.random.Generator) -> Any:
+def _draw_factors(groups: int, random: np.random.Generator) -> Any:
     """Factors to try, one after another; 1 always does in the end."""
     first = int(random.integers(1, min(groups, _FACTORS) + 1))
     return (*range(first, min(groups, _FACTORS) + 1), 1)
@@ -372,7 +372,7 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     laid = place[codes]
-    records, _ = shuffled_by_value(laid, np.bincount(laid), random)
+    records, _ = shuffle_by_value(laid, np.bincount(laid), random)
     values = laid[records]
     groups = _deal(values, many, random)
     sizes = np.bincount(groups, minlength=many)

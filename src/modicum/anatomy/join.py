@@ -137,24 +137,24 @@ class Join:
 # records does not matter.
 
 
-def coded(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
+def code_column(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
     """One column in the paper's coding.
 
     Examples
     --------
     >>> import numpy as np, pandas as pd, modicum as md
-    >>> from modicum.anatomy.join import coded
+    >>> from modicum.anatomy.join import code_column
     >>> from modicum.table.frames import as_frame
     >>> frame = as_frame(pd.DataFrame({"age": [20, 30, 70], "job": ["nurse", "clerk", "nurse"]}))
     >>> schema = md.Schema.infer(frame)
-    >>> coded(frame["age"], schema["age"], np.ones(3)).tolist()
+    >>> code_column(frame["age"], schema["age"], np.ones(3)).tolist()
     [-20.0, -10.0, 30.0]
-    >>> coded(frame["job"], schema["job"], np.ones(3)).tolist()
+    >>> code_column(frame["job"], schema["job"], np.ones(3)).tolist()
     [0.0, 1.0, 0.0]
     """
     if not attribute.is_category:
         return _number(series, attribute, weights)
-    return _ordered(series, attribute, weights) if attribute.kind == "ordered" else _nominal(series, weights)
+    return _code_ordered(series, attribute, weights) if attribute.kind == "ordered" else _nominal(series, weights)
 
 
 def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
@@ -165,7 +165,7 @@ def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Fl
     return np.where(there, values - np.average(values[there], weights=weights[there]), 0.0)
 
 
-def _ordered(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
+def _code_ordered(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
     codes, words = texts(series)
     if not words:
         return np.zeros(len(series))
@@ -184,22 +184,22 @@ def _nominal(series: nw.Series[Any], weights: Floats) -> Floats:
     return (codes + 1 != by_name[0]).astype(np.float64)
 
 
-def coded_sensitive(join: Join, a: int) -> Floats:
+def code_sensitive(join: Join, a: int) -> Floats:
     """A sensitive attribute in the paper's coding, for all its candidates in the join's order."""
     series, weights = join.distinct_values(a)
-    return coded(series, join.sensitive_attributes[a], weights)[join.candidates[a].codes]
+    return code_column(series, join.sensitive_attributes[a], weights)[join.candidates[a].codes]
 
 
-def squared_norms(columns: Iterable[tuple[Attribute, Floats]], n: int) -> Floats:
+def compute_squared_norms(columns: Iterable[tuple[Attribute, Floats]], n: int) -> Floats:
     """The sum of squares of each row; whole numbers first, which are exact, so that equal rows in any order are equal.
 
     Examples
     --------
     >>> import numpy as np
     >>> from modicum import Attribute
-    >>> from modicum.anatomy.join import squared_norms
+    >>> from modicum.anatomy.join import compute_squared_norms
     >>> age, job = Attribute(name="age", kind="number"), Attribute(name="job", kind="category")
-    >>> squared_norms([(age, np.array([3.0, 0.5])), (job, np.array([1.0, 0.0]))], 2).tolist()
+    >>> compute_squared_norms([(age, np.array([3.0, 0.5])), (job, np.array([1.0, 0.0]))], 2).tolist()
     [10.0, 0.25]
     """
     whole, other = np.zeros(n), np.zeros(n)

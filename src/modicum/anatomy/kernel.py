@@ -84,7 +84,7 @@ def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # typ
 
 
 @numba.njit(cache=True, nogil=True)
-def _combined(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
+def _sum_squares(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
     """The sum of squares of the sensitive values in a record's combination c; the first attribute changes fastest."""
     total = 0.0
     for a in range(first.shape[1]):
@@ -104,7 +104,7 @@ def nearest_of_combinations(wanted, squares, first, sizes, draws, slack):  # typ
         sums = np.zeros(np.prod(sizes[i]))
         below, above = -np.inf, np.inf
         for c in range(len(sums)):
-            sums[c] = _combined(squares, first, sizes, i, c)
+            sums[c] = _sum_squares(squares, first, sizes, i, c)
             if sums[c] <= wanted[i]:
                 below = max(below, sums[c])
             else:

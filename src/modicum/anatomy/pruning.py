@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.anatomy.join import Join, coded, coded_sensitive, squared_norms
+from modicum.anatomy.join import Join, code_column, code_sensitive, compute_squared_norms
 from modicum.errors import DataError
-from modicum.learners.columns import Design, columns_of, encoded
+from modicum.learners.columns import Design, columns_of, encode_column
 from modicum.releases.anatomy_release import GroupCandidates
 from modicum.table.frames import column
 from modicum.typing import Codes, Floats
@@ -62,9 +62,9 @@ class Norms:
     def of(cls, join: Join) -> "Norms":
         """In the paper's coding."""
         weights, frame = join.repeats.astype(np.float64), join.identifying
-        columns = ((each, coded(column(frame, each.name), each, weights)) for each in join.identifying_attributes)
-        parts = [coded_sensitive(join, a) ** 2 for a in range(len(join.candidates))]
-        return cls(squared_norms(columns, len(frame)), np.concatenate(parts))
+        columns = ((each, code_column(column(frame, each.name), each, weights)) for each in join.identifying_attributes)
+        parts = [code_sensitive(join, a) ** 2 for a in range(len(join.candidates))]
+        return cls(compute_squared_norms(columns, len(frame)), np.concatenate(parts))
 
     def radii(self, join: Join) -> Radii:
         """The smallest and the largest over the join (Figure B.1)."""
@@ -76,7 +76,7 @@ class Norms:
         return Radii(float(low.min()), float(high.max()))
 
 
-def pruned(join: Join, keep: str, random: np.random.Generator) -> Chosen:
+def prune_join(join: Join, keep: str, random: np.random.Generator) -> Chosen:
     """The rows of the join nearest to the middle radius: one for each record, or one for each group."""
     norms = Norms.of(join)
     radii = norms.radii(join)
@@ -188,7 +188,7 @@ class NystroemPoints:
 def _of_values(join: Join, a: int) -> Floats:
     series, weights = join.distinct_values(a)
     columns = columns_of(series, join.sensitive_attributes[a], weights, "place")
-    return np.zeros((len(series), 0)) if columns is None else encoded(columns, series)
+    return np.zeros((len(series), 0)) if columns is None else encode_column(columns, series)
 
 
 class KernelSpace:
@@ -258,7 +258,7 @@ class KernelSpace:
         return np.asarray(np.exp(-self._gamma * np.maximum(apart, 0)))
 
 
-def pruned_in_kernel_space(join: Join, keep: str, random: np.random.Generator) -> Chosen:
+def prune_in_kernel_space(join: Join, keep: str, random: np.random.Generator) -> Chosen:
     """The rows of the join nearest to the middle radius of the centred Nyström space."""
     from modicum.anatomy.kernel import nearest_of_segments  # deferred: numba loads slowly
 

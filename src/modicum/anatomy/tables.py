@@ -34,7 +34,7 @@ def value_order(asked: AnatomyTask, name: str) -> tuple[Codes, Codes]:
     return ordered, first_rows(ordered)
 
 
-def checked_release(
+def build_release(
     asked: AnatomyTask,
     ordered: Mapping[str, tuple[Codes, Codes]],
     groups: Mapping[str, Codes],
@@ -60,7 +60,7 @@ def checked_release(
     release = AnatomyRelease(
         _plain(identifying),
         {name: _plain(table) for name, table in tables.items()},
-        _released_schema(asked, [identifying, *tables.values()]),
+        _narrow_schema(asked, [identifying, *tables.values()]),
         suppressed=len(asked.frame) - len(rows),
         grouping=grouping,
     )
@@ -72,12 +72,12 @@ def checked_release(
 def _check(asked: AnatomyTask, table: nw.DataFrame[Any], name: str, gid: str, rows: Codes, l: int) -> None:
     """Refuse a table that is not ℓ-diverse, or does not hold the values of exactly these records."""
     whole = np.bincount(rows).max() == 1 and len(rows) == len(table)
-    before, after = (_counted(series) for series in (asked.frame[name][rows], table[name]))
+    before, after = (_count_values(series) for series in (asked.frame[name][rows], table[name]))
     if l_diversity(table, [gid], name, kind="frequency") < l or not whole or before != after:
         raise DataError(f"The groups of {name!r} are not what was asked for, so that nothing is released.")
 
 
-def _counted(series: nw.Series[Any]) -> dict[str, int]:
+def _count_values(series: nw.Series[Any]) -> dict[str, int]:
     """How often each value occurs."""
     codes, words = texts(series)
     return dict(zip(words, np.bincount(codes).tolist(), strict=True))
@@ -97,10 +97,10 @@ def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
     """Some rows, numbered anew: a frame's index may tell where a record was, and unused categories who was left out."""
     taken = nw.maybe_reset_index(frame[rows])
     typed = [name for name, dtype in taken.schema.items() if dtype in (nw.Categorical, nw.Enum)]
-    return taken.with_columns(*(_without_unused(taken[name]) for name in typed)) if typed else taken
+    return taken.with_columns(*(_drop_unused_categories(taken[name]) for name in typed)) if typed else taken
 
 
-def _without_unused(series: nw.Series[Any]) -> nw.Series[Any]:
+def _drop_unused_categories(series: nw.Series[Any]) -> nw.Series[Any]:
     """A categorical column whose type names only the values that it has."""
     native = series.to_native()
     if isinstance(native, pd.Series):
@@ -122,20 +122,20 @@ def _plain(frame: nw.DataFrame[Any]) -> Any:
     return native
 
 
-def _released_schema(asked: AnatomyTask, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
+def _narrow_schema(asked: AnatomyTask, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
     """The schema, in which a domain that nobody declared names only values that are released."""
     columns = {name: table[name] for table in tables for name in table.columns}
     return asked.schema.model_copy(
         update={
             "attributes": tuple(
-                _narrowed(attribute, columns[attribute.name]) if attribute.name in asked.inferred else attribute
+                _narrow_domain(attribute, columns[attribute.name]) if attribute.name in asked.inferred else attribute
                 for attribute in asked.schema
             )
         }
     )
 
 
-def _narrowed(attribute: Attribute, series: nw.Series[Any]) -> Attribute:
+def _narrow_domain(attribute: Attribute, series: nw.Series[Any]) -> Attribute:
     if attribute.domain is None:
         return attribute
     there = set(texts(series)[1])

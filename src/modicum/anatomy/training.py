@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.anatomy.join import Join
-from modicum.anatomy.pruning import Chosen, pruned, pruned_in_kernel_space
+from modicum.anatomy.pruning import Chosen, prune_in_kernel_space, prune_join
 from modicum.errors import ParameterError, check_choice, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame, column
@@ -90,17 +90,19 @@ def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, r
     check_asked(release, given)
     join, everyone = Join.of(release), np.arange(release.rows)
     if kind == "identifying":
-        return _assembled(join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone)))
+        return _build_training_set(
+            join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone))
+        )
     if kind == "joined":
         join.check_rows()
         records, places = join.rows(everyone)
-        return _assembled(join, Chosen(records, places), 1 / join.repeats[records])
-    prune = pruned if space == "input" else pruned_in_kernel_space
-    chosen = prune(join, keep, seeded(random_state))
-    return _assembled(join, chosen, np.ones(len(chosen.records)))
+        return _build_training_set(join, Chosen(records, places), 1 / join.repeats[records])
+    prune = prune_join if space == "input" else prune_in_kernel_space
+    chosen = prune(join, keep, make_generator(random_state))
+    return _build_training_set(join, chosen, np.ones(len(chosen.records)))
 
 
-def seeded(random_state: int | None) -> np.random.Generator:
+def make_generator(random_state: int | None) -> np.random.Generator:
     """Draws of ties and landmarks, other ones than those that made the groups with the same seed."""
     return np.random.default_rng(None if random_state is None else [random_state, _TIES])
 
@@ -116,7 +118,7 @@ def check_asked(release: AnatomyRelease, given: Any) -> None:
         check_number(given, "random_state", 0)
 
 
-def _assembled(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
+def _build_training_set(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
     """The rows in the original domain, columns in the schema's order."""
     release, frame = join.release, join.identifying
     frame = nw.maybe_reset_index(
@@ -125,13 +127,13 @@ def _assembled(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
     series = []
     for a in range(chosen.places.shape[1]):
         own = join.sensitive_values(a, chosen.places[:, a])
-        series.append(own if own.implementation is frame.implementation else _moved(own, frame))
+        series.append(own if own.implementation is frame.implementation else _convert_series(own, frame))
     names = [each.name for each in join.identifying_attributes] + [each.name for each in series]
     X = frame.with_columns(*series).select([name for name in release.schema.names if name in names])
     return TrainingSet(X, None if release.label is None else column(frame, release.label), weights)
 
 
-def _moved(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+def _convert_series(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:
     """The same values in the library of the frame."""
     return nw.new_series(series.name, series.to_list(), backend=frame.implementation)
 

@@ -19,12 +19,12 @@ from modicum.anonymizers.group_representatives import (
     usual_label,
 )
 from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
-from modicum.anonymizers.out_of_core.upper_guided import guide_at, guided_groups, guided_parts
+from modicum.anonymizers.out_of_core.upper_guided import grow_guided_groups, grow_guided_parts, guide_at
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.task import Task, class_codes, split
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
-from modicum.generalization.representatives import typed_column
+from modicum.generalization.representatives import build_typed_column
 from modicum.learners.asking import Model, Predictions
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
@@ -48,7 +48,9 @@ _MOVED = 0.35  # the chance that an attribute is moved in a try
 Asking = Callable[[Sequence[list[Any]], Codes], Codes]
 
 
-def accepted(members: Sequence[GroupMembers], usual: Codes, ask: Asking, random_state: int) -> list[GroupValues]:
+def find_accepted_records(
+    members: Sequence[GroupMembers], usual: Codes, ask: Asking, random_state: int
+) -> list[GroupValues]:
     """A record for each group of which the model says what is usual there, where one was found."""
     middle = [median(each) for each in members]
     wrong = np.flatnonzero(ask([each.values for each in middle], np.arange(len(usual))) != usual)
@@ -84,7 +86,7 @@ def _choices(members: GroupMembers, middle: GroupValues) -> list[list[Any]]:
         others = [median(members, share) for share in _SHARES]
     else:
         common = np.argsort(-np.bincount(members.column.codes), kind="stable")[:6]
-        others = [_where_shared(members, np.full(len(found), code)) for code in common.tolist()]
+        others = [_mask_unshared(members, np.full(len(found), code)) for code in common.tolist()]
     for other in others:
         for own, value in zip(found, other.values, strict=True):
             if value is not None:
@@ -92,7 +94,7 @@ def _choices(members: GroupMembers, middle: GroupValues) -> list[list[Any]]:
     return found
 
 
-def _where_shared(members: GroupMembers, code: Codes) -> GroupValues:
+def _mask_unshared(members: GroupMembers, code: Codes) -> GroupValues:
     return of_codes(members.column, np.where(members.shared(code), code, members.column.missing))
 
 
@@ -156,7 +158,7 @@ class GuidingModel:
             placed |= {name: [written[group] for group in of.tolist()] for name, written in beside.items()}
             return pd.Index(classes).get_indexer(pd.Index(self._ask(self._records(task, placed))))
 
-        return accepted(members, usual_label(groups, task.guide), ask, random_state)
+        return find_accepted_records(members, usual_label(groups, task.guide), ask, random_state)
 
     def _records(self, task: Task, values: dict[str, list[Any]]) -> nw.DataFrame[Any]:
         """Values as records in the types that the data has."""
@@ -164,7 +166,7 @@ class GuidingModel:
         columns = {}
         for name in self._columns:
             own = np.arange(len(values[name]))
-            column = typed_column(task.schema[name], values[name], own, task.frame if len(own) else empty)
+            column = build_typed_column(task.schema[name], values[name], own, task.frame if len(own) else empty)
             columns[name] = nw.from_native(column, series_only=True)
         if isinstance(task.frame.to_native(), pd.DataFrame):
             plain = {name: each.to_native().reset_index(drop=True) for name, each in columns.items()}
@@ -292,7 +294,7 @@ class AccuracyGuided(Anonymizer):
         return replace(task, guide=guide_at(table, task, y, _BINS))
 
     def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
-        return guided_parts(table, task, rows)
+        return grow_guided_parts(table, task, rows)
 
     def _task(self, X: Any, y: Any) -> Task:
         self._check_settings()
@@ -305,7 +307,7 @@ class AccuracyGuided(Anonymizer):
 
     def _groups(self, task: Task) -> Codes:
         assert task.guide is not None
-        groups = guided_groups(task, task.guide)
+        groups = grow_guided_groups(task, task.guide)
         return split(task.ranked, task.needs, tight=True, groups=groups) if self.refine else groups
 
     def _values(self, task: Task, groups: Codes) -> list[GroupValues]:

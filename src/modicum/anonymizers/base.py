@@ -17,14 +17,14 @@ from modicum.anonymizers.group_representatives import (
     GroupMembers,
     GroupValues,
     Representatives,
-    drawn,
+    draw_values,
     mean,
     median,
     nearest_records,
     of_codes,
 )
 from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
-from modicum.anonymizers.publishing import loss, measured, release, replaced
+from modicum.anonymizers.publishing import loss, measure_anonymity, release, replace_values
 from modicum.anonymizers.task import Task, task_of
 from modicum.engines import is_table, table_at
 from modicum.engines.failures import asking
@@ -287,7 +287,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
             return [of_codes(column, column.codes[rows].astype(np.int64)) for column in columns]
         if self.representatives == "random":
             random = np.random.default_rng(self.random_state)
-            return [drawn(GroupMembers(column, groups, task.needs.persons), random) for column in columns]
+            return [draw_values(GroupMembers(column, groups, task.needs.persons), random) for column in columns]
         make = mean if self.representatives == "mean" else median
         return [make(GroupMembers(column, groups, task.needs.persons)) for column in columns]
 
@@ -310,8 +310,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         if self.t is None:
             return True
         few = task.some(rows)
-        ranges = replaced(few, np.unique(groups[rows], return_inverse=True)[1], None)
-        return float(measured(few, ranges)[2] or 0.0) <= self.t
+        ranges = replace_values(few, np.unique(groups[rows], return_inverse=True)[1], None)
+        return float(measure_anonymity(few, ranges)[2] or 0.0) <= self.t
 
     def _like(self, frame: Any, X: Any) -> Any:
         """The table as what was given: an array for an array."""

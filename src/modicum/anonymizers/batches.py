@@ -18,7 +18,7 @@ import pandas as pd
 from modicum.anonymizers.ranks import Ranked, in_order
 from modicum.anonymizers.segments import Segments
 from modicum.errors import DataError
-from modicum.table.files import connected, write_frame
+from modicum.table.files import open_connection, write_frame
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.schema import Schema
 from modicum.typing import Codes, Floats
@@ -131,7 +131,7 @@ class Parts:
 
     def load(self, bundle: Iterable[int]) -> pd.DataFrame:
         """Some parts as one table, file after file."""
-        with connected() as connection:
+        with open_connection() as connection:
             read = [connection.read_parquet(self._file("in", part, batch)).df() for part, batch, _ in self._of(bundle)]
         return pd.concat(read, ignore_index=True)
 
@@ -147,7 +147,7 @@ class Parts:
         parts = list(self.counts[batch])
         if self.counts[batch] != dict(zip(*np.unique(which, return_counts=True), strict=True)):
             raise DataError("The batches are not the same each time that they are read.")
-        with connected() as connection:
+        with open_connection() as connection:
             found = [connection.read_parquet(self._file("out", part, batch)).df() for part in parts]
         order = np.concatenate([np.flatnonzero(which == part) for part in parts])
         return pd.concat(found, ignore_index=True).iloc[np.argsort(order, kind="stable")].reset_index(drop=True)

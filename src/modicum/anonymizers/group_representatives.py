@@ -227,7 +227,7 @@ def _numbers(column: RankedColumn, found: Floats, empty: npt.NDArray[np.bool_]) 
     return GroupValues(column, [None if gone else x for x, gone in zip(found.tolist(), empty.tolist(), strict=True)])
 
 
-def drawn(members: GroupMembers, random: np.random.Generator) -> GroupValues:
+def draw_values(members: GroupMembers, random: np.random.Generator) -> GroupValues:
     """A value drawn for each group and this attribute alone: about the value of one record, but no person's own."""
     share = random.uniform(size=len(members.sizes))
     if members.column.attribute.has_order:

@@ -53,8 +53,8 @@ class Hilbert(Anonymizer):
         if task.needs.is_plain:
             last = cheapest_runs(order, table, self.k)
         else:
-            last = halved_runs(order, table, task.needs.for_kernel(), _SHARES)
-        return _numbered(order, last)
+            last = halve_runs(order, table, task.needs.for_kernel(), _SHARES)
+        return _number_runs(order, last)
 
 
 def curve_order(ranked: Ranked) -> Codes:
@@ -69,7 +69,7 @@ def curve_order(ranked: Ranked) -> Codes:
     return np.lexsort(words.T[::-1])
 
 
-def _numbered(order: Codes, last: Codes) -> Codes:
+def _number_runs(order: Codes, last: Codes) -> Codes:
     """Each record's run, from where the run that ends at each place begins."""
     ends = [len(order)]
     while ends[-1] > 0:
@@ -167,7 +167,7 @@ def cheapest_runs(order, table, k):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def halved_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
+def halve_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
     """Cut a sequence of records in two, near its middle, while both parts may be groups; where each run ends."""
     n = len(order)
     room = working_space(table, needs)

@@ -86,7 +86,7 @@ def may_be_group(rows, low, high, needs, room):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def ordered_codes(codes, rows, low, high, a, size):  # type: ignore[no-untyped-def]
+def sort_codes(codes, rows, low, high, a, size):  # type: ignore[no-untyped-def]
     """The codes of one attribute in order; counted where there are few, sorted where there are many."""
     n = high - low
     found = np.empty(n, np.int32)
@@ -162,7 +162,7 @@ def widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, fo
     for a in np.argsort(-widths, kind="mergesort"):
         if widths[a] == 0.0:
             break
-        ordered = ordered_codes(codes, rows, low, high, a, sizes[a])
+        ordered = sort_codes(codes, rows, low, high, a, sizes[a])
         for i in range(places(ordered, needs[0], sizes[a] - 1, relaxed, is_category[a], found)):
             middle = divide(codes, rows, spare, low, high, a, ordered, found[i])
             if may_be_group(rows, low, middle, needs, room) and may_be_group(rows, middle, high, needs, room):
@@ -176,7 +176,7 @@ def tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, 
     codes, _, sizes, _, is_category, _ = table
     best, attribute, where = np.inf, -1, 0
     for a in range(len(sizes)):
-        ordered = ordered_codes(codes, rows, low, high, a, sizes[a])
+        ordered = sort_codes(codes, rows, low, high, a, sizes[a])
         if ordered[0] == ordered[-1]:
             continue
         for i in range(places(ordered, needs[0], sizes[a] - 1, relaxed, is_category[a], found)):
@@ -191,7 +191,7 @@ def tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, 
                 best, attribute, where = loss, a, found[i]
     if attribute < 0:
         return -1
-    ordered = ordered_codes(codes, rows, low, high, attribute, sizes[attribute])
+    ordered = sort_codes(codes, rows, low, high, attribute, sizes[attribute])
     return divide(codes, rows, spare, low, high, attribute, ordered, where)
 
 

@@ -13,8 +13,8 @@ from modicum.anonymizers.ranks import RankedColumn
 from modicum.anonymizers.task import Task
 from modicum.errors import DataError
 from modicum.generalization.bins import number_text
-from modicum.generalization.representatives import typed_column
-from modicum.measures.anonymity import alike, k_anonymity, named_columns
+from modicum.generalization.representatives import build_typed_column
+from modicum.measures.anonymity import alike, k_anonymity, resolve_columns
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric, discernibility
@@ -95,7 +95,7 @@ _ROUNDING = 1e-9
 _LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # no names that data has
 
 
-def replaced(task: Task, groups: Codes, values: Sequence[GroupValues] | None) -> Any:
+def replace_values(task: Task, groups: Codes, values: Sequence[GroupValues] | None) -> Any:
     """The records with each quasi-identifier replaced: by a value for each group, or where there are none by ranges.
 
     Every other column stays as it is; columns that name a person are left out.
@@ -106,12 +106,12 @@ def replaced(task: Task, groups: Codes, values: Sequence[GroupValues] | None) ->
             labels = np.array(range_labels(GroupMembers(ranked, groups)), dtype=object)
             columns[ranked.attribute.name] = labels[groups]
         else:
-            made = typed_column(ranked.attribute, values[j].written, groups, task.frame)
-            columns[ranked.attribute.name] = _as_given(made, task.frame[ranked.attribute.name])
+            made = build_typed_column(ranked.attribute, values[j].written, groups, task.frame)
+            columns[ranked.attribute.name] = _cast_like(made, task.frame[ranked.attribute.name])
     return _with_columns(task, columns)
 
 
-def _as_given(made: Any, given: nw.Series[Any]) -> Any:
+def _cast_like(made: Any, given: nw.Series[Any]) -> Any:
     """What stands for groups, in the very type of the column: dates' units, categories, odd objects."""
     native = given.to_native()
     if not isinstance(made, pd.Series):
@@ -169,15 +169,15 @@ def release(
     suppressed: int,
 ) -> Release:
     """The table that these groups make, with what it really has; refused where that is less than was asked for."""
-    frame = replaced(task, groups, values)
+    frame = replace_values(task, groups, values)
     found = loss(task, groups)[0]
-    names, k, diversity, closeness = task.names, *measured(task, frame)
+    names, k, diversity, closeness = task.names, *measure_anonymity(task, frame)
     refuse_broken(asked, k, diversity, closeness)
     label = None
     if task.label is not None:
         quasi = as_frame(frame).select(names).with_columns(_codes(_LABEL, task.label, task.frame))
         label = classification_metric(quasi, names, _LABEL, suppressed=suppressed)
-    classes = alike(*named_columns(frame, names))
+    classes = alike(*resolve_columns(frame, names))
     return Release(
         frame=frame,
         method=method,
@@ -199,7 +199,7 @@ def release(
     )
 
 
-def measured(task: Task, frame: Any) -> tuple[int, float | None, float | None]:
+def measure_anonymity(task: Task, frame: Any) -> tuple[int, float | None, float | None]:
     """k, ℓ and t of a released table, by measures that know nothing of how it was made."""
     names, needs = task.names, task.needs
     table = as_frame(frame).select(names)

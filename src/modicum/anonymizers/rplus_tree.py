@@ -117,7 +117,7 @@ class RPlusTree(Anonymizer):
             for bundle in parts.bundles(own._would_do):
                 releases.append(own.fit(parts.load(bundle)).release_)
                 parts.store(bundle, releases[-1].frame[names])
-            self.release_ = _together(releases)
+            self.release_ = _merge_releases(releases)
             tally = Tally()
             for number, frame in enumerate(frames(read)):
                 stands = parts.fetch(number, segments.which(frame))
@@ -143,7 +143,7 @@ class RPlusTree(Anonymizer):
         return task_of(self, table, schema_of(self, table), None, refuse=False).needs.met_by_all()
 
 
-def _together(releases: Sequence[Release]) -> Release:
+def _merge_releases(releases: Sequence[Release]) -> Release:
     """What was measured of all parts; they share no class."""
     rows = [each.rows for each in releases]
 

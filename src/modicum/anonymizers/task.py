@@ -179,7 +179,7 @@ def _sensitive(owner: Any, schema: Schema) -> str | None:
         raise ParameterError("With l or t, the 'sensitive' parameter must name the attribute to protect.")
     if len(named) > 1:
         raise ParameterError("The 'sensitive' parameter must name one attribute; join several into one column first.")
-    _known(named, schema, "sensitive")
+    _check_names(named, schema, "sensitive")
     if named and not schema[named[0]].collectable and schema[named[0]].roles != ("label",):
         role = schema[named[0]].roles[0]
         raise SchemaError(f"The attribute {named[0]!r} has the role {role!r}, so it is not released and not sensitive.")
@@ -194,7 +194,7 @@ def _quasi_identifiers(owner: Any, schema: Schema, sensitive: str | None) -> lis
         n for n in schema.features if n not in schema.with_role("sensitive")
     ]
     names = declared if given is None else list(dict.fromkeys(map(str, given)))
-    _known(names, schema, "quasi_identifiers")
+    _check_names(names, schema, "quasi_identifiers")
     if sensitive is not None and given is None:
         names = [name for name in names if name != sensitive or name in schema.with_role("quasi-identifier")]
     if sensitive in names:
@@ -208,7 +208,7 @@ def _quasi_identifiers(owner: Any, schema: Schema, sensitive: str | None) -> lis
     return names
 
 
-def _known(names: Sequence[Any], schema: Schema, parameter: str) -> None:
+def _check_names(names: Sequence[Any], schema: Schema, parameter: str) -> None:
     for name in names:
         if name not in schema:
             raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is not in the data.")

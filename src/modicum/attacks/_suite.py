@@ -10,7 +10,7 @@ from typing import Any
 from modicum.attacks.breach import ADVERSARY, KNOWLEDGE, Breach, Knowledge, OverlapWarning, warn_of_overlap
 from modicum.attacks.linkability import Linkability, LinkResult, people_in
 from modicum.attacks.multi_breach import MultiBreach, joint_views
-from modicum.attacks.reconstruction import Reconstruction, answered, assembled, check_parameters
+from modicum.attacks.reconstruction import Reconstruction, answer_questions, assemble_result, check_parameters
 from modicum.attacks.result import PERCENT, AttackResult, ConfidentResult, check_percent
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.errors import ParameterError
@@ -179,7 +179,7 @@ def suite(
     shares = attribute_weights(breach.attributes, weights)
     singling_out = SinglingOut(population, random_state=random_state)
     linkability, why_not = _linkability(breach, link, k, random_state)
-    skipped = _skipped(breach, others) | why_not
+    skipped = _explain_skipped(breach, others) | why_not
     overlap = warn_of_overlap(breach)
     chosen = {kind: attack for kind, attack in attacks.items() if ADVERSARY[kind] not in skipped}
     certified = [kind for kind in CERTIFIED if kind in chosen]
@@ -191,13 +191,13 @@ def suite(
     meanwhile = [
         partial(singling_out.run, g, breach.breached),
         _nothing if linkability is None else partial(linkability.run, g, breach.breached),
-        *(partial(_certified, breach, kind, confidence, weights, bins) for kind in certified),
+        *(partial(_certify_breach, breach, kind, confidence, weights, bins) for kind in certified),
     ]
     steps = {kind: attack.steps(breach) for kind, attack in chosen.items()}
     asked = [step for each in steps.values() for step in each]
-    answers, (singled, linked, *certificates) = answered(breach, asked, n_jobs, progress, meanwhile)
+    answers, (singled, linked, *certificates) = answer_questions(breach, asked, n_jobs, progress, meanwhile)
     found: dict[str, AttackResult] = {
-        ADVERSARY[kind]: assembled(breach, kind, each, answers, shares) for kind, each in steps.items()
+        ADVERSARY[kind]: assemble_result(breach, kind, each, answers, shares) for kind, each in steps.items()
     }
     if "A6" not in skipped and isinstance(g, Generalization):
         several = MultiBreach(breach.attributes, weights=weights, **options)
@@ -235,7 +235,7 @@ def _nothing() -> None:
     """The result of an adversary that does not apply."""
 
 
-def _skipped(breach: Breach, others: Sequence[Generalization]) -> dict[str, str]:
+def _explain_skipped(breach: Breach, others: Sequence[Generalization]) -> dict[str, str]:
     """Which adversaries do not apply, and why."""
     names = breach.artifact.names
     told = {}
@@ -265,7 +265,7 @@ def _linkability(
     return Linkability(a, b, k, random_state=random_state), {}
 
 
-def _certified(
+def _certify_breach(
     breach: Breach, kind: Knowledge, confidence: float, weights: Mapping[str, float] | None, bins: int
 ) -> Certificate:
     options: dict[str, Any] = {"knowledge": kind, "weights": weights, "known": breach.known, "bins": bins}

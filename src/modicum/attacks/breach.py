@@ -19,7 +19,13 @@ from modicum.generalization.bins import Dropped, Groups
 from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
 from modicum.learners.portfolio import Guess, LearnerQuestion, Masking, Portfolio
-from modicum.measures.intervals import Interval, counted_interval, mean_interval, redrawn_interval, resampled_interval
+from modicum.measures.intervals import (
+    Interval,
+    bootstrap_from_counts,
+    bootstrap_interval,
+    compute_interval_from_counts,
+    mean_interval,
+)
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame, check_values, column, numbers, texts
 from modicum.table.roles import person_codes, personal_attributes
@@ -195,8 +201,8 @@ class Breach:
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
     ) -> tuple[float, Interval]:
         """The weighted mean over the attributes of what is guessed wrong, and its interval by the bootstrap."""
-        per_record = weighted(wrong, weights)
-        return float(per_record.mean()), resampled_interval(per_record, self.persons, self.random_state)
+        per_record = compute_weighted_sum(wrong, weights)
+        return float(per_record.mean()), bootstrap_interval(per_record, self.persons, self.random_state)
 
     def possible(self, name: str, which: int, rows: Any) -> Mask:
         """Which values of an attribute the buckets of some known (0) or breached (1) records leave possible."""
@@ -211,7 +217,7 @@ class Breach:
         return lambda rows: self.possible(name, which, first[rows])
 
 
-def weighted(wrong: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
+def compute_weighted_sum(wrong: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
     """The weighted sum over the attributes, for each record."""
     return np.asarray(np.sum([weights[name] * wrong[name] for name in wrong], axis=0))
 
@@ -327,7 +333,7 @@ class CountedBreach(Breach):
         return float(values @ self._pairs[1][name].records / self.records[1])
 
     def interval(self, name: str, values: Floats) -> Interval:
-        return counted_interval(values, self._pairs[1][name].records)
+        return compute_interval_from_counts(values, self._pairs[1][name].records)
 
     def together(
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
@@ -336,9 +342,9 @@ class CountedBreach(Breach):
         often = self._breached.fold(_WrongTogether.of(self, guesses))
         ways = np.flatnonzero(often)
         bits = {name: (ways >> i & 1).astype(np.float64) for i, name in enumerate(wrong)}
-        values, which = np.unique(weighted(bits, weights), return_inverse=True)
+        values, which = np.unique(compute_weighted_sum(bits, weights), return_inverse=True)
         many = np.bincount(which, weights=often[ways]).astype(np.int64)
-        return float(values @ many / many.sum()), redrawn_interval(values, many, self.random_state)
+        return float(values @ many / many.sum()), bootstrap_from_counts(values, many, self.random_state)
 
     def possible(self, name: str, which: int, rows: Any) -> Mask:
         return self.artifact.possible(name, self.targets[name], self._pairs[which][name].codes[rows])
@@ -435,7 +441,7 @@ class OverlapWarning(UserWarning):
 
 def warn_of_overlap(breach: Breach) -> int:
     """Count the breached rows that the adversary has seen before, and warn where there are any."""
-    count = shared_rows(breach.known, breach.breached, breach.artifact.schema, breach.artifact.names)
+    count = count_shared_rows(breach.known, breach.breached, breach.artifact.schema, breach.artifact.names)
     if count:
         warnings.warn(
             overlap_text(count, len(breach.breached)),
@@ -454,7 +460,7 @@ def overlap_text(count: int | str, breached: int) -> str:
     )
 
 
-def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> int:
+def count_shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> int:
     """How many breached rows are the same people's as known ones.
 
     With a person column: the rows of persons who are in both. Else the rows with an index label that both frames have,
@@ -465,16 +471,16 @@ def shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> 
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.attacks.breach import shared_rows
+    >>> from modicum.attacks.breach import count_shared_rows
     >>> X = pd.DataFrame({"age": range(100)})
-    >>> shared_rows(X[:60], X[50:], md.Schema.infer(X), ["age"])
+    >>> count_shared_rows(X[:60], X[50:], md.Schema.infer(X), ["age"])
     10
     """
     known, breached = as_frame(known), as_frame(breached)
     person = schema.person
     if person is not None and person in known.columns and person in breached.columns:
         return _persons_in_both(known[person], breached[person])
-    rows = _numbered(known, breached, schema, names)
+    rows = _number_rows(known, breached, schema, names)
     first, second = rows[: len(known)], rows[len(known) :]
     labelled = _same_label(known, breached, first, second)
     if labelled:
@@ -494,7 +500,7 @@ def _persons_in_both(known: Any, breached: Any) -> int:
     return int(np.sum(seen[codes] & (codes >= 0)))
 
 
-def _numbered(known: Any, breached: Any, schema: Schema, names: list[str]) -> Codes:
+def _number_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> Codes:
     """A number per row, known rows first, equal where all attributes are."""
     columns = []
     for name in names:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.engines.counting import counted_few, with_keys
+from modicum.engines.counting import count_combinations, with_keys
 from modicum.engines.file_tables import is_table, table_at
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.measures.intervals import Interval, mean_interval
@@ -48,7 +48,7 @@ class LinkedSide:
                 "one record."
             )
         lazy, keys = with_keys(table, names)
-        found, records = counted_few(lazy, keys, "both halves")
+        found, records = count_combinations(lazy, keys, "both halves")
         return cls(found.rename(dict(zip(keys, names, strict=True))), records, None)
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class Halves:
         return cls(
             full=[group_rows(full[first][:, half]) for half in which],
             seen=[group_rows(seen[first][:, half]) for half in which],
-            breached=_counted(groups[:cut], breach.records, len(first)),
+            breached=_count_by_group(groups[:cut], breach.records, len(first)),
             drawn=draw.rounds(of_people, people, len(first)),
         )
 
@@ -117,7 +117,7 @@ class Draw:
             order = random.permutation(len(groups))
             order = order[np.sort(np.unique(people.persons[order], return_index=True)[1])]
             return [groups[order[i * self.k : (i + 1) * self.k]] for i in range(count)]
-        ends = np.cumsum(_counted(groups, people.records, many))
+        ends = np.cumsum(_count_by_group(groups, people.records, many))
         places = random.choice(int(ends[-1]), count * self.k, replace=False)
         return list(np.searchsorted(ends, places, side="right").reshape(count, self.k))
 
@@ -132,7 +132,7 @@ def _codes(partitions: Any, frame: Any, names: Sequence[str]) -> Codes:
     return found
 
 
-def _counted(groups: Codes, records: Codes | None, many: int) -> Codes:
+def _count_by_group(groups: Codes, records: Codes | None, many: int) -> Codes:
     return np.bincount(groups, weights=records, minlength=many).astype(np.int64)
 
 
@@ -248,7 +248,10 @@ class Linkability:
         halves, rounds = found.full, found.drawn
         right, raw_right = (
             np.concatenate(
-                [_linked(halves[0], by, rows, found.breached, self.random_state + i) for i, rows in enumerate(rounds)]
+                [
+                    _compute_link_chances(halves[0], by, rows, found.breached, self.random_state + i)
+                    for i, rows in enumerate(rounds)
+                ]
             )
             for by in (found.seen, halves)
         )
@@ -290,7 +293,7 @@ class Linkability:
             if unknown:
                 raise ParameterError(
                     f"The {letter!r} parameter of Linkability names {unknown[0]!r}, which the generalization does not "
-                    f"have; it has {quoted(g.names, limit=8)}."
+                    f"have; it has {format_names(g.names, limit=8)}."
                 )
         both = [name for name in self.a if name in self.b]
         if both:
@@ -317,7 +320,7 @@ def people_in(g: Artifact, frame: Any) -> int:
     return len(frame) if persons is None or not len(persons) else int(persons.max()) + 1
 
 
-def _linked(
+def _compute_link_chances(
     halves: Codes, seen: Sequence[Codes], rows: Codes, breached: Codes, random_state: int
 ) -> npt.NDArray[np.float64]:
     """For each of the people drawn, the chance that the half joined to x_B equals their own x_A.
@@ -330,7 +333,7 @@ def _linked(
 
     kinds_a, of_a, many_a = np.unique(seen[0][rows], return_inverse=True, return_counts=True)
     kinds_b, of_b, many_b = np.unique(seen[1][rows], return_inverse=True, return_counts=True)
-    chances = _balanced(_chances(seen, kinds_a, kinds_b, breached), many_a, many_b)
+    chances = _balance_chances(_chances(seen, kinds_a, kinds_b, breached), many_a, many_b)
     # Where several matchings are equally good, the order of the halves must not give the truth away.
     random = np.random.default_rng(random_state)
     b, a = random.permutation(of_b), random.permutation(of_a)
@@ -355,7 +358,7 @@ def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Co
     return np.where(alone > 0, both / np.maximum(alone, 1), marginal)
 
 
-def _balanced(chances: npt.NDArray[np.float64], many_a: Codes, many_b: Codes) -> npt.NDArray[np.float64]:
+def _balance_chances(chances: npt.NDArray[np.float64], many_a: Codes, many_b: Codes) -> npt.NDArray[np.float64]:
     """The chances scaled so that every half belongs to one person: rows and columns sum to one (Sinkhorn)."""
     for _ in range(_BALANCING):
         chances = chances / (many_b @ chances)

@@ -14,7 +14,7 @@ from modicum.attacks.result import AttackResult
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.learners.inputs import chunks
-from modicum.learners.portfolio import MEMBERS, Guess, Portfolio, best_guess, joined, set_aside
+from modicum.learners.portfolio import MEMBERS, Guess, Portfolio, best_guess, join_guesses, set_aside
 from modicum.measures.intervals import Interval
 from modicum.progress import run_all
 from modicum.table.roles import as_names, attribute_weights, person_codes
@@ -119,7 +119,7 @@ class MultiBreach:
             name: [AdversaryAnswer(found[chosen[name]][name], chosen[name], 0.0, seconds)] for name in whole.attributes
         }
         result = result_of("A6", whole, answers, weights)
-        alone = [_alone(whole, found[way], weights) for way in list(found)[: len(views) - 1]]
+        alone = [_measure_single_breach(whole, found[way], weights) for way in list(found)[: len(views) - 1]]
         errors, intervals = (tuple(each) for each in zip(*alone, strict=True))
         return MultiBreachResult(**{**vars(result), "alone": errors, "alone_intervals": intervals})
 
@@ -149,7 +149,7 @@ class MultiBreach:
         portfolios = run_all(pieces, "Learning from several breaches", n_jobs=self.n_jobs, progress=self.progress)
         guesses = [b.guessed(step, portfolio) for b, portfolio in zip(breaches, portfolios, strict=True)]
         found = {f"breach {i + 1}": guess for i, guess in enumerate(guesses[:-1])}
-        return found | {AVERAGED: _averaged(breaches, portfolios), JOINT: guesses[-1]}
+        return found | {AVERAGED: _average_guesses(breaches, portfolios), JOINT: guesses[-1]}
 
 
 def joint_views(generalizations: Any) -> list[Generalization]:
@@ -160,14 +160,16 @@ def joint_views(generalizations: Any) -> list[Generalization]:
     return [*given, reduce(Generalization.intersect, given)]
 
 
-def _alone(whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]) -> tuple[float, Interval]:
+def _measure_single_breach(
+    whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]
+) -> tuple[float, Interval]:
     """The error of a single breach's adversary, and its interval."""
     answers = {name: [AdversaryAnswer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
     result = result_of("A1", whole, answers, weights)
     return result.error, result.interval
 
 
-def _averaged(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:
+def _average_guesses(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:
     """The mean of the single breaches' chances, masked by all of them, for every breached record."""
     joint, single = breaches[-1], breaches[:-1]
     _, cells = joint.inputs((), 1).distinct()
@@ -180,7 +182,7 @@ def _averaged(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> di
         for i, name in enumerate(names):
             mean: Any = np.mean([score[i] for score in scores], axis=0, dtype=np.float32)
             parts[name].append(best_guess(mean, partial(_possible, single, name), first[rows]))
-    guesses = {name: joined(each) for name, each in parts.items()}
+    guesses = {name: join_guesses(each) for name, each in parts.items()}
     return {name: Guess(guess.value[cells], guess.chance[cells]) for name, guess in guesses.items()}
 
 

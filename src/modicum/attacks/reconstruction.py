@@ -21,7 +21,7 @@ from modicum.attacks.breach import (
 )
 from modicum.attacks.result import AttackResult, AttributeResult, Guesses
 from modicum.engines import is_table
-from modicum.errors import ParameterError, quoted
+from modicum.errors import ParameterError, format_names
 from modicum.generalization import Artifact
 from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
 from modicum.progress import run_all
@@ -119,8 +119,8 @@ class Reconstruction:
         if not breach.counted:
             warn_of_overlap(breach)
         steps = self.steps(breach)
-        answers, _ = answered(breach, steps, 1 if breach.counted else self.n_jobs, self.progress)
-        return assembled(breach, self.knowledge, steps, answers, weights)
+        answers, _ = answer_questions(breach, steps, 1 if breach.counted else self.n_jobs, self.progress)
+        return assemble_result(breach, self.knowledge, steps, answers, weights)
 
     def _breach(self, g: Artifact, known: Any, breached: Any) -> Breach:
         """The breach as it is seen: record by record, or by counts where a table is in an engine."""
@@ -152,7 +152,7 @@ class AdversaryAnswer:
 Answers = dict[tuple[str, tuple[str, ...]], AdversaryAnswer]  # attribute and side knowledge → answer
 
 
-def answered(
+def answer_questions(
     breach: Breach,
     steps: Sequence[KnowledgeStep],
     n_jobs: int | None,
@@ -163,7 +163,7 @@ def answered(
 
     First come what z alone tells of all personal attributes (A1) and, where there is side knowledge, what z and the
     non-personal ones tell (A3): there the networks' L2 is tuned, which questions about a single attribute then take
-    over, and whoever knows more may answer as they do (`assembled`).
+    over, and whoever knows more may answer as they do (`assemble_result`).
     """
     plain, base = _first_steps(breach)
     together = list(dict.fromkeys([base, plain] if any(step != plain for step in steps) else [plain]))
@@ -199,7 +199,7 @@ def _answers(breach: Breach, step: KnowledgeStep, l2: Mapping[str, float] | None
     return answers, portfolio.l2_
 
 
-def assembled(
+def assemble_result(
     breach: Breach, knowledge: Knowledge, steps: Sequence[KnowledgeStep], answers: Answers, weights: dict[str, float]
 ) -> AttackResult:
     """The result of one adversary from the answers to its questions.
@@ -287,7 +287,7 @@ def check_parameters(attack: Any) -> None:
         raise ParameterError(f"The {parameter!r} parameter of {name} must {wanted}. Got {got!r} instead.")
 
     if getattr(attack, "knowledge", "nothing") not in KNOWLEDGE:
-        refuse("knowledge", f"be one of {quoted(KNOWLEDGE)}")
+        refuse("knowledge", f"be one of {format_names(KNOWLEDGE)}")
     if not isinstance(attack.bins, int) or attack.bins < 2:
         refuse("bins", "be an int ≥ 2")
     orders = getattr(attack, "orders", 1)
@@ -298,4 +298,4 @@ def check_parameters(attack: Any) -> None:
     if isinstance(attack.members, str) or not isinstance(attack.members, Sequence):
         refuse("members", "be a list of names")
     if not attack.members or any(member not in (*MEMBERS, *NEURAL) for member in attack.members):
-        refuse("members", f"name some of {quoted((*MEMBERS, *NEURAL), limit=9)}")
+        refuse("members", f"name some of {format_names((*MEMBERS, *NEURAL), limit=9)}")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.errors import ParameterError, quoted
+from modicum.errors import ParameterError, format_names
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.table.values import plain
 from modicum.typing import Codes
@@ -115,10 +115,10 @@ def most_confident(
     return found
 
 
-def most_exposed(guesses: Mapping[str, Guesses], n: int, attribute: str | None, random_state: int) -> pd.DataFrame:
+def find_most_exposed(guesses: Mapping[str, Guesses], n: int, attribute: str | None, random_state: int) -> pd.DataFrame:
     """The n most confident guesses about one attribute or all, the highest in the rank of their attribute first."""
     if attribute is not None and attribute not in guesses:
-        raise ParameterError(f"The attribute {attribute!r} was not guessed, only {quoted(guesses)}.")
+        raise ParameterError(f"The attribute {attribute!r} was not guessed, only {format_names(guesses)}.")
     found = []
     for name in guesses if attribute is None else [attribute]:
         each = guesses[name]
@@ -160,7 +160,7 @@ def _interval(
     """By resampling the records (whole persons); that of a plain mean where the resamples agree or are too few."""
     shown = np.unique(np.concatenate([each.rows for each in chosen.values()]))
     units = None if persons is None else np.unique(persons[shown], return_inverse=True)[1]
-    taken = _taken(chosen, shown)
+    taken = _count_taken(chosen, shown)
     if len(chosen) == 1:
         return mean_interval(taken[:, 1] / taken[:, 0], units)
     shares = np.array([weights[name] for name in chosen])
@@ -178,7 +178,7 @@ def _interval(
     return mean_interval(np.full(len(first), error), of_first)
 
 
-def _taken(chosen: Mapping[str, Guesses], shown: Codes) -> npt.NDArray[np.float64]:
+def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> npt.NDArray[np.float64]:
     """For each record shown and each attribute, how many guesses are taken, and how many of them are wrong."""
     table = np.zeros((len(shown), 2 * len(chosen)))
     for i, each in enumerate(chosen.values()):
@@ -325,7 +325,7 @@ class AttackResult:
         `right`; sorted by `percent`, then by chance.
         """
         self._check_single()
-        return most_exposed(self.guesses, n, attribute, self.random_state)
+        return find_most_exposed(self.guesses, n, attribute, self.random_state)
 
     def _check_single(self) -> None:
         if not self.guesses:

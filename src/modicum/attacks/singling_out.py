@@ -13,7 +13,7 @@ from modicum.engines import is_table, table_at
 from modicum.engines.buckets import buckets_at, number_key
 from modicum.engines.counting import (
     PERSON,
-    alone_at,
+    count_lone_records,
     persons_alone,
     rarest,
     records_of,
@@ -27,8 +27,8 @@ from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import persons_in
-from modicum.measures.intervals import Interval, counted_interval, share_interval
-from modicum.measures.uniqueness import Uniqueness, check_population, expected_from
+from modicum.measures.intervals import Interval, compute_interval_from_counts, share_interval
+from modicum.measures.uniqueness import Uniqueness, check_population, estimate_uniques
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.frames import as_frame
 from modicum.table.roles import person_codes
@@ -70,7 +70,7 @@ class SeenCrowd:
         if not self.alone or self.persons:
             return share_interval(self.people - self.alone, self.people)
         sizes, often = self.sizes
-        return counted_interval(np.where(sizes > 1, sizes, 0), often, sizes)
+        return compute_interval_from_counts(np.where(sizes > 1, sizes, 0), often, sizes)
 
 
 def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd:
@@ -82,12 +82,12 @@ def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd
     raw_groups = group_rows(raw_generalization(frame, g.schema).codes(frame))
     return SeenCrowd(
         people=len(frame) if persons is None else int(persons.max()) + 1,
-        alone=_alone(groups, sizes, persons),
+        alone=_count_alone(groups, sizes, persons),
         sizes=np.unique(sizes, return_counts=True),
         persons=persons is not None,
         rarest=codes[first_rows(groups)[int(sizes.argmin())]],
         alike=np.unique(_alike(groups, sizes, persons), return_counts=True) if wants_alike else None,
-        raw_alone=_alone(raw_groups, persons_in(raw_groups, persons), persons),
+        raw_alone=_count_alone(raw_groups, persons_in(raw_groups, persons), persons),
     )
 
 
@@ -106,12 +106,12 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> SeenCrowd:
     shown = rarest(seen.lazy, seen.keys, person, int(sizes[0][0])) if len(sizes[0]) else None
     return SeenCrowd(
         people=int((sizes[0] * sizes[1]).sum()) if person is None else int(records_of(table.lazy, person)[1].sum()),
-        alone=_alone_at(seen.lazy, seen.keys, person, sizes),
+        alone=_count_alone_at(seen.lazy, seen.keys, person, sizes),
         sizes=sizes,
         persons=person is not None,
         rarest=np.zeros(0, dtype=np.int64) if shown is None else seen.codes(shown)[0],
         alike=sizes if wants_alike else None,
-        raw_alone=alone_at(raw, keys) if person is None else persons_alone(raw, keys, person),
+        raw_alone=count_lone_records(raw, keys) if person is None else persons_alone(raw, keys, person),
     )
 
 
@@ -128,11 +128,11 @@ def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[st
     return lazy.with_columns(*(made.alias(key) for key, made in numbers.items())), [*keys, *numbers]
 
 
-def _alone_at(lazy: nw.LazyFrame[Any], keys: list[str], person: str | None, sizes: Counted) -> int:
+def _count_alone_at(lazy: nw.LazyFrame[Any], keys: list[str], person: str | None, sizes: Counted) -> int:
     return int(sizes[1][sizes[0] == 1].sum()) if person is None else persons_alone(lazy, keys, person)
 
 
-def _alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
+def _count_alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
     """How many people have a record that nobody else's equals."""
     single = sizes[groups] == 1
     return int(single.sum()) if persons is None else len(np.unique(persons[single]))
@@ -275,7 +275,7 @@ class SinglingOut:
         check_population(self.population, found.people)
         assert found.alike is not None
         possible = None if found.persons else _possible(g)
-        return expected_from(found.alike, self.population, self.random_state, possible)
+        return estimate_uniques(found.alike, self.population, self.random_state, possible)
 
 
 def _possible(g: Artifact) -> int | None:

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.cli.options import beside, label_of, loaded, names, notes, read_judged
+from modicum.cli.options import beside, label_of, load_generalization, names, notes, read_judged
 from modicum.cli.output import printable
 from modicum.engines import table_at
 from modicum.engines.counting import people_at
-from modicum.engines.file_tables import opened
+from modicum.engines.file_tables import open_table
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.evaluation import Evidence, Judgement, alternatives
@@ -80,10 +80,10 @@ class ReportOptions:
         return {"weights": self.weights, "label_bins": self.label_bins, "confidence": self.confidence}
 
 
-def judged_file(artifact: Path, file: Path, asked: ReportOptions) -> Judgement:
+def judge_file(artifact: Path, file: Path, asked: ReportOptions) -> Judgement:
     """A saved artifact, judged on a file of full records."""
     g, X, y, parts = _split_file(artifact, file, asked)
-    return judged_on(g, X, y, parts, seed=asked.seed, by=groups_by(asked.by, X, y), **asked.options)
+    return judge_split(g, X, y, parts, seed=asked.seed, by=groups_by(asked.by, X, y), **asked.options)
 
 
 def evidence_of_file(artifact: Path, file: Path, asked: ReportOptions, **options: Any) -> Evidence:
@@ -94,7 +94,7 @@ def evidence_of_file(artifact: Path, file: Path, asked: ReportOptions, **options
 
 
 def _split_file(artifact: Path, file: Path, asked: ReportOptions) -> tuple[Generalization, Any, Any, Split]:
-    g = loaded(artifact)
+    g = load_generalization(artifact)
     X, y = read_judged(file, g, asked.label, asked.missing)
     return g, X, y, split_for(X, y, g.schema.person, asked.seed)
 
@@ -105,13 +105,13 @@ def check_known(known: str | None) -> None:
         raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
 
 
-def judged_in_engine(artifact: Path, file: str, known: str | None, engine: str, asked: ReportOptions) -> Judgement:
+def judge_in_engine(artifact: Path, file: str, known: str | None, engine: str, asked: ReportOptions) -> Judgement:
     """A saved artifact, judged on files in an engine: learned from some, judged on others."""
     if known is None:
         raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")
-    g, missing = loaded(artifact), asked.missing or ()
+    g, missing = load_generalization(artifact), asked.missing or ()
     name = label_of(g, asked.label)
-    with opened(known, engine, g.schema, missing) as train, opened(file, engine, g.schema, missing) as test:
+    with open_table(known, engine, g.schema, missing) as train, open_table(file, engine, g.schema, missing) as test:
         train, test = (_with_label(table, name) for table in (train, test))
         groups = names(asked.by, [column for column in test.columns if column != name])
         people = people_at(test, g.schema)
@@ -128,7 +128,7 @@ def _with_label(table: EngineTable, label: str) -> EngineTable:
     return table_at(table.lazy.filter(~absent).to_native())
 
 
-def judged_on(g: Generalization, X: Any, y: Any, parts: Split, *, seed: int = 0, **options: Any) -> Judgement:
+def judge_split(g: Generalization, X: Any, y: Any, parts: Split, *, seed: int = 0, **options: Any) -> Judgement:
     """The judgement on the test part, after learning from the training part; options as for `judge`."""
     check_people(g.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
@@ -166,7 +166,7 @@ def write_report(content: Report, path: Path) -> None:
     content.save(path, *beside(path))
 
 
-def told_places(path: Path) -> Text:
+def describe_report_files(path: Path) -> Text:
     """Where the report was written."""
     return printable(f"Report: {path}, and the same as .md and .json beside it.")
 

@@ -66,7 +66,7 @@ def main(
     """How little personal data does this prediction need, and what could still leak?"""
 
 
-def _said(
+def _show_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
     """A warning as a person reads it, without the line of code it came from."""
@@ -75,7 +75,7 @@ def _said(
 
 def run() -> None:
     """Run the command line; bad input is one sentence on standard error and exit code 2, a warning one sentence."""
-    warnings.showwarning = _said
+    warnings.showwarning = _show_warning
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was begun is cleaned away, as on Ctrl-C
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from modicum.errors import ArtifactError, DataError, ParameterError, check_words, quoted
+from modicum.errors import ArtifactError, DataError, ParameterError, check_words, format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,7 @@ out = Console(soft_wrap=False, highlight=False)
 notes = Console(stderr=True, highlight=False)
 
 
-def loaded(artifact: Path) -> Generalization:
+def load_generalization(artifact: Path) -> Generalization:
     """A saved generalization; cells, which are another kind of artifact, are refused."""
     from modicum.generalization import Generalization, load
 
@@ -134,7 +134,7 @@ def beside(report: Path) -> list[Path]:
     return [report.with_suffix(ending) for ending in (".md", ".json")]
 
 
-def given_to(report: Path | None, **options: Any) -> None:
+def check_report_options(report: Path | None, **options: Any) -> None:
     """Refuse what belongs to a report where none is asked for, and words that no file could hold."""
     check_words(**{name: value for name, value in options.items() if isinstance(value, str)})
     unused = [name for name, value in options.items() if value is not None and report is None]
@@ -153,7 +153,7 @@ def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the
         result += [entry] if entry in columns else [part.strip() for part in entry.split(",") if part.strip()]
     unknown = [name for name in result if name not in columns]
     if unknown:
-        raise DataError(f"The column {unknown[0]!r} is not in {where}; it has {quoted(columns, limit=8)}.")
+        raise DataError(f"The column {unknown[0]!r} is not in {where}; it has {format_names(columns, limit=8)}.")
     return result
 
 
@@ -196,8 +196,8 @@ def read_task(
     from modicum.table.schema import Schema
 
     given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
-    table = labelled(read_table(file, missing=missing or (), schema=given_schema), label)
-    table, given_schema = _without(table, given_schema, leave_out, label)
+    table = drop_unlabelled(read_table(file, missing=missing or (), schema=given_schema), label)
+    table, given_schema = _drop_columns(table, given_schema, leave_out, label)
     columns = list(table.columns)
     schema = Schema.infer(table) if given_schema is None else given_schema
     schema = schema.with_missing(missing or ())
@@ -208,7 +208,7 @@ def read_task(
     return table.drop(columns=[label]), table[label], schema
 
 
-def _without(
+def _drop_columns(
     table: pd.DataFrame, schema: Schema | None, leave_out: Sequence[str] | None, label: str
 ) -> tuple[pd.DataFrame, Schema | None]:
     """Table and schema without the columns that are not to be looked at."""
@@ -239,7 +239,7 @@ def read_labelled(
     from modicum.table.files import read_table
 
     label = label_of(g, label)
-    table = labelled(read_table(file, missing=missing or (), schema=g.schema), label)
+    table = drop_unlabelled(read_table(file, missing=missing or (), schema=g.schema), label)
     return table.drop(columns=[label]), table[label]
 
 
@@ -253,11 +253,11 @@ def label_of(g: Generalization, label: str | None) -> str:
     return label
 
 
-def labelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
+def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
     """The rows with a label; how many are left out is said."""
     columns = list(table.columns)
     if label not in columns:
-        raise DataError(f"The label {label!r} is not in the file; it has {quoted(columns, limit=8)}.")
+        raise DataError(f"The label {label!r} is not in the file; it has {format_names(columns, limit=8)}.")
     if len(columns) < 2:
         raise DataError(f"The file has only the column {label!r}; there is nothing to minimize.")
     unlabelled = int(table[label].isna().sum())
@@ -295,13 +295,13 @@ def command_line(*, without: str | None = None, words: Sequence[str] | None = No
         if without is not None and word == without:
             del given[:1]
         elif without is None or not word.startswith(f"{without}="):
-            kept.append(_shortened(word))
+            kept.append(_shorten_path(word))
     return shlex.join(["modicum", *kept]).encode(errors="replace").decode()  # names of files may be no text
 
 
-def _shortened(word: str) -> str:
+def _shorten_path(word: str) -> str:
     option, sign, value = word.partition("=")
     if word.startswith("--") and sign:
-        return f"{option}={_shortened(value)}"
+        return f"{option}={_shorten_path(value)}"
     is_place = os.sep in word and (Path(word).exists() or Path(word).parent.is_dir())
     return Path(word).name if is_place else word

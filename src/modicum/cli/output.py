@@ -94,7 +94,7 @@ def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
         )
 
 
-def compared(
+def measure_effect(
     before: Generalization,
     after: Generalization,
     X: Any,

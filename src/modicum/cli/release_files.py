@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from modicum.cli.options import names
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.table.atomic_writing import replacing
 from modicum.table.files import (
-    connected,
     file_format,
-    quoted_name,
+    open_connection,
+    quote_name,
     read_batches,
     read_table,
     scan_table,
@@ -64,7 +64,7 @@ def _with_roles(schema: Schema, columns: list[str], **roles: Any) -> Schema:
     return schema.with_roles(label=roles["label"], person=roles["person"], identifiers=identifiers)
 
 
-def described(asked: Sequence[str] | None, columns: Sequence[str], schema: Schema) -> list[str] | None:
+def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str], schema: Schema) -> list[str] | None:
     """The quasi-identifiers that were named, all of which the schema must describe."""
     found = names(asked, columns)
     unknown = [name for name in found or [] if name not in schema]
@@ -75,8 +75,8 @@ def described(asked: Sequence[str] | None, columns: Sequence[str], schema: Schem
 
 def write_records(file: Path, output: Path, release: "Release", schema: Schema, rows: Any) -> None:
     """Write a release; other columns come from the file itself, from CSV to CSV as the very texts that they were."""
-    released = _written(release.frame[list(release.quasi_identifiers)].reset_index(drop=True), schema, output)
-    with connected() as connection, replacing(output) as temporary:
+    released = _narrow_types(release.frame[list(release.quasi_identifiers)].reset_index(drop=True), schema, output)
+    with open_connection() as connection, replacing(output) as temporary:
         connection.execute("SET threads = 1")  # rows stay in their order
         as_text = file_format(output) == "csv"
         source = scan_table(connection, file, Schema(attributes=())) if as_text else scan_typed(connection, file)
@@ -85,15 +85,15 @@ def write_records(file: Path, output: Path, release: "Release", schema: Schema, 
             whole[_KEPT] = np.isin(np.arange(len(source)), rows)
             released = whole.join(released.set_axis(rows))
         chosen = [
-            f"{'released' if name in released.columns else 'source'}.{quoted_name(name)}"
+            f"{'released' if name in released.columns else 'source'}.{quote_name(name)}"
             for name in release.frame.columns
         ]
-        kept = "" if rows is None else f" WHERE released.{quoted_name(_KEPT)}"
+        kept = "" if rows is None else f" WHERE released.{quote_name(_KEPT)}"
         sql = f"SELECT {', '.join(chosen)} FROM source POSITIONAL JOIN released{kept}"
         write_table(connection.sql(sql), temporary)
 
 
-def _written(released: pd.DataFrame, schema: Schema, output: Path) -> pd.DataFrame:
+def _narrow_types(released: pd.DataFrame, schema: Schema, output: Path) -> pd.DataFrame:
     """Whole numbers and days as such, where the file was read with wider types."""
     for name, values in released.items():
         kind = schema[str(name)].storage if schema[str(name)].kind != "date" else "date"
@@ -127,7 +127,7 @@ def write_batches(
         raise DataError(f"The file {str(file)!r} has 0 rows.")
     known = _with_roles(Schema.infer(first) if given is None else given, list(first.columns), **roles)
     _check_columns(first)
-    asked = described(quasi_identifiers, list(first.columns), known)
+    asked = parse_quasi_identifiers(quasi_identifiers, list(first.columns), known)
     tree = md.RPlusTree(**settings, quasi_identifiers=asked, schema=known)
     quasi, sensitive = parts_of(tree, known)
     typed = [*quasi, *([] if sensitive is None else [sensitive])]
@@ -148,7 +148,7 @@ def write_batches(
         for number, batch in enumerate(tree.fit_batches(read, batch_rows)):
             parts.append(str(Path(folder) / f"{number:08d}.parquet"))
             write_frame(batch, parts[-1])
-        with connected() as connection:
+        with open_connection() as connection:
             connection.execute("SET threads = 1")
             write_table(connection.read_parquet(parts), temporary)
     return tree.release_
@@ -176,12 +176,12 @@ def write_there(
     """
     from modicum.anonymizers.task import parts_of
     from modicum.engines.coding import schema_at
-    from modicum.engines.file_tables import opened
+    from modicum.engines.file_tables import open_table
 
     given = None if schema is None else Schema.from_yaml(schema)
-    with opened(file, engine, given, missing or ()) as table:
+    with open_table(file, engine, given, missing or ()) as table:
         known = _with_roles(schema_at(table) if given is None else given, table.columns, **roles)
-        asked = described(quasi_identifiers, table.columns, known)
+        asked = parse_quasi_identifiers(quasi_identifiers, table.columns, known)
         anonymizer = made({"quasi_identifiers": asked, "schema": known})
         quasi, sensitive = parts_of(anonymizer, known)
         typed = _whole_there(table, known, [*quasi, *([] if sensitive is None else [sensitive])])
@@ -193,12 +193,12 @@ def write_there(
 def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> "EngineTable":
     """The table with whole numbers as such, where it was read with wider types because of the schema."""
     from modicum.engines import table_at
-    from modicum.engines.table import collected
+    from modicum.engines.table import collect_arrow
 
     wide = [name for name in names if _is_whole(schema, name) and table.types[name].is_float()]
     if not wide:
         return table
-    odd = collected(table.lazy.select(*((nw.col(name) % 1 != 0).cast(nw.Int64).sum() for name in wide)))
+    odd = collect_arrow(table.lazy.select(*((nw.col(name) % 1 != 0).cast(nw.Int64).sum() for name in wide)))
     decimals = [name for name in wide if odd[name][0]]
     if decimals:
         raise DataError(f"The column {decimals[0]!r} holds decimals, though the schema says whole numbers.")
@@ -227,11 +227,11 @@ def anatomize_there(
 ) -> tuple[int, list[str]]:
     """Anatomize files where an engine reads them; how many rows had no sensitive value, and what to say."""
     from modicum.engines.coding import schema_at
-    from modicum.engines.file_tables import opened
+    from modicum.engines.file_tables import open_table
     from modicum.errors import PrivacyWarning
 
     given = None if schema is None else Schema.from_yaml(schema)
-    with opened(file, engine, given, missing or ()) as table, warnings.catch_warnings(record=True) as said:
+    with open_table(file, engine, given, missing or ()) as table, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PrivacyWarning)
         known = _with_roles(schema_at(table) if given is None else given, table.columns, **roles)
         protected = list(dict.fromkeys(names(sensitive, table.columns) or known.with_role("sensitive")))
@@ -247,11 +247,13 @@ def _with_values_there(
 ) -> "tuple[EngineTable, int]":
     """The rows with a label and all sensitive values, and how many lack one of those."""
     from modicum.engines import table_at
-    from modicum.engines.table import COUNT, collected
+    from modicum.engines.table import COUNT, collect_arrow
 
     lazy = table.lazy if label is None else table.lazy.filter(~nw.col(label).is_null())
     lacking = nw.any_horizontal(*(nw.col(name).is_null() for name in sensitive), ignore_nulls=False)
-    many = int(collected(lazy.filter(lacking).select(nw.len().alias(COUNT)))[COUNT][0])
+    many = int(collect_arrow(lazy.filter(lacking).select(nw.len().alias(COUNT)))[COUNT][0])
     if many and not drop:
-        raise DataError(f"{many:,} rows have no value of {quoted(sensitive)}; leave them out with --drop-missing.")
+        raise DataError(
+            f"{many:,} rows have no value of {format_names(sensitive)}; leave them out with --drop-missing."
+        )
     return table_at(lazy.filter(~lacking).to_native()), many

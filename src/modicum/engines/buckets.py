@@ -11,7 +11,7 @@ from modicum.engines.coding import target_at
 from modicum.engines.counting import (
     PERSON,
     alike_value,
-    counted_few,
+    count_combinations,
     groups_at,
     histogram,
     records_of,
@@ -20,7 +20,7 @@ from modicum.engines.counting import (
     with_person,
 )
 from modicum.engines.file_tables import is_table, table_at
-from modicum.engines.table import EngineTable, collected
+from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Intervals
@@ -63,7 +63,7 @@ class Seen:
     def distinct(self, *beside: str) -> tuple[nw.DataFrame[Any], Codes, Codes]:
         """Every combination that occurs of what is shown and of some columns beside: these, its codes, its records."""
         keys = [*self.keys, *beside]
-        found, counts = counted_few(self.lazy, keys, "buckets and values" if beside else "buckets")
+        found, counts = count_combinations(self.lazy, keys, "buckets and values" if beside else "buckets")
         codes = self.codes(found)
         return found, codes, counts
 
@@ -94,11 +94,11 @@ def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | 
     wide = table.lazy.with_columns(*(made.alias(name) for name, made in added.items()))
     chosen = [(j, p) for j, p in shown if not isinstance(p, FullDetail)]
     kept = [*added, *(name for name in [PERSON] if name in table.types)]
-    lazy = _renamed(wide, chosen, kept)
+    lazy = _select_buckets(wide, chosen, kept)
     return Seen(lazy, [_ALL, *map(_key, (j for j, _ in shown))], g.partitions)
 
 
-def _renamed(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPartition]], kept: Sequence[str]) -> Any:
+def _select_buckets(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPartition]], kept: Sequence[str]) -> Any:
     """The buckets by place, as a column beside them may have an attribute's name."""
     aside = {name: f"modicum_kept{i}" for i, name in enumerate(kept)}
     wide = wide.with_columns(*(nw.col(name).alias(other) for name, other in aside.items()))
@@ -151,7 +151,7 @@ def bucket_counts(table: EngineTable, g: Generalization) -> dict[str, Codes]:
         elif isinstance(partition, FullDetail):
             found[partition.name] = np.zeros(0, dtype=np.int64)
         else:
-            found[partition.name] = _placed(*histogram(seen.lazy, _key(j)), size)
+            found[partition.name] = _scatter_counts(*histogram(seen.lazy, _key(j)), size)
     return found
 
 
@@ -159,10 +159,10 @@ def number_buckets(table: EngineTable, partition: Intervals) -> Codes:
     """How many records each range of a number holds."""
     coded = table_at(in_engine(table.lazy.to_native(), [partition], "codes"))
     plain = coded.lazy.select(coded.col(partition.name).alias(_key(0)))
-    return _placed(*histogram(plain, _key(0)), len(partition.labels))
+    return _scatter_counts(*histogram(plain, _key(0)), len(partition.labels))
 
 
-def _placed(codes: Codes, counts: Codes, size: int) -> Codes:
+def _scatter_counts(codes: Codes, counts: Codes, size: int) -> Codes:
     found = np.zeros(size, dtype=np.int64)
     found[codes] = counts
     return found
@@ -172,7 +172,7 @@ def missing_at(table: EngineTable, attribute: Attribute) -> int:
     """How many records have no value of an attribute."""
     value = alike_value(table, attribute.name) if attribute.is_category else number_key(table, attribute)
     absent = table.lazy.select(value.is_null().cast(nw.Int64).sum().alias(_ALL))
-    return int(collected(absent)[_ALL][0] or 0)
+    return int(collect_arrow(absent)[_ALL][0] or 0)
 
 
 def different_at(table: EngineTable, attribute: Attribute) -> int:
@@ -184,7 +184,7 @@ def different_at(table: EngineTable, attribute: Attribute) -> int:
         key = "modicum_value"
         lazy = table.lazy.select(number_key(table, attribute).alias(key))
     values = lazy.select(key).filter(~nw.col(key).is_null()).unique()
-    return int(collected(values.select(nw.len().alias(_ALL)))[_ALL][0])
+    return int(collect_arrow(values.select(nw.len().alias(_ALL)))[_ALL][0])
 
 
 def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
@@ -193,7 +193,7 @@ def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
     lazy = table.lazy.select(number_key(table, attribute).alias("modicum_value"))
     if attribute.kind != "date":
         lazy = lazy.filter(own.abs() < float("inf"))
-    found = collected(lazy.select(own.min().alias("modicum_low"), own.max().alias("modicum_high")))
+    found = collect_arrow(lazy.select(own.min().alias("modicum_low"), own.max().alias("modicum_high")))
     ends = [numbers(found[name], attribute) for name in ("modicum_low", "modicum_high")]
     return np.concatenate(ends)
 
@@ -243,25 +243,25 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     cells = [*seen.keys, *(key for key in beside if key != _VALUE)]
     pairs = seen.lazy.group_by([*cells, _VALUE]).agg(nw.len().alias(_MANY))
     of_cells = pairs.group_by(cells).agg(nw.col(_MANY).max())
-    best = collected(of_cells.select(nw.col(_MANY).sum(), nw.len().alias("modicum_cells")))
+    best = collect_arrow(of_cells.select(nw.col(_MANY).sum(), nw.len().alias("modicum_cells")))
     values = seen.lazy.group_by(_VALUE).agg(nw.len().alias(_MANY))  # which takes no buckets
-    most = collected(values.select(nw.col(_MANY).max()))
+    most = collect_arrow(values.select(nw.col(_MANY).max()))
     return Best(int(best[_MANY][0]), int(most[_MANY][0]), int(best["modicum_cells"][0]))
 
 
 # What a generalization asks of the records of a table in an engine: shares of buckets and the smallest group.
 
 
-def described_at(g: Generalization, X: Any) -> CountedBuckets:
+def count_for_description(g: Generalization, X: Any) -> CountedBuckets:
     """The counts behind a description, by group-bys in the engine.
 
     Examples
     --------
     >>> import duckdb, pandas as pd, modicum as md
-    >>> from modicum.engines.buckets import described_at
+    >>> from modicum.engines.buckets import count_for_description
     >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
     >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
-    >>> described_at(g, duckdb.sql("SELECT * FROM X")).smallest
+    >>> count_for_description(g, duckdb.sql("SELECT * FROM X")).smallest
     1
     """
     table = with_person(table_at(X), g.schema)
@@ -288,7 +288,7 @@ def _persons(seen: Seen, j: int, records: Codes, person: str | None, persons: in
     if isinstance(partition, Dropped):
         return np.array([persons])
     key = f"modicum_z{j}"
-    found = collected(groups_at(seen.lazy, [key], person).select(key, nw.col("modicum_size")))
+    found = collect_arrow(groups_at(seen.lazy, [key], person).select(key, nw.col("modicum_size")))
     many = np.zeros(len(records), dtype=np.int64)
     many[found[key].to_numpy()] = found["modicum_size"].to_numpy()
     return many

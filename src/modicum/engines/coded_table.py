@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.engines.failures import asking
-from modicum.engines.local_table import ROWS, LocalTable, folded, in_threads
+from modicum.engines.local_table import ROWS, LocalTable, fold_batches, in_threads
 from modicum.engines.spark import SparkTable, frames_of
 from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, require
@@ -215,7 +215,7 @@ class SpilledCodes(CodedTable):
         self._file.flush()
 
     def fold(self, work: CodeFold) -> Counts:
-        return folded(_Unpacking(work, self._packing), self._pieces())
+        return fold_batches(_Unpacking(work, self._packing), self._pieces())
 
     def _pieces(self) -> Iterator[bytes]:
         self._file.seek(0)

@@ -14,9 +14,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.engines.counting import LIMIT, Numbers, Words, surveyed
-from modicum.engines.order_statistics import CountBetween, Known, narrowed
-from modicum.engines.table import COUNT, Counts, EngineTable, collected
+from modicum.engines.counting import LIMIT, Numbers, Words, survey_columns
+from modicum.engines.order_statistics import CountBetween, Known, narrow_gaps
+from modicum.engines.table import COUNT, Counts, EngineTable, collect_arrow
 from modicum.errors import DataError
 from modicum.table.codes import (
     MAX_CODES,
@@ -41,18 +41,18 @@ from modicum.table.frames import (
     not_readable,
     readable_numbers,
 )
-from modicum.table.inference import not_whole, stored_as
+from modicum.table.inference import make_attribute, not_whole
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import (
     BINS,
     MAX_CATEGORIES_OF_LABEL,
     Labels,
     Target,
+    build_named_coding,
     check_bins,
     check_classes,
     check_labels,
     label_ranks,
-    named_categories,
     nothing_to_guess,
 )
 
@@ -79,7 +79,7 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     most = MAX_CATEGORIES_OF_LABEL + 2  # missing may be there twice, as null and as NaN
     lazy, _ = table.keyed([name])
     key = lazy.collect_schema().names()[0]
-    found = collected(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
+    found = collect_arrow(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
     if len(found) > most:
         _refuse(table, name)
     values = np.asarray(found[key].to_native().to_pandas())
@@ -90,12 +90,12 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
 
 def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
     attribute = Attribute(name=name, kind="number")
-    found = surveyed(table, [attribute])[name]
+    found = survey_columns(table, [attribute])[name]
     check_labels(found.distinct, found.missing, repr(name))
     if found.complete:
         return Labels.of(found.distinct, found.counts, bins, name)
     ranks = label_ranks(float(table.rows()), bins).astype(np.int64)
-    known = narrowed(table, {name: attribute}, {name: found}, {name: AtRanks(tuple(ranks.tolist()))})[name]
+    known = narrow_gaps(table, {name: attribute}, {name: found}, {name: AtRanks(tuple(ranks.tolist()))})[name]
     return Labels.of(known.distinct, known.abridged, bins, name)
 
 
@@ -110,7 +110,7 @@ def _refuse(table: EngineTable, name: str) -> None:
         "different": column.n_unique(),
         "largest": column.abs().max() if is_float else nw.len(),
     }
-    found = collected(lazy.select(**asked))
+    found = collect_arrow(lazy.select(**asked))
     check_labels(found["largest"].to_numpy(), int(found["absent"][0]), repr(name))
     check_classes(int(found["different"][0]), dtype.is_numeric(), name)
 
@@ -171,12 +171,12 @@ def _attribute(name: str, dtype: Any, uneven: bool) -> Attribute:
     if isinstance(dtype, nw.Enum):
         return Attribute(name=name, kind="ordered", domain=tuple(dtype.categories))
     if dtype == nw.Boolean:
-        return stored_as(name, "boolean")
+        return make_attribute(name, "boolean")
     if isinstance(dtype, nw.Datetime | nw.Date):
-        return stored_as(name, "datetime" if uneven else "date")
+        return make_attribute(name, "datetime" if uneven else "date")
     if dtype.is_numeric():
-        return stored_as(name, "float" if uneven else "integer")
-    return stored_as(name, "text")
+        return make_attribute(name, "float" if uneven else "integer")
+    return make_attribute(name, "text")
 
 
 _EVERYTHING = 2**62
@@ -199,13 +199,15 @@ def coder_at(table: EngineTable, schema: Schema) -> Coder:
         raise _no_rows()
     check_columns(schema, table.columns)
     read = [attribute for attribute in schema if attribute.name in table.columns and _is_read(attribute, table)]
-    found = _surveyed(table, read)
+    found = _survey_attributes(table, read)
     if not (any(_has_rows(each) for each in found.values()) or table.rows()):
         raise _no_rows()
     for attribute in read:
         _check(table, attribute, found[attribute.name])
     chosen = [schema[name] for name in schema.features]
-    known = _narrowed(table, [(each, EqualCounts(MAX_CODES)) for each in chosen if not each.is_category], found)
+    known = _narrow_open_columns(
+        table, [(each, EqualCounts(MAX_CODES)) for each in chosen if not each.is_category], found
+    )
     return Coder(schema, tuple(_coding(table, each, found[each.name], known) for each in chosen))
 
 
@@ -234,10 +236,10 @@ def numbers_at(
     """
     table.check(list(groupings))
     schema = schema_at(table, list(groupings)) if schema is None else schema
-    found = _surveyed(table, [schema[name] for name in groupings])
+    found = _survey_attributes(table, [schema[name] for name in groupings])
     for name in groupings:
         _check_numbers(schema[name], found[name], no_value)
-    known = _narrowed(table, [(schema[name], grouping) for name, grouping in groupings.items()], found)
+    known = _narrow_open_columns(table, [(schema[name], grouping) for name, grouping in groupings.items()], found)
     return {name: _number_coding(schema[name], grouping, found[name], known) for name, grouping in groupings.items()}
 
 
@@ -261,26 +263,27 @@ def target_at(
     10
     """
     table.check([attribute.name])
-    found = _surveyed(table, [attribute], words=_EVERYTHING)
+    found = _survey_attributes(table, [attribute], words=_EVERYTHING)
     known = found[attribute.name]
     if isinstance(known, Words):
         counts = np.array(list(known.counts.values()), dtype=np.int64)
-        return Target(named_categories(attribute, list(known.counts), counts, known.missing, named), may_miss)
+        return Target(build_named_coding(attribute, list(known.counts), counts, known.missing, named), may_miss)
     _check_numbers(attribute, known, nothing_to_guess)
     grouping = EqualCounts(bins)
     return Target(
-        _number_coding(attribute, grouping, known, _narrowed(table, [(attribute, grouping)], found)), may_miss
+        _number_coding(attribute, grouping, known, _narrow_open_columns(table, [(attribute, grouping)], found)),
+        may_miss,
     )
 
 
-def _surveyed(table: EngineTable, attributes: Sequence[Attribute], words: int = LIMIT) -> dict[str, Any]:
+def _survey_attributes(table: EngineTable, attributes: Sequence[Attribute], words: int = LIMIT) -> dict[str, Any]:
     for attribute in attributes:
         if table.types[attribute.name].is_nested():
             raise no_categories(attribute.name)
-    return surveyed(table, attributes, words=words)
+    return survey_columns(table, attributes, words=words)
 
 
-def _narrowed(
+def _narrow_open_columns(
     table: EngineTable, asked: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Any]
 ) -> dict[str, Known]:
     """What is known of the numbers that were not counted value by value; infinity is complained of later."""
@@ -290,7 +293,7 @@ def _narrowed(
         if not found[attribute.name].complete and np.isfinite(found[attribute.name].distinct[[0, -1]]).all()
     ]
     attributes = {attribute.name: attribute for attribute, _ in open_}
-    return narrowed(
+    return narrow_gaps(
         table, attributes, {name: found[name] for name in attributes}, {a.name: grouping for a, grouping in open_}
     )
 
@@ -314,7 +317,7 @@ def _check(table: EngineTable, attribute: Attribute, known: Words | Numbers) -> 
     """Raise where a column holds what the schema excludes, as `check_values` does."""
     if isinstance(known, Words):
         if attribute.domain is not None and known.overfull:
-            known = surveyed(table, [attribute], words=_EVERYTHING)[attribute.name]
+            known = survey_columns(table, [attribute], words=_EVERYTHING)[attribute.name]
         check_words(attribute, known.counts)
         return
     if known.unreadable:
@@ -346,7 +349,7 @@ def _coding(
         _check_numbers(attribute, found, no_value)
         return _number_coding(attribute, EqualCounts(MAX_CODES), found, known)
     if found.overfull:
-        different = collected(table.lazy.select(table.col(attribute.name).n_unique().alias("n")))["n"][0]
+        different = collect_arrow(table.lazy.select(table.col(attribute.name).n_unique().alias("n")))["n"][0]
         raise too_many_categories(attribute, int(different) - (found.missing > 0))
     counts = np.array(list(found.counts.values()), dtype=np.int64)
     return category_coding(attribute, list(found.counts), counts, found.missing)

@@ -12,10 +12,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.engines.spark import formed
-from modicum.engines.table import COUNT, EngineTable, collected
+from modicum.engines.spark import normalize_texts
+from modicum.engines.table import COUNT, EngineTable, collect_arrow
 from modicum.errors import DataError, require
-from modicum.table.files import normalised, quoted_name
+from modicum.table.files import normalize_column, quote_name
 from modicum.table.frames import column, readable_numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.typing import Floats, Ints, Mask
@@ -54,12 +54,12 @@ def _with_words(table: EngineTable, lazy: nw.LazyFrame[Any], words: Sequence[tup
         added = [polars.col(name).str.normalize("NFC").alias(key) for name, key in words]
         return nw.from_native(lazy.to_native().with_columns(*added))
     if lazy.implementation is nw.Implementation.DUCKDB:
-        made = ", ".join(f"{normalised(name)} AS {quoted_name(key)}" for name, key in words)
+        made = ", ".join(f"{normalize_column(name)} AS {quote_name(key)}" for name, key in words)
         return nw.from_native(lazy.to_native().project(f"*, {made}"))
     if lazy.implementation is nw.Implementation.IBIS and lazy.to_native().get_backend().name == "duckdb":
         return nw.from_native(_ibis_words(lazy.to_native(), words))
     names = [name for name, _ in words]
-    columns = formed(table, names) if table.engine == "spark" else [table.col(name) for name in names]
+    columns = normalize_texts(table, names) if table.engine == "spark" else [table.col(name) for name in names]
     return lazy.with_columns(*(column.alias(key) for column, (_, key) in zip(columns, words, strict=True)))
 
 
@@ -118,7 +118,7 @@ def groups_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None =
 
 def histogram(lazy: nw.LazyFrame[Any], column: str) -> tuple[Ints, Ints]:
     """The different whole numbers of a column, from small to large, and how often each occurs."""
-    found = collected(lazy.group_by(column).agg(nw.len().alias(COUNT)))
+    found = collect_arrow(lazy.group_by(column).agg(nw.len().alias(COUNT)))
     values, often = (found[name].to_numpy().astype(np.int64) for name in (column, COUNT))
     order = np.argsort(values)
     return values[order], often[order]
@@ -130,27 +130,27 @@ def persons_alone(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str) -> 
     each = single.group_by(_WHO).agg(nw.len().alias(COUNT))
     known, nobody = nw.col(_WHO).is_null(), nw.col(COUNT)
     counted = nw.when(known).then(nobody).otherwise(nw.lit(1)).alias(_SIZE)
-    return int(collected(each.select(counted).select(nw.col(_SIZE).sum()))[_SIZE][0] or 0)
+    return int(collect_arrow(each.select(counted).select(nw.col(_SIZE).sum()))[_SIZE][0] or 0)
 
 
 def rarest(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None, least: int) -> nw.DataFrame[Any]:
     """The first of the groups of this size, in the order of its keys, missing last."""
     small = groups_at(lazy, keys, person).filter(nw.col(_SIZE) == least).select(*keys)
-    return collected(small.sort(*keys, nulls_last=True).head(1))
+    return collect_arrow(small.sort(*keys, nulls_last=True).head(1))
 
 
 def records_of(lazy: nw.LazyFrame[Any], person: str) -> tuple[Ints, Ints]:
     """How many records persons have, and how many persons have so many; without a name each record is a person."""
     named = lazy.filter(~nw.col(person).is_null())
     sizes, often = sizes_at(named, [person])
-    nobody = int(collected(lazy.select(nw.col(person).is_null().cast(nw.Int64).sum().alias(COUNT)))[COUNT][0] or 0)
+    nobody = int(collect_arrow(lazy.select(nw.col(person).is_null().cast(nw.Int64).sum().alias(COUNT)))[COUNT][0] or 0)
     return (np.append(sizes, 1), np.append(often, nobody)) if nobody else (sizes, often)
 
 
-def counted_few(lazy: nw.LazyFrame[Any], keys: Sequence[str], what: str) -> tuple[nw.DataFrame[Any], Ints]:
+def count_combinations(lazy: nw.LazyFrame[Any], keys: Sequence[str], what: str) -> tuple[nw.DataFrame[Any], Ints]:
     """Every combination of the keys and its number of records, where they are few enough to be looked at one by one."""
     groups = lazy.group_by(list(keys)).agg(nw.len().alias(COUNT))
-    found = collected(groups.head(MOST_DISTINCT + 1))
+    found = collect_arrow(groups.head(MOST_DISTINCT + 1))
     if len(found) > MOST_DISTINCT:
         raise DataError(
             f"There are more than {MOST_DISTINCT:,} different combinations of {what}, too many to be counted one by "
@@ -220,7 +220,7 @@ class Numbers:
         """Bring what waits together with the rest."""
         if self.waiting:
             parts = [(self.distinct, self.counts), *self.waiting]
-            self.distinct, self.counts = _together(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+            self.distinct, self.counts = _merge_counts(*(np.concatenate(each) for each in zip(*parts, strict=True)))
             self.waiting.clear()
         if len(self.distinct) > self.limit:
             smallest = np.partition(_hashes(self.distinct), self.limit)[self.limit]
@@ -245,7 +245,7 @@ class Numbers:
         return min(known[0], values.min()), max(known[-1], values.max())
 
 
-def _together(values: Floats, counts: Weights) -> tuple[Floats, Weights]:
+def _merge_counts(values: Floats, counts: Weights) -> tuple[Floats, Weights]:
     """The distinct values in order, with the sums of their counts."""
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
@@ -359,7 +359,7 @@ class Survey:
         return pa.table(columns).select(form.names).cast(form)
 
 
-def surveyed(
+def survey_columns(
     table: EngineTable,
     attributes: Sequence[Attribute],
     limit: int = LIMIT,
@@ -373,9 +373,9 @@ def surveyed(
     >>> import duckdb
     >>> from modicum import Attribute
     >>> from modicum.engines import table_at
-    >>> from modicum.engines.counting import surveyed
+    >>> from modicum.engines.counting import survey_columns
     >>> table = table_at(duckdb.sql("SELECT unnest([3, 1, 3, NULL]) AS n"))
-    >>> found = surveyed(table, [Attribute(name="n", kind="number")])["n"]
+    >>> found = survey_columns(table, [Attribute(name="n", kind="number")])["n"]
     >>> found.distinct.tolist(), found.counts.tolist(), found.missing
     ([1.0, 3.0], [1, 2], 1)
     """
@@ -406,18 +406,18 @@ def _inside(values: Floats, low: Floats, high: Floats) -> Mask:
 _HASH = "modicum_hash"
 
 
-def alone_at(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
+def count_lone_records(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
     """How many records have these keys alone.
 
     Examples
     --------
     >>> import duckdb
     >>> from modicum.engines import table_at
-    >>> from modicum.engines.counting import alone_at
-    >>> alone_at(table_at(duckdb.sql("SELECT unnest(['a', 'b', 'a', 'c']) AS word")).lazy, ["word"])
+    >>> from modicum.engines.counting import count_lone_records
+    >>> count_lone_records(table_at(duckdb.sql("SELECT unnest(['a', 'b', 'a', 'c']) AS word")).lazy, ["word"])
     2
     """
-    hashed = _hashed(lazy, keys)
+    hashed = _hash_keys(lazy, keys)
     if hashed is None:
         return _single(lazy, keys)
     sizes, often = sizes_at(hashed, [_HASH])
@@ -433,12 +433,12 @@ def _single(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
     return int(often[sizes == 1].sum())
 
 
-def _hashed(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any] | None:
+def _hash_keys(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any] | None:
     """The keys and a hash of them, where the engine has one: DuckDB and Spark."""
     native: Any = lazy.select(list(keys)).to_native()
     if lazy.implementation is nw.Implementation.DUCKDB:
-        hashing = f"hash({', '.join(map(quoted_name, keys))})"
-        return nw.from_native(native.project(f"*, {hashing} AS {quoted_name(_HASH)}"))
+        hashing = f"hash({', '.join(map(quote_name, keys))})"
+        return nw.from_native(native.project(f"*, {hashing} AS {quote_name(_HASH)}"))
     if str(lazy.implementation).startswith("pyspark"):
         return nw.from_native(native.selectExpr("*", f"xxhash64({', '.join(f'`{key}`' for key in keys)}) AS {_HASH}"))
     return None

@@ -23,8 +23,16 @@ from modicum.engines.failures import asking
 from modicum.engines.local_table import LocalTable
 from modicum.engines.spark import SparkTable, is_local, session
 from modicum.engines.table import EngineTable
-from modicum.errors import DataError, ParameterError, quoted, require
-from modicum.table.files import connected, file_format, quoted_name, reading, scan_table, scan_typed, with_found_types
+from modicum.errors import DataError, ParameterError, format_names, require
+from modicum.table.files import (
+    convert_text_columns,
+    file_format,
+    open_connection,
+    quote_name,
+    reading,
+    scan_table,
+    scan_typed,
+)
 from modicum.table.frames import is_lazy
 from modicum.table.schema import Schema
 
@@ -95,7 +103,7 @@ def listing(path: str | os.PathLike[str]) -> Listing:
         raise DataError(f"The file {name!r} does not exist.")
     matches = sorted(glob.glob(name, recursive=True))
     found = {file for match in matches for file in (_inside(match) if os.path.isdir(match) else [match])}
-    return _of(name, _fixed(name), sorted(found), f"The pattern {name!r} matches")
+    return _of(name, _find_root(name), sorted(found), f"The pattern {name!r} matches")
 
 
 def _inside(folder: str) -> Iterator[str]:
@@ -116,7 +124,7 @@ def _of(path: str, root: str, files: Sequence[str], finds: str) -> Listing:
     if not any(kinds.values()):
         raise DataError(f"{finds} no CSV or Parquet file (.csv, .tsv, .parquet).")
     kind = "parquet" if kinds["parquet"] else "csv"
-    return Listing(path, root, tuple(kinds[kind]), kind, _written(root, kinds[kind]))
+    return Listing(path, root, tuple(kinds[kind]), kind, _parse_folder_names(root, kinds[kind]))
 
 
 def value_of(written: str) -> str | None:
@@ -124,13 +132,13 @@ def value_of(written: str) -> str | None:
     return None if written == NO_VALUE else unquote(written)
 
 
-def _written(root: str, files: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _parse_folder_names(root: str, files: Sequence[str]) -> dict[str, tuple[str, ...]]:
     pairs = [_pairs(os.path.relpath(file, root)) for file in files]
     for file, each in zip(files, pairs, strict=True):
         if list(each) != list(pairs[0]):
             raise DataError(
-                f"The folders above {file!r} name {_named(each)}, and those above {files[0]!r} name "
-                f"{_named(pairs[0])}; all files must lie under folders of the same columns."
+                f"The folders above {file!r} name {_format_columns(each)}, and those above {files[0]!r} name "
+                f"{_format_columns(pairs[0])}; all files must lie under folders of the same columns."
             )
     return {column: tuple(each[column] for each in pairs) for column in pairs[0]}
 
@@ -144,11 +152,11 @@ def _pairs(relative: str) -> dict[str, str]:
     return {unquote(key): value for key, sign, value in parts if sign and key}
 
 
-def _named(pairs: dict[str, str]) -> str:
-    return quoted(pairs) if pairs else "no column"
+def _format_columns(pairs: dict[str, str]) -> str:
+    return format_names(pairs) if pairs else "no column"
 
 
-def _fixed(pattern: str) -> str:
+def _find_root(pattern: str) -> str:
     """The folder above the first part of a pattern that is not plain."""
     parts = Path(pattern).parts
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
@@ -164,7 +172,7 @@ def _is_whole(value: str) -> bool:
 Types = dict[str, str]
 
 
-def agreed(connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None) -> list[str]:
+def find_common_columns(connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None) -> list[str]:
     """The columns that every file has with one type, in the first file's order.
 
     A needed column (all of them, where nothing says which are) that a file lacks, or has with another type, is refused;
@@ -253,13 +261,13 @@ def in_spark(spark: Any, path: str, needed: set[str] | None) -> Any:
             f"The engine 'spark' reads Parquet, and {path!r} is CSV, which has no types; use the engine 'duckdb', or "
             "convert it to Parquet first."
         )
-    with connected() as connection:
-        columns = agreed(connection, found, needed)
+    with open_connection() as connection:
+        columns = find_common_columns(connection, found, needed)
     frame = _read(spark, found)
     said = zip(found.written, frame.columns[len(frame.columns) - len(found.written) :], strict=True)
     return frame.select(
         *(frame[_in_ticks(name)] for name in columns),
-        *(_spark_said(found, name, frame[_in_ticks(as_read)]).alias(name) for name, as_read in said),
+        *(_decode_folder_column(found, name, frame[_in_ticks(as_read)]).alias(name) for name, as_read in said),
     )
 
 
@@ -274,12 +282,12 @@ def _read(spark: Any, found: Listing) -> Any:
         spark.conf.set(_INFERENCE, before)
 
 
-def _spark_said(found: Listing, name: str, column: Any) -> Any:
+def _decode_folder_column(found: Listing, name: str, column: Any) -> Any:
     """What the folders say of a column; Spark takes %C3%A9 for two characters, where it is the two bytes of one."""
     if found.whole(name):
         return column.cast("long")
     functions = require("pyspark.sql.functions", "spark")
-    read = {written: _unescaped(written) for written in found.written[name]}
+    read = {written: _unescape(written) for written in found.written[name]}
     if len(set(read.values())) < len(read):
         raise DataError(f"The names of the folders in {found.path!r} write a value of {name!r} in two ways.")
     for written, as_read in read.items():
@@ -288,7 +296,7 @@ def _spark_said(found: Listing, name: str, column: Any) -> Any:
     return column
 
 
-def _unescaped(written: str) -> str:
+def _unescape(written: str) -> str:
     return re.sub("%([0-9A-Fa-f]{2})", lambda code: chr(int(code.group(1), 16)), written)
 
 
@@ -306,7 +314,7 @@ MEMORY = "1500MB"  # that DuckDB may use before it spills
 
 
 @contextmanager
-def opened(
+def open_table(
     path: str | os.PathLike[str],
     engine: str = "duckdb",
     schema: Schema | None = None,
@@ -336,11 +344,11 @@ def opened(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from modicum.engines.file_tables import opened
+    >>> from modicum.engines.file_tables import open_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "a.csv"
     ...     _ = file.write_text("age,sex\\n31,f\\n44,m\\n")
-    ...     with opened(file) as table:
+    ...     with open_table(file) as table:
     ...         table.columns, table.rows()
     (['age', 'sex'], 2)
     """
@@ -351,7 +359,7 @@ def opened(
         with session() as spark:
             yield SparkTable(in_spark(spark, os.fspath(path), needed))
         return
-    with bounded(ordered) as connection:
+    with open_bounded_connection(ordered) as connection:
         found = listing(_on_this_machine(path))
         if found.kind == "parquet":
             yield LocalTable(_parquet(connection, found, needed))
@@ -360,9 +368,9 @@ def opened(
 
 
 @contextmanager
-def bounded(ordered: bool = False) -> Iterator["duckdb.DuckDBPyConnection"]:
+def open_bounded_connection(ordered: bool = False) -> Iterator["duckdb.DuckDBPyConnection"]:
     """A DuckDB connection that keeps within a bound of memory; what is too much goes to a folder that is removed."""
-    with tempfile.TemporaryDirectory(prefix="modicum-") as spill, connected() as connection:
+    with tempfile.TemporaryDirectory(prefix="modicum-") as spill, open_connection() as connection:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         connection.execute("SET temp_directory = $folder", {"folder": spill})
         connection.execute(f"SET preserve_insertion_order = {str(ordered).lower()}")
@@ -387,25 +395,27 @@ def _csv(
         raise DataError(f"The files of {found.path!r} are CSV; several files together must be Parquet.")
     if schema is None:
         file = found.files[0]
-        return reading(file, lambda: with_found_types(scan_typed(connection, file, missing)))
+        return reading(file, lambda: convert_text_columns(scan_typed(connection, file, missing)))
     return scan_table(connection, found.files[0], schema, missing=missing, only=only)
 
 
 def _parquet(
     connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None
 ) -> "duckdb.DuckDBPyRelation":
-    columns = agreed(connection, found, needed)
+    columns = find_common_columns(connection, found, needed)
     files = [glob.escape(file) for file in found.files]
     query = "SELECT * FROM read_parquet($files, hive_partitioning=$said, hive_types_autocast=false)"
     with asking("duckdb"):
         relation = connection.sql(query, params={"files": files, "said": bool(found.said)})
     said = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
-    parts = [quoted_name(name) for name in columns]
-    parts += [f"{_said(found, name, quoted_name(said[name]))} AS {quoted_name(name)}" for name in found.said]
+    parts = [quote_name(name) for name in columns]
+    parts += [
+        f"{_cast_folder_column(found, name, quote_name(said[name]))} AS {quote_name(name)}" for name in found.said
+    ]
     return relation.project(", ".join(parts))
 
 
-def _said(found: Listing, name: str, column: str) -> str:
+def _cast_folder_column(found: Listing, name: str, column: str) -> str:
     return f"CAST({column} AS BIGINT)" if found.whole(name) else column
 
 

@@ -25,7 +25,7 @@ class LocalTable(EngineTable):
         super().__init__(native)
 
     def _fold(self, work: Fold) -> Counts:
-        return folded(work, self.batches(work.columns))
+        return fold_batches(work, self.batches(work.columns))
 
     def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
@@ -56,7 +56,7 @@ class LocalTable(EngineTable):
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
 
 
-def folded(work: Any, batches: Iterator[Any]) -> Counts:
+def fold_batches(work: Any, batches: Iterator[Any]) -> Counts:
     """What the work counts in all batches: each thread adds to an array of its own, and these are added up."""
     spare: list[Counts] = []
 

@@ -18,7 +18,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.engines.counting import LIMIT, Numbers, Weights, surveyed
+from modicum.engines.counting import LIMIT, Numbers, Weights, survey_columns
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError
 from modicum.table.codes import Grouping
@@ -130,7 +130,7 @@ class CountBetween:
             start += size
 
 
-def narrowed(
+def narrow_gaps(
     table: EngineTable,
     attributes: Mapping[str, Attribute],
     found: Mapping[str, Numbers],
@@ -141,19 +141,21 @@ def narrowed(
     known = {name: Known(each.distinct, each.counts, np.zeros_like(each.counts)) for name, each in found.items()}
     uncounted = [name for name, each in found.items() if not each.complete]
     while True:
-        known |= _counted(table, {name: attributes[name] for name in uncounted}, known)
+        known |= _recount_gaps(table, {name: attributes[name] for name in uncounted}, known)
         chosen = {name: known[name].wanted(groupings[name]) for name in known}
         chosen = {name: gaps for name, gaps in chosen.items() if gaps.any()}
         if not chosen:
             return known
         within = {name: known[name].gaps(gaps) for name, gaps in chosen.items()}
-        inside = surveyed(table, [attributes[name] for name in chosen], fetched, within)
+        inside = survey_columns(table, [attributes[name] for name in chosen], fetched, within)
         uncounted = [name for name in chosen if not inside[name].complete]
         for name, gaps in chosen.items():
             known[name] = known[name].joined(gaps, inside[name])
 
 
-def _counted(table: EngineTable, attributes: Mapping[str, Attribute], known: Mapping[str, Known]) -> dict[str, Known]:
+def _recount_gaps(
+    table: EngineTable, attributes: Mapping[str, Attribute], known: Mapping[str, Known]
+) -> dict[str, Known]:
     """What is known of these columns, with the records between known values counted anew: one pass."""
     if not attributes:
         return {}

@@ -20,11 +20,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.failures import asking
-from modicum.engines.file_tables import SPARK, bounded, opened
+from modicum.engines.file_tables import SPARK, open_bounded_connection, open_table
 from modicum.engines.local_table import LocalTable, batches_of
 from modicum.engines.spark import SparkTable, frames_of, is_local
 from modicum.engines.table import EngineTable, engine_of
-from modicum.errors import DataError, ParameterError, quoted, require
+from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.atomic_writing import beside_folder, check_folder, replacing
 from modicum.table.files import CSV, PARQUET, file_format, scan_table, write_table
 from modicum.table.schema import Schema
@@ -52,7 +52,7 @@ class PartWork(Protocol):
         """What becomes of all records of one part: a pyarrow Table of the schema."""
 
 
-def made_of_parts(table: EngineTable, work: PartWork, room: str) -> str:
+def write_parts(table: EngineTable, work: PartWork, room: str) -> str:
     """Write what is made of every part as Parquet files; the folder in which they are, inside the one that is given."""
     table.check(work.columns)
     table.check_free([_PART])
@@ -125,11 +125,11 @@ def _in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
     chosen = table.only(work.columns)
     told = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
     parts = chosen.mapInArrow(_telling(work), told)
-    made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(numbered(work.schema)))
+    made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(number_fields(work.schema)))
     made.toDF(*work.schema.names).write.parquet(folder)
 
 
-def numbered(schema: Any) -> Any:
+def number_fields(schema: Any) -> Any:
     """An Arrow schema under names that Spark takes for nothing else: it reads a dot as a part of a structure."""
     pyarrow = require("pyarrow", "scale")
     return pyarrow.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
@@ -146,7 +146,7 @@ def _telling(work: PartWork) -> Any:
 
 
 def _making(work: PartWork) -> Any:
-    names = numbered(work.schema).names
+    names = number_fields(work.schema).names
 
     def make(table: Any) -> Any:
         return work.make(table.drop_columns([_PART]).rename_columns(list(work.columns))).rename_columns(names)
@@ -247,7 +247,7 @@ def _no_folder(name: str) -> str:
 def _check_partitions(columns: Sequence[str], partition_by: Sequence[str]) -> None:
     unknown = [name for name in partition_by if name not in columns]
     if unknown:
-        raise DataError(f"The column {unknown[0]!r} is not in the result; it has {quoted(columns, limit=8)}.")
+        raise DataError(f"The column {unknown[0]!r} is not in the result; it has {format_names(columns, limit=8)}.")
     if partition_by and len(set(partition_by)) >= len(columns):
         raise ParameterError("The 'partition_by' parameter names every column; a file needs one that is left.")
 
@@ -405,7 +405,7 @@ def put_release(
         return
     with replacing(name) if _is_one_file(table, name, partition_by) else _folder(name) as beside:
         write(result, beside, partition_by)
-        with reopened(table, beside, schema) as written:
+        with reopen_table(table, beside, schema) as written:
             check(written)
 
 
@@ -414,22 +414,22 @@ def _folder(name: str) -> Any:
 
 
 @contextmanager
-def reopened(table: EngineTable, path: str, schema: Schema | None = None) -> Iterator[EngineTable]:
+def reopen_table(table: EngineTable, path: str, schema: Schema | None = None) -> Iterator[EngineTable]:
     """What was written, as a table of the engine that wrote it."""
     if isinstance(table, SparkTable):
         yield SparkTable(table.native.sparkSession.read.parquet(path))
         return
-    with opened(path, "duckdb", schema if is_csv(path) else None) as written:
+    with open_table(path, "duckdb", schema if is_csv(path) else None) as written:
         yield written
 
 
 @contextmanager
-def reopened_together(table: EngineTable, paths: Sequence[str], schema: Schema) -> Iterator[list[EngineTable]]:
+def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) -> Iterator[list[EngineTable]]:
     """Several single files that were written, as tables that one query may ask; for Spark folders."""
     if isinstance(table, SparkTable):
         yield [SparkTable(table.native.sparkSession.read.parquet(path)) for path in paths]
         return
-    with bounded() as connection:
+    with open_bounded_connection() as connection:
         yield [
             LocalTable(
                 scan_table(connection, path, schema) if is_csv(path) else connection.read_parquet(glob.escape(path))
@@ -472,14 +472,14 @@ class Tagging(Protocol):
 
 
 @contextmanager
-def tagged(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable]:
+def tag_table(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable]:
     """The table that the work makes, made once: in a file of this folder, or on the disks of Spark's executors."""
     table.check(work.columns)
     if isinstance(table, SparkTable):
         from pyspark import StorageLevel
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        made = table.only(work.columns).mapInArrow(_on_spark(work), from_arrow_schema(numbered(work.schema)))
+        made = table.only(work.columns).mapInArrow(_on_spark(work), from_arrow_schema(number_fields(work.schema)))
         made = made.toDF(*work.schema.names).persist(StorageLevel.DISK_ONLY)
         try:
             yield SparkTable(made)
@@ -491,12 +491,12 @@ def tagged(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable
     with asking(table.engine), parquet.ParquetWriter(f"{room}/tagged.parquet", work.schema) as writer:
         for frame in table.batches(work.columns):
             writer.write_table(work.tagged(frame.to_native()))
-    with opened(f"{room}/tagged.parquet") as made:
+    with open_table(f"{room}/tagged.parquet") as made:
         yield made
 
 
 def _on_spark(work: Tagging) -> Any:
-    names = numbered(work.schema).names
+    names = number_fields(work.schema).names
 
     def tag(batches: Iterator[Any]) -> Iterator[Any]:
         for frame in frames_of(batches, work.columns):

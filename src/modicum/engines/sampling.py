@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.engines import is_table, table_at
-from modicum.engines.table import Counts, EngineTable, collected
+from modicum.engines.table import Counts, EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError, require
 from modicum.generalization import Generalization
 from modicum.table.frames import column, numbers, texts
@@ -55,8 +55,8 @@ class RecordHash:
         """The same, of columns that need not be in one frame."""
         total = np.zeros(len(columns[0]), dtype=np.uint64)
         for series in columns:
-            total += _mixed(_of_values(series) ^ _mixed(_of_words([f"{self.seed} {series.name}"])))
-        return _mixed(total)
+            total += _mix_bits(_of_values(series) ^ _mix_bits(_of_words([f"{self.seed} {series.name}"])))
+        return _mix_bits(total)
 
 
 def _of_values(series: nw.Series[Any]) -> Hashes:
@@ -74,7 +74,7 @@ def _of_words(words: Sequence[str]) -> Hashes:
     return np.frombuffer(found, dtype="<u8").astype(np.uint64)
 
 
-def _mixed(values: Hashes) -> Hashes:
+def _mix_bits(values: Hashes) -> Hashes:
     """Every bit spread over all others, so that near values have far hashes."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
@@ -138,15 +138,15 @@ def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]
     return found.slice(0, len(ranks.learning)), found.slice(len(ranks.learning))
 
 
-def drawn(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
+def draw_records(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
     """So many records, or all where there are no more, in the order of their hashes.
 
     Examples
     --------
     >>> import duckdb
     >>> from modicum.engines import table_at
-    >>> from modicum.engines.sampling import drawn
-    >>> found = drawn(table_at(duckdb.sql("SELECT range AS n FROM range(10000)")), ["n"], 100)
+    >>> from modicum.engines.sampling import draw_records
+    >>> found = draw_records(table_at(duckdb.sql("SELECT range AS n FROM range(10000)")), ["n"], 100)
     >>> len(found), len(set(found["n"].to_list()))
     (100, 100)
     """
@@ -174,19 +174,19 @@ def _first_bits(table: EngineTable, seed: int) -> "tuple[CellCounts, Counts]":
 def _at_ranks(table: EngineTable, counting: "CellCounts", counts: Counts, wanted: Codes) -> Any:
     """The records at these ranks, as an Arrow table."""
     hashing = counting.hashing
-    inside, within, looked_at = _narrowed(counting, counts, wanted)
+    inside, within, looked_at = _locate_ranks(counting, counts, wanted)
     used = _BITS
     while looked_at > _EACH * len(wanted) + _MORE and used < _DEEP_ENOUGH:
         chosen, cell = np.unique(inside, return_inverse=True)
         counting = CellCounts(hashing, chosen, used, max(1, _BITS - len(chosen).bit_length()))
         counts = table.fold(counting)
         before = (np.cumsum(counts) - counts)[:: 2**counting.bits]
-        inside, within, looked_at = _narrowed(counting, counts, before[cell] + within)
+        inside, within, looked_at = _locate_ranks(counting, counts, before[cell] + within)
         used += counting.bits
-    return _taken(table, hashing, inside, used, within)
+    return _take_records(table, hashing, inside, used, within)
 
 
-def _narrowed(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Hashes, Codes, int]:
+def _locate_ranks(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Hashes, Codes, int]:
     """For each rank the beginning of the hash it has, its rank among the records with it, and how many have one."""
     reached = np.cumsum(counts)
     cell = np.searchsorted(reached, ranks, side="right")
@@ -194,9 +194,9 @@ def _narrowed(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Has
     return inside, ranks - (reached - counts)[cell], int(counts[np.unique(cell)].sum())
 
 
-def _taken(table: EngineTable, hashing: RecordHash, inside: Hashes, used: int, within: Codes) -> Any:
+def _take_records(table: EngineTable, hashing: RecordHash, inside: Hashes, used: int, within: Codes) -> Any:
     """The record of each rank, from all records with these beginnings."""
-    schema = collected(table.lazy.head(0)).to_native().schema
+    schema = collect_arrow(table.lazy.head(0)).to_native().schema
     picked = table.gather(Picked(hashing, np.unique(inside), used, schema))
     order = np.argsort(picked[_HASH].to_numpy().view(np.uint64), kind="stable")
     hashes = picked[_HASH].to_numpy().view(np.uint64)[order]
@@ -297,19 +297,19 @@ def in_memory(
     y = label_column(table, y)
     person = [g.schema.person] if g.schema.person is not None and g.schema.person in table.types else []
     columns = list(dict.fromkeys([*g.schema.features, *person, *beside, y]))
-    found = drawn(table, columns, sample, random_state)
+    found = draw_records(table, columns, sample, random_state)
     labels = found[y].to_native().to_pandas().rename(y)
     return found.drop(y), labels
 
 
-def sampled(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
+def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
     """Records and labels as they are, or `sample` of a table in an engine, with every column that the schema knows.
 
     Examples
     --------
     >>> import duckdb
-    >>> from modicum.engines.sampling import sampled
-    >>> X, y = sampled(duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(100)"), "odd", None, 10)
+    >>> from modicum.engines.sampling import sample_if_table
+    >>> X, y = sample_if_table(duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(100)"), "odd", None, 10)
     >>> X.columns.tolist(), y.name, len(y)
     (['n'], 'odd', 10)
     """
@@ -318,7 +318,7 @@ def sampled(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, An
     table = table_at(X)
     y = label_column(table, y)
     columns = table.columns if schema is None else [name for name in schema.names if name in table.types]
-    found = drawn(table, list(dict.fromkeys([*columns, y])), sample).to_pandas()
+    found = draw_records(table, list(dict.fromkeys([*columns, y])), sample).to_pandas()
     return found.drop(columns=y), found[y]
 
 

@@ -19,7 +19,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines.failures import asking
-from modicum.engines.table import Counts, Digest, EngineTable, Fold, Gather, collected
+from modicum.engines.table import Counts, Digest, EngineTable, Fold, Gather, collect_arrow
 from modicum.errors import DataError, ParameterError, require
 
 _CELLS = 1_000_000  # sent at once
@@ -152,7 +152,7 @@ def session() -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PySpark warns of pandas 3, which is not used with it here
         active = sql.SparkSession.getActiveSession()
-        made = active or _made(sql.SparkSession.builder)
+        made = active or _make_session(sql.SparkSession.builder)
     try:
         yield made
     finally:
@@ -160,7 +160,7 @@ def session() -> Iterator[Any]:
             made.stop()
 
 
-def _made(builder: Any) -> Any:
+def _make_session(builder: Any) -> Any:
     builder = builder.appName("modicum")
     if any(os.environ.get(name) for name in _LAUNCHED):
         return builder.getOrCreate()
@@ -213,28 +213,28 @@ class OtherForms:
         return pyarrow.table({"column": [i for i, _ in odd], "word": [word for _, word in odd]}, schema=self.schema)
 
 
-def formed(table: EngineTable, names: Sequence[str]) -> list[nw.Expr]:
+def normalize_texts(table: EngineTable, names: Sequence[str]) -> list[nw.Expr]:
     """Each column of texts in normal form C."""
-    beyond = _beyond_ascii(table, names)
+    beyond = _find_non_ascii(table, names)
     others: dict[str, set[str]] = {name: set() for name in names}
     if beyond:
         picked = table.gather(OtherForms(tuple(beyond)))
         for i, word in zip(picked["column"].to_pylist(), picked["word"].to_pylist(), strict=True):
             others[beyond[i]].add(word)
-    return [_replaced(table, name, sorted(others[name])) for name in names]
+    return [_replace_other_forms(table, name, sorted(others[name])) for name in names]
 
 
-def _beyond_ascii(table: EngineTable, names: Sequence[str]) -> list[str]:
+def _find_non_ascii(table: EngineTable, names: Sequence[str]) -> list[str]:
     """The columns in which a text has a character that is not ASCII: one pass, in the engine."""
     asked = [
         table.col(name).str.contains(_BEYOND_ASCII).cast(nw.Int64).max().alias(f"c{i}") for i, name in enumerate(names)
     ]
     with asking(table.engine):
-        found = collected(table.lazy.select(*asked))
+        found = collect_arrow(table.lazy.select(*asked))
     return [name for i, name in enumerate(names) if found[f"c{i}"][0]]
 
 
-def _replaced(table: EngineTable, name: str, odd: list[str]) -> nw.Expr:
+def _replace_other_forms(table: EngineTable, name: str, odd: list[str]) -> nw.Expr:
     column = table.col(name)
     if not odd:
         return column

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.engines.failures import asking
-from modicum.errors import DataError, quoted, require
+from modicum.errors import DataError, format_names, require
 
 # What is done to records where they are: a piece of work that an engine is given.
 #
@@ -132,7 +132,9 @@ class EngineTable(ABC):
         """Raise where a column is not there."""
         absent = [name for name in names if name not in self.types]
         if absent:
-            raise DataError(f"The column {absent[0]!r} is not in the data; it has {quoted(self.columns, limit=8)}.")
+            raise DataError(
+                f"The column {absent[0]!r} is not in the data; it has {format_names(self.columns, limit=8)}."
+            )
 
     def check_free(self, names: Sequence[str], among: Sequence[str] | None = None) -> None:
         """Raise where a column, or one among these, has a name under which something is put beside the columns."""
@@ -143,7 +145,7 @@ class EngineTable(ABC):
     def rows(self) -> int:
         """How many records there are: a count in the engine."""
         with asking(self.engine):
-            return int(collected(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
+            return int(collect_arrow(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
 
     def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
         """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.
@@ -160,7 +162,7 @@ class EngineTable(ABC):
             chosen, names = self.keyed(keys)
             self.check_free([COUNT], among=names)
             plain = chosen.collect_schema().names()
-            found = collected(chosen.group_by(plain).agg(nw.len().alias(COUNT)))
+            found = collect_arrow(chosen.group_by(plain).agg(nw.len().alias(COUNT)))
             return found.rename(dict(zip(plain, names, strict=True)))
 
     def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
@@ -207,7 +209,7 @@ def engine_of(lazy: nw.LazyFrame[Any]) -> str:
     return "spark" if name.startswith("pyspark") else name
 
 
-def collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+def collect_arrow(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """A small result, as a frame of Arrow columns."""
     require("pyarrow", "scale")
     with asking(engine_of(lazy)):

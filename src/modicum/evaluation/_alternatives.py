@@ -16,15 +16,15 @@ from threadpoolctl import threadpool_limits
 
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import ParameterError
-from modicum.evaluation._necessity import NeedData, Tried, need_data
+from modicum.evaluation._necessity import NeedData, Tried, make_need_data
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.study.candidates import Choice
 from modicum.evaluation.study.study_result import Study
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
-from modicum.generalization.description import buckets_asked
+from modicum.generalization.description import count_asked_buckets
 from modicum.learners.portfolio import TREES
-from modicum.measures.scores import skill_kept
+from modicum.measures.scores import compute_skill_kept
 from modicum.progress import run_all
 from modicum.table.roles import attribute_weights, personal_attributes
 from modicum.table.values import plain
@@ -145,19 +145,19 @@ def alternatives(
     shares = attribute_weights(names, weights)
     X_train, y_train = in_memory(g, X_train, y_train, SAMPLE, random_state)
     X_test, y_test = in_memory(g, X_test, y_test, SAMPLE, random_state)
-    data = need_data(g, X_train, y_train, X_test, y_test, shares, TREES, label_bins, random_state)
+    data = make_need_data(g, X_train, y_train, X_test, y_test, shares, TREES, label_bins, random_state)
     if path is None:
         schema = g.schema.with_roles(personal=names)
         path = _path(X_train, y_train, {"weights": weights, "label_bins": label_bins, "schema": schema}, random_state)
     if any(other.names != g.names for other in path):
         raise ParameterError("The 'path' parameter must hold generalizations of the same attributes as 'g'.")
-    shown = [*_thinned([other for other in path if other != g]), g]
+    shown = [*_thin_path([other for other in path if other != g]), g]
     data.prepare()
     with threadpool_limits(1):
         raw = data.predicted(raw_generalization(data.train, g.schema))
         tried = run_all([partial(data.tried, other) for other in shown], "Comparing", n_jobs=n_jobs, progress=False)
     losses = raw.log_loss(), data.majority.log_loss()
-    points = [_scored(other, found, losses, other == g) for other, found in zip(shown, tried, strict=True)]
+    points = [_score_alternative(other, found, losses, other == g) for other, found in zip(shown, tried, strict=True)]
     points.sort(key=lambda point: (-point.buckets, point.is_chosen))
     return Alternatives(
         points=points,
@@ -196,7 +196,7 @@ def alternatives_of(study: Study, choice: Choice) -> Alternatives:
         Alternative(
             name=c.name,
             generalization=c.generalization,
-            buckets=buckets_asked(c.generalization),
+            buckets=count_asked_buckets(c.generalization),
             error=c.error,
             adversary_error=c.adversary_error,
             skill_kept=study.skill(c),
@@ -231,7 +231,7 @@ def _naive(data: NeedData) -> dict[str, float]:
     return {name: one.naive_adversary for name, one in alone.items()}
 
 
-def _thinned(path: Sequence[Generalization]) -> list[Generalization]:
+def _thin_path(path: Sequence[Generalization]) -> list[Generalization]:
     """At most so many points of a path, both ends among them, evenly by their place on it."""
     if not path:
         return []
@@ -239,8 +239,8 @@ def _thinned(path: Sequence[Generalization]) -> list[Generalization]:
     return [path[i] for i in places]
 
 
-def _scored(g: Generalization, found: Tried, losses: tuple[float, float], is_chosen: bool) -> Alternative:
-    needed, many = len(g.needed), buckets_asked(g)
+def _score_alternative(g: Generalization, found: Tried, losses: tuple[float, float], is_chosen: bool) -> Alternative:
+    needed, many = len(g.needed), count_asked_buckets(g)
     name = f"{needed} of {len(g.names)} attributes in {many:,} buckets" if needed else "nothing collected"
     return Alternative(
         name=name,
@@ -248,7 +248,7 @@ def _scored(g: Generalization, found: Tried, losses: tuple[float, float], is_cho
         buckets=many,
         error=float(found.wrong.mean()),
         adversary_error=float(found.adversary.mean()),
-        skill_kept=skill_kept(float(found.loss.mean()), *losses),
+        skill_kept=compute_skill_kept(float(found.loss.mean()), *losses),
         is_chosen=is_chosen,
         risk={name: float(missed.mean()) for name, missed in found.missed.items()},
     )

@@ -12,10 +12,10 @@ import pandas as pd
 from modicum.attacks import AttackResult, Reconstruction
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import missing_at, number_buckets, target_key, target_of
-from modicum.engines.counting import counted_few, histogram, with_keys
+from modicum.engines.counting import count_combinations, histogram, with_keys
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.engines.table import EngineTable
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.evaluation._utility import model_on
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
@@ -27,7 +27,7 @@ from modicum.progress import run_all
 from modicum.table.codes import FEW
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import as_names, attribute_weights, personal_attributes, unit_codes
-from modicum.table.splits import Rows, drawn_rows, split_rows
+from modicum.table.splits import Rows, draw_rows, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.table.values import plain
 from modicum.typing import Codes, Floats
@@ -53,7 +53,7 @@ def period_frame(g: Generalization, X: Any, when: str) -> Any:
     frame = as_frame(X, g.names)
     absent = [name for name in g.names if name not in frame.columns]
     if absent:
-        raise DataError(f"The records of {when} lack {quoted(absent)}, which the generalization speaks of.")
+        raise DataError(f"The records of {when} lack {format_names(absent)}, which the generalization speaks of.")
     if not len(frame):
         raise DataError(f"There are no records of {when}.")
     return frame
@@ -119,7 +119,7 @@ def split_periods(
 
 def _some(rows: Rows, units: Codes, size: int, random_state: int) -> Rows:
     """Rows of whole people drawn at random, no more than `size` where the first does not have more."""
-    drawn = drawn_rows(len(rows), np.unique(units, return_inverse=True)[1], size, random_state)
+    drawn = draw_rows(len(rows), np.unique(units, return_inverse=True)[1], size, random_state)
     return rows if drawn is None else rows[drawn]
 
 
@@ -240,7 +240,7 @@ def _spread_at(partition: AnyPartition, table: EngineTable, target: Target | Non
     attribute = partition.attribute
     if attribute.is_category:
         lazy, keys = with_keys(table, [partition.name])
-        words, records = counted_few(lazy, keys, f"{partition.name!r}")
+        words, records = count_combinations(lazy, keys, f"{partition.name!r}")
         series = words[keys[0]]
         codes = partition.encode(series)
         return _of_words(partition, series, records, np.bincount(codes, weights=records).astype(np.int64))
@@ -351,13 +351,15 @@ class Drift:
         """Why, in plain words; empty where nothing got worse."""
         found = []
         if self.gap.is_worse:
-            found.append(f"minimizing costs more than it did ({_moved(self.gap)} of the predictions)")
+            found.append(f"minimizing costs more than it did ({_format_change(self.gap)} of the predictions)")
         if self.risk.gain.is_worse:
-            found.append(f"the adversary gains more over the naive guess in the mean ({_moved(self.risk.gain)})")
+            found.append(
+                f"the adversary gains more over the naive guess in the mean ({_format_change(self.risk.gain)})"
+            )
         worse = {name: risk.gain for name, risk in self.by_attribute.items() if risk.gain.is_worse}
-        found += [f"the adversary gains more about {name!r} ({_moved(gain)})" for name, gain in worse.items()]
+        found += [f"the adversary gains more about {name!r} ({_format_change(gain)})" for name, gain in worse.items()]
         if self.retrain:
-            found.append(f"the model trained then errs more often ({_moved(self.frozen)})")
+            found.append(f"the model trained then errs more often ({_format_change(self.frozen)})")
         return found
 
     @property
@@ -396,7 +398,7 @@ class Drift:
         return dict(plain(asdict(self) | {name: getattr(self, name) for name in advice}))
 
 
-def _moved(change: MeanChange) -> str:
+def _format_change(change: MeanChange) -> str:
     return f"{100 * change.then:.1f}% → {100 * change.now:.1f}%"
 
 

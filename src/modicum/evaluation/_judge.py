@@ -114,10 +114,10 @@ def judge(
     attack = adversary.run(g, known=train, breached=test)
     options: dict[str, Any] = {"estimator": estimator, "by": by, "label_bins": label_bins, "sample": sample}
     found = utility(g, train, y_train, test, y_test, random_state=random_state, **options)
-    return together(g, train, y_train, test, found, attack, certificate, labels)
+    return assemble_judgement(g, train, y_train, test, found, attack, certificate, labels)
 
 
-def together(
+def assemble_judgement(
     g: Generalization,
     train: Any,
     y_train: Any,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from modicum.attacks.breach import breach_target, weighted
+from modicum.attacks.breach import breach_target, compute_weighted_sum
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
 from modicum.evaluation._utility import check_generalization, model_on
@@ -20,13 +20,13 @@ from modicum.learners.backoff import Backoff
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import TREES, best_guess
 from modicum.measures.intervals import Interval, difference_interval, skill_intervals
-from modicum.measures.scores import Predictions, skill_kept
+from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.progress import cores, run_all
 from modicum.table.codes import EqualCounts, first_rows, group_numbers
 from modicum.table.frames import as_frame, column, numbers
 from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
-from modicum.table.splits import drawn_rows
+from modicum.table.splits import draw_rows
 from modicum.table.targets import BINS, Labels, label_name, label_values
 from modicum.table.values import plain
 from modicum.typing import Codes, Floats
@@ -283,7 +283,7 @@ class NeedData:
     def tried(self, g: Generalization) -> Tried:
         """Predictions and guesses from what a generalization shows that is `g` but for one attribute."""
         found, missed = self.predicted(g), self._missed(g)
-        return Tried(found.wrong, found.loss, missed, weighted(missed, self.weights))
+        return Tried(found.wrong, found.loss, missed, compute_weighted_sum(missed, self.weights))
 
     def _missed(self, g: Generalization) -> dict[str, Floats]:
         """Personal attribute → whether counts with back-off guess each test record's value wrong."""
@@ -307,13 +307,13 @@ class NeedData:
         frame = (self.train, self.test)[which]
         codes = self.codes[which]
         pairs = enumerate(zip(g.partitions, self.g.partitions, strict=True))
-        changed = {j: _encoded(new, frame) for j, (new, old) in pairs if new is not old}
+        changed = {j: _encode_column(new, frame) for j, (new, old) in pairs if new is not old}
         if not changed:
             return codes
         return np.column_stack([changed.get(j, codes[:, j]) for j in range(codes.shape[1])])
 
 
-def _encoded(partition: AnyPartition, frame: Any) -> Codes:
+def _encode_column(partition: AnyPartition, frame: Any) -> Codes:
     if isinstance(partition, Dropped):
         return np.zeros(len(frame), dtype=np.int64)
     return partition.encode(column(frame, partition.name))
@@ -335,7 +335,7 @@ class OneStep:
     generalization: Generalization
 
 
-def replaced(g: Generalization, changed: AnyPartition) -> Generalization:
+def replace_partition(g: Generalization, changed: AnyPartition) -> Generalization:
     """The generalization with one partition in another's place."""
     return Generalization(g.schema, [changed if p.name == changed.name else p for p in g.partitions])
 
@@ -349,7 +349,7 @@ def one_step_changes(
         name = partition.name
         if isinstance(partition, Dropped):
             if not isinstance(raw[name], Dropped):
-                found.append(OneStep(name, "in_full", "asked in full detail", replaced(g, raw[name])))
+                found.append(OneStep(name, "in_full", "asked in full detail", replace_partition(g, raw[name])))
             continue
         step = _coarser(g, partition, train, codes, y, classes, random_state)
         if step is not None:
@@ -363,7 +363,9 @@ def _coarser(
 ) -> tuple[str, Generalization] | None:
     if isinstance(partition, FullDetail):
         cut = in_ranges(partition, train)
-        return None if cut is None else (f"in {cut.n_buckets} ranges of about equal frequency", replaced(g, cut))
+        return (
+            None if cut is None else (f"in {cut.n_buckets} ranges of about equal frequency", replace_partition(g, cut))
+        )
     if partition.n_buckets < 3:
         return None
     j = g.names.index(partition.name)
@@ -531,12 +533,12 @@ def necessity(
     cores(n_jobs)
     X_train, y_train = in_memory(g, X_train, y_train, sample, random_state)
     X_test, y_test = in_memory(g, X_test, y_test, sample, random_state)
-    data = need_data(g, X_train, y_train, X_test, y_test, shares, estimator, label_bins, random_state)
+    data = make_need_data(g, X_train, y_train, X_test, y_test, shares, estimator, label_bins, random_state)
     with threadpool_limits(1):
-        return _measured(data, n_jobs, progress)
+        return _measure_necessity(data, n_jobs, progress)
 
 
-def need_data(
+def make_need_data(
     g: Generalization,
     X_train: Any,
     y_train: Any,
@@ -562,15 +564,18 @@ def need_data(
 
 def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state: int) -> tuple[Any, Codes]:
     """The records and their labels, or so many of them, of whole persons."""
-    rows = drawn_rows(len(frame), person_codes(schema, frame), most, random_state)
+    rows = draw_rows(len(frame), person_codes(schema, frame), most, random_state)
     return (frame, labels) if rows is None else (frame[rows], labels[rows])
 
 
-def _measured(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
+def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
     data.prepare()
     raw = raw_generalization(data.train, data.g.schema)
     every = one_step_changes(data.g, raw, data.train, data.codes[0], data.y, data.classes, data.random_state)
-    pieces: list[Any] = [partial(data.predicted, raw), *(partial(data.tried, g) for g in [data.g, *_shown(every)])]
+    pieces: list[Any] = [
+        partial(data.predicted, raw),
+        *(partial(data.tried, g) for g in [data.g, *_list_generalizations(every)]),
+    ]
     of_raw, base, *found = run_all(pieces, "Trying alternatives", n_jobs=n_jobs, progress=progress)
     steps = _steps(data, every, base, found, of_raw)
     majority, estimator = data.majority.log_loss(), data.estimator
@@ -580,7 +585,7 @@ def _measured(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
             for p in data.g.partitions
         },
         error=float(base.wrong.mean()),
-        skill_kept=skill_kept(float(base.loss.mean()), of_raw.log_loss(), majority),
+        skill_kept=compute_skill_kept(float(base.loss.mean()), of_raw.log_loss(), majority),
         adversary_error=float(base.adversary.mean()),
         records=len(data.test),
         trained_on=len(data.train),
@@ -590,7 +595,7 @@ def _measured(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
     )
 
 
-def _shown(every: list[OneStep]) -> list[Generalization]:
+def _list_generalizations(every: list[OneStep]) -> list[Generalization]:
     return [each.generalization for each in every]
 
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from modicum.engines import is_table
 from modicum.engines.sampling import SAMPLE, in_memory
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail
 from modicum.generalization.build import partition
@@ -23,7 +23,7 @@ from modicum.learners.boosting import RecordTrees, all_classes
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.portfolio import NETWORK, NEURAL, TREES, LearnerQuestion, Portfolio
 from modicum.measures.intervals import Interval, Resampling, mean_interval
-from modicum.measures.scores import Predictions, skill_kept
+from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.table.codes import FEW, group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.roles import person_codes
@@ -52,7 +52,7 @@ def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
             f"The 'by' parameter must be a column, a list of columns, or one value for each of the {len(frame):,} "
             "test records."
         )
-    return _named("", *pd.factorize(pd.Series(values, dtype=object).astype(str)))
+    return _name_groups("", *pd.factorize(pd.Series(values, dtype=object).astype(str)))
 
 
 def _are_columns(values: list[Any], frame: Any) -> bool:
@@ -69,17 +69,17 @@ def _of_column(name: str, frame: Any, schema: Schema) -> dict[str, Members]:
     known = schema[name] if name in schema else Schema.infer(frame.select(name))[name]
     if known.is_category:
         codes, words = texts(series)
-        return _named(f"{name}: ", codes, [*words, "(missing)"])
+        return _name_groups(f"{name}: ", codes, [*words, "(missing)"])
     values = numbers(series, known)
     distinct, codes = np.unique(values, return_inverse=True)  # every NaN is one value, the last
     if len(distinct) <= RANGES:
-        return _named(f"{name}: ", codes, ["(missing)" if v != v else f"{v:g}" for v in distinct])
+        return _name_groups(f"{name}: ", codes, ["(missing)" if v != v else f"{v:g}" for v in distinct])
     target = Target.fit(frame, known, bins=RANGES)
     labels = partition(target.coding, np.arange(target.size)).labels
-    return _named(f"{name}: ", target.encode(frame), labels)
+    return _name_groups(f"{name}: ", target.encode(frame), labels)
 
 
-def _named(prefix: str, codes: Any, words: Any) -> dict[str, Members]:
+def _name_groups(prefix: str, codes: Any, words: Any) -> dict[str, Members]:
     found = np.unique(codes)
     if len(found) > MOST_GROUPS:
         raise DataError(
@@ -116,7 +116,8 @@ def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: in
     elif not isinstance(estimator, type) and hasattr(estimator, "fit") and hasattr(estimator, "predict_proba"):
         return _Pipeline(g, estimator, n_classes)
     raise ParameterError(
-        f"The 'estimator' parameter must be {quoted((TREES, NETWORK, *NEURAL), limit=9)}, or a scikit-learn classifier "
+        f"The 'estimator' parameter must be {format_names((TREES, NETWORK, *NEURAL), limit=9)}, or a scikit-learn "
+        "classifier "
         f"with predict_proba. Got {estimator!r} instead."
     )
 
@@ -353,7 +354,7 @@ def utility(
     models = {name: model_on(one, estimator, classes, random_state).fit(train, y) for name, one in shown.items()}
     chances = {name: model.predict_proba(test) for name, model in models.items()}
     chances["majority"] = np.tile(np.bincount(y, minlength=classes) / len(y), (len(test), 1))
-    return compared_utility(
+    return compare_utility(
         chances,
         truth,
         persons=person_codes(g.schema, test),
@@ -365,7 +366,7 @@ def utility(
     )
 
 
-def compared_utility(
+def compare_utility(
     chances: dict[str, Floats],
     truth: Codes,
     *,
@@ -389,14 +390,14 @@ def compared_utility(
     classes = chances["majority"].shape[1]
     scores, kept = _scores(found, Resampling(len(truth), persons, _draws(len(truth), classes), random_state))
     for name, scorer in _scorers(scoring).items():
-        values = {model: _scored(scorer, name, c, truth) for model, c in chances.items()}
+        values = {model: _apply_scorer(scorer, name, c, truth) for model, c in chances.items()}
         scores[name] = Score(values["minimized"], values["raw"], values["majority"], more_is_better=True)
     return Utility(
         error=scores["error"].minimized,
         interval=scores["error"].interval or (0.0, 1.0),
         raw_error=scores["error"].raw,
         majority_error=scores["error"].majority,
-        skill_kept=skill_kept(*(p.log_loss() for p in found.values())),
+        skill_kept=compute_skill_kept(*(p.log_loss() for p in found.values())),
         skill_interval=kept,
         scores=scores,
         records=len(truth),
@@ -424,7 +425,7 @@ def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict
 
     def drawn(draws: Any) -> list[float]:
         own = [f(draws) for p in (minimized, raw) for f in (p.log_loss, p.auc)]
-        return [*own, skill_kept(own[0], own[2], majority.log_loss(draws))]
+        return [*own, compute_skill_kept(own[0], own[2], majority.log_loss(draws))]
 
     loss, auc, raw_loss, raw_auc, skill = resampling.intervals(drawn)
     ends = {
@@ -475,7 +476,7 @@ def _scorers(scoring: Any) -> dict[str, Any]:
         raise ParameterError(f"The 'scoring' parameter must be a scikit-learn scorer. Got {scoring!r}.") from error
 
 
-def _scored(scorer: Any, name: str, chances: Floats, truth: Codes) -> float:
+def _apply_scorer(scorer: Any, name: str, chances: Floats, truth: Codes) -> float:
     """A scorer's value on the records whose class was known at training."""
     known = truth >= 0
     try:

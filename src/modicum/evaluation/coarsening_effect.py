@@ -6,11 +6,11 @@ from typing import Any
 
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.evaluation.study.candidates import Choice
-from modicum.evaluation.study.judges import judged, screened
+from modicum.evaluation.study.judges import judge_generalization, screen_generalization
 from modicum.evaluation.study.study_data import StudyData
 from modicum.evaluation.study.study_result import Study
 from modicum.generalization import Generalization
-from modicum.generalization.description import buckets_asked
+from modicum.generalization.description import count_asked_buckets
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame
 
@@ -97,8 +97,8 @@ def effect(
         singling_out_after=attack.run(after, test),
         certificate_before=certificates[0],
         certificate_after=certificates[1],
-        buckets_before=buckets_asked(before),
-        buckets_after=buckets_asked(after),
+        buckets_before=count_asked_buckets(before),
+        buckets_after=count_asked_buckets(after),
         smallest_before=SinglingOut().run(before, known).least,
         smallest_after=SinglingOut().run(after, known).least,
     )
@@ -129,7 +129,7 @@ def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: in
     data = StudyData(X, y, old.generalization.schema, study.weights, settings["label_bins"]).of_seed(old.seed)
     train, label = data.whole.frame[data.parts.train], data.whole.label[data.parts.train]
     g = old.generalization.coarsen(train.to_native(), label, min_group=min_group, label_bins=settings["label_bins"])
-    verdict = judged(g, data, settings["confidence"])
+    verdict = judge_generalization(g, data, settings["confidence"])
     certificate = certify(
         g,
         data.whole.frame[data.parts.validation],
@@ -142,7 +142,7 @@ def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: in
     new = replace(
         old,
         parameters={**old.parameters, "min_group": min_group},
-        screened=screened(g, data),
+        screened=screen_generalization(g, data),
         judged=verdict,
         certified_error=1 - certificate.mean,
         artifact=g.to_dict(),

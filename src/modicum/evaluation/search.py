@@ -19,7 +19,7 @@ from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import TREES
-from modicum.measures.scores import Predictions, skill_kept
+from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.minimizers import PrivacyTree
 from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
@@ -134,7 +134,9 @@ def most_private(
     for leaf in min_leaf:
         # Records too few to be split can still be left uncollected.
         fitting = [size for size in sizes if size == 1 or 2 * leaf <= len(X_train)]
-        made = list(_made(X_train, y_train, schema, privacy, fitting, leaf, label_bins)) if fitting else []
+        made = (
+            list(_make_generalizations(X_train, y_train, schema, privacy, fitting, leaf, label_bins)) if fitting else []
+        )
         considered += len(made)
         near = [m for m in progress(made, "Trying candidates") if judge.within(_quick(m.g, task), _NEAR)]
         leaks = [(m, _adversary_error(m.g, task)) for m in progress(near, "Attacking candidates")]
@@ -161,7 +163,7 @@ class _Judge:
         self.majority = Predictions(np.tile(prior, (len(task.y_validation), 1)), task.y_validation)
 
     def skill(self, p: Predictions) -> float:
-        return skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
+        return compute_skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
 
     def is_better(self, one: SearchCandidate, other: SearchCandidate) -> bool:
         return one.skill_kept > other.skill_kept if self.keep is not None else one.error < other.error
@@ -196,7 +198,7 @@ def _out_of_reach(best: SearchCandidate | None, keep: float | None, raw: Predict
     )
 
 
-def _made(
+def _make_generalizations(
     X: Any,
     y: Any,
     schema: Schema,

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from modicum.errors import ParameterError
 from modicum.export.sql.dialects import Dialect, dialect_of
-from modicum.export.sql.select import select, written
+from modicum.export.sql.select import render_sql, select
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.generalization.core import Generalization
 
@@ -85,10 +85,10 @@ def _origin(table: str | Sequence[str]) -> str:
 def _model(g: Generalization, origin: str, dialect: Dialect, keep: Sequence[str]) -> str:
     """The SELECT with dbt's own expression in place of the table."""
     place = "modicum_table"
-    text = written(select(g, _place(place), dialect, keep=keep), dialect)
+    text = render_sql(select(g, _place(place), dialect, keep=keep), dialect)
     while text.count(place) > 1:
         place += "_"
-        text = written(select(g, _place(place), dialect, keep=keep), dialect)
+        text = render_sql(select(g, _place(place), dialect, keep=keep), dialect)
     before, _, after = text.partition(_place(place).sql(dialect=dialect.name))
     return f"{jinja(before)}{origin}{jinja(after)}\n"
 

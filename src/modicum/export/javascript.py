@@ -36,7 +36,7 @@ from modicum.table.schema import Attribute
 def content(artifact: Collected, representatives: bool) -> dict[str, Any]:
     """All that a module knows of its artifact; the artifact's identity refuses what must not be passed on."""
     if isinstance(artifact, Generalization):
-        attributes = [described(p.attribute, p) for p in artifact.partitions]
+        attributes = [describe_attribute(p.attribute, p) for p in artifact.partitions]
         return {"kind": "generalization", "artifact": identity(artifact), "attributes": attributes}
     if isinstance(artifact, CellPartition | Questionnaire):
         return _cells(artifact, representatives)
@@ -70,11 +70,11 @@ def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: boo
     """One attribute: how it is told, and where it is told by cell, in which words."""
     attribute, detail = cells.schema[name], cells.detail[name]
     if name not in cells.needed:
-        return described(attribute, None) | {"kept": False}
+        return describe_attribute(attribute, None) | {"kept": False}
     partition = cells.told(name)[0]
-    found = described(attribute, partition) | {"kept": name in cells.kept}
+    found = describe_attribute(attribute, partition) | {"kept": name in cells.kept}
     if name in cells.kept:
-        found["detail"] = bucketed(detail)
+        found["detail"] = describe_buckets(detail)
         if representatives:
             found["representatives"] = list(partition.representatives)
     elif asked:
@@ -98,7 +98,7 @@ def _words(attribute: Attribute) -> dict[str, Any]:
     }
 
 
-def described(attribute: Attribute, partition: AnyPartition | None) -> dict[str, Any]:
+def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> dict[str, Any]:
     """An attribute as a form shows it, and its buckets; no partition where it is not collected."""
     dropped = partition is None or isinstance(partition, Dropped)
     return {
@@ -109,11 +109,11 @@ def described(attribute: Attribute, partition: AnyPartition | None) -> dict[str,
         "question": attribute.question,
         "help": attribute.help,
         "domain": None if attribute.domain is None else [_number(value) for value in attribute.domain],
-        "told": None if dropped or partition is None else bucketed(partition),
+        "told": None if dropped or partition is None else describe_buckets(partition),
     }
 
 
-def bucketed(partition: AnyPartition) -> dict[str, Any] | None:
+def describe_buckets(partition: AnyPartition) -> dict[str, Any] | None:
     """A partition's buckets: labels by code, then edges or groups of values, and where unseen and missing ones go."""
     if isinstance(partition, FullDetail):
         return {"missing": -1 if partition.missing == "refuse" else 0}

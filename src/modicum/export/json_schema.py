@@ -53,13 +53,15 @@ def to_json_schema(artifact: Collected) -> dict[str, Any]:
 
 
 def _generalization(g: Generalization) -> dict[str, Any]:
-    told = {name: _told(g[name]) for name in g.needed}
+    told = {name: _build_value_schema(g[name]) for name in g.needed}
     return _record(g, g.needed, told, g.needed, "What is collected of a person: one bucket of each attribute.")
 
 
 def _cells(cells: CellPartition) -> dict[str, Any]:
     kept = {name: cells.told(name)[0] for name in cells.kept}
-    told = {name: _told(kept[name]) if name in kept else _labels(cells.labels(name)) for name in cells.needed}
+    told = {
+        name: _build_value_schema(kept[name]) if name in kept else _labels(cells.labels(name)) for name in cells.needed
+    }
     said = "What is collected of a person: what one of the cells tells."
     if any(_is_full_date(partition) and _is_asked(cells, name) for name, partition in kept.items()):
         said += " In which cell a date lies is checked by the service."
@@ -73,7 +75,7 @@ def _cells(cells: CellPartition) -> dict[str, Any]:
 def _questionnaire(form: Questionnaire) -> dict[str, Any]:
     cells = form.cells
     told = {
-        name: _told(cells.told(name)[0])
+        name: _build_value_schema(cells.told(name)[0])
         if name in cells.kept
         else {"type": "array", "items": _labels(cells.detail[name].labels), "uniqueItems": True, "minItems": 1}
         for name in cells.needed
@@ -110,7 +112,7 @@ def _labels(labels: Sequence[str]) -> dict[str, Any]:
     return {"enum": list(labels)}
 
 
-def _told(partition: AnyPartition) -> dict[str, Any]:
+def _build_value_schema(partition: AnyPartition) -> dict[str, Any]:
     """What may be sent of an attribute that is told the same way in every record."""
     if not isinstance(partition, FullDetail):
         return _labels(partition.labels)

@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 
 import numpy as np
 
-from modicum.errors import ArtifactError, ParameterError, quoted
+from modicum.errors import ArtifactError, ParameterError, format_names
 from modicum.export.stored_model import model_bytes, model_of
 from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
@@ -46,7 +46,7 @@ def check_bound(
     trained_on = _feature_names(model)
     if trained_on is not None and trained_on != names:
         strange = sorted(set(trained_on) ^ set(names))
-        what = f"it differs in {quoted(strange)}" if strange else "the order differs"
+        what = f"it differs in {format_names(strange)}" if strange else "the order differs"
         raise ArtifactError(f"The model was trained on other attributes than this artifact gives it: {what}.")
     if inputs == "labels":
         _check_categories(artifact, model)
@@ -106,9 +106,9 @@ def _try(artifact: Collected, predict: Predict) -> None:
 def _trials(artifact: Collected) -> Iterator[Told]:
     """Records in which every bucket (or cell) occurs at least once."""
     if isinstance(artifact, Questionnaire):
-        yield from _answered(artifact.cells)
+        yield from _make_answers(artifact.cells)
     elif isinstance(artifact, CellPartition):
-        for cell, kept in _kept_trials(artifact):
+        for cell, kept in _make_cell_trials(artifact):
             yield (cell, *kept.values())
     else:
         partitions = [p for p in artifact.partitions if not isinstance(p, Dropped)]
@@ -122,7 +122,7 @@ def _trial(partition: AnyPartition, i: int, value: Any) -> Any:
     return 0.0 if value is None else float(partition.as_number(value))
 
 
-def _kept_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, Any]]]:
+def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every cell, and beside it what is told the same way in every cell, each of its buckets in turn."""
     kept = {name: cells.told(name)[0] for name in cells.kept}
     for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
@@ -131,9 +131,9 @@ def _kept_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, Any]]]:
         yield cell, {name: _trial(partition, i, values[name]) for name, partition in kept.items()}
 
 
-def _answered(cells: CellPartition) -> Iterator[Told]:
+def _make_answers(cells: CellPartition) -> Iterator[Told]:
     """Answers to a questionnaire that lead to each cell: more than is asked, which decides as well."""
-    for cell, kept in _kept_trials(cells):
+    for cell, kept in _make_cell_trials(cells):
         values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
         asked = [name for name in cells.needed if name not in kept]
         codes = {name: (max(0, code_of(cells.detail[name], values[name])),) for name in asked}
@@ -166,7 +166,7 @@ def versions(format: str | None) -> dict[str, str]:
     return found
 
 
-def hashed(content: bytes) -> str:
+def hash_content(content: bytes) -> str:
     """What a manifest knows a file by."""
     return hashlib.sha256(content).hexdigest()
 
@@ -179,10 +179,10 @@ def section(manifest: dict[str, Any], name: str, fields: Sequence[str]) -> dict[
     return found
 
 
-def checked_bytes(path: Path, expected: str) -> bytes:
+def read_checked_bytes(path: Path, expected: str) -> bytes:
     """A file's content, refused where the manifest knows another."""
     content = plain_bytes(path)
-    if hashed(content) != expected:
+    if hash_content(content) != expected:
         raise ArtifactError(f"The bundle's file {path.name!r} is not the one that its manifest names; save it again.")
     return content
 
@@ -411,7 +411,7 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     if manifest["modicum"] != "bundle":
         raise ArtifactError(f"The file {MANIFEST!r} in {os.fspath(folder)!r} does not describe a bundle.")
     described = section(manifest, "artifact", ("sha256", "identity", "kind"))
-    artifact = artifact_of(checked_bytes(path / ARTIFACT, described["sha256"]), described["kind"])
+    artifact = artifact_of(read_checked_bytes(path / ARTIFACT, described["sha256"]), described["kind"])
     if identity(artifact) != described["identity"]:
         raise ArtifactError("The manifest names another artifact than the one in this bundle.")
     classes, label = manifest.get("classes"), manifest.get("label")
@@ -424,7 +424,7 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
         raise ArtifactError("The model in this bundle belongs to another generalization; it would misread the buckets.")
     if bound["format"] not in ("skops", "onnx") or bound["inputs"] not in get_args(Inputs):
         raise ArtifactError("The manifest speaks of a model format or inputs that this modicum does not know.")
-    content = checked_bytes(path / f"model.{bound['format']}", bound["sha256"])
+    content = read_checked_bytes(path / f"model.{bound['format']}", bound["sha256"])
     model = model_of(content, bound["format"], classes)
     inputs = cast(Inputs, bound["inputs"])
     bundle = Bundle(artifact, model, inputs, label, classes, manifest)
@@ -438,14 +438,14 @@ def _manifest(bundle: Bundle, files: dict[str, bytes], format: str | None) -> di
         model = {
             "format": format,
             "inputs": bundle.inputs,
-            "sha256": hashed(files[f"model.{format}"]),
+            "sha256": hash_content(files[f"model.{format}"]),
             "artifact": bundle.identity,
         }
     return {
         "modicum": "bundle",
         "version": storage.VERSION,
         "made_with": versions(format),
-        "artifact": {"kind": bundle.kind, "identity": bundle.identity, "sha256": hashed(files[ARTIFACT])},
+        "artifact": {"kind": bundle.kind, "identity": bundle.identity, "sha256": hash_content(files[ARTIFACT])},
         "model": model,
         "label": bundle.label,
         "classes": bundle.classes,

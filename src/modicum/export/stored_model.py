@@ -48,7 +48,7 @@ def repeatable(content: bytes) -> bytes:
     renaming = _Renaming()
     schema = renaming.node(json.loads(found[_SCHEMA]))
     named = {new: found[old] for old, new in renaming.files.items()}
-    return _zipped(named | {_SCHEMA: json.dumps(schema, separators=(",", ":")).encode()})
+    return _zip_parts(named | {_SCHEMA: json.dumps(schema, separators=(",", ":")).encode()})
 
 
 class _Renaming:
@@ -65,19 +65,19 @@ class _Renaming:
         if not isinstance(node, dict):
             return node
         if node.get("__loader__") == "SetNode":
-            node = node | {"content": sorted(node["content"], key=_told)}
+            node = node | {"content": sorted(node["content"], key=_serialize_node)}
         return {key: self._entry(key, value, node) for key, value in node.items()}
 
     def _entry(self, key: str, value: Any, node: dict[str, Any]) -> Any:
         """A node's own number or file is a number or a text; an attribute that is called so is a node again."""
         if key == "__id__" and isinstance(value, int):
-            return self.ids[_told(node) if node.get("__loader__") in _PLAIN else value]
+            return self.ids[_serialize_node(node) if node.get("__loader__") in _PLAIN else value]
         if key == "file" and isinstance(value, str):
             return self.files.setdefault(value, f"{len(self.files)}{PurePosixPath(value).suffix}")
         return self.node(value)
 
 
-def _told(node: Any) -> str:
+def _serialize_node(node: Any) -> str:
     """What a node says, without what it is numbered or where it is kept."""
     return json.dumps(_bare(node), sort_keys=True)
 
@@ -90,7 +90,7 @@ def _bare(node: Any) -> Any:
     return {k: _bare(v) for k, v in node.items() if k not in ("__id__", "file") or isinstance(v, dict)}
 
 
-def _zipped(parts: dict[str, bytes]) -> bytes:
+def _zip_parts(parts: dict[str, bytes]) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as target:
         for name, content in parts.items():

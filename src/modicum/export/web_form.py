@@ -116,12 +116,12 @@ def page_strings(strings: str | os.PathLike[str] | Mapping[str, str]) -> dict[st
     modicum.errors.ParameterError: The strings lack 'language'.
     """
     if isinstance(strings, Mapping):
-        return _checked(dict(strings), "strings")
+        return _check_strings(dict(strings), "strings")
     if isinstance(strings, str) and strings in languages():
         return _read(_FOLDER / f"{strings}.json")
     if not isinstance(strings, str | os.PathLike) or (isinstance(strings, str) and not strings.endswith(".json")):
         raise ParameterError(f"The 'strings' parameter must be 'de', 'en' or a .json file. Got {strings!r} instead.")
-    return _checked(_read(Path(strings)), f"strings in {os.fspath(strings)!r}")
+    return _check_strings(_read(Path(strings)), f"strings in {os.fspath(strings)!r}")
 
 
 def _read(path: Path) -> Any:
@@ -133,7 +133,7 @@ def _read(path: Path) -> Any:
         raise ParameterError(f"The strings file {str(path)!r} is not readable as JSON.") from None
 
 
-def _checked(found: Any, what: str) -> dict[str, str]:
+def _check_strings(found: Any, what: str) -> dict[str, str]:
     if not isinstance(found, dict):
         raise ParameterError(f"The {what} must be an object of texts by key.")
     known = _read(_FOLDER / "en.json")
@@ -178,10 +178,10 @@ def wording(artifact: Collected) -> list[list[Any] | None]:
     >>> wording(g)
     [[None, None]]
     """
-    return [_names(partition) for partition in asked_partitions(artifact)]
+    return [_names(partition) for partition in list_asked_partitions(artifact)]
 
 
-def asked_partitions(artifact: Collected) -> list[AnyPartition]:
+def list_asked_partitions(artifact: Collected) -> list[AnyPartition]:
     """The buckets in which each attribute is asked, kept ones as they are kept."""
     if isinstance(artifact, Generalization):
         return list(artifact.partitions)
@@ -208,7 +208,7 @@ def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None
     return RANGE if plain != unordered else None
 
 
-def told_codes(artifact: Collected) -> list[list[Any] | None] | None:
+def list_told_labels(artifact: Collected) -> list[list[Any] | None] | None:
     """Of cells, for each attribute: every label that a cell may tell, with its buckets; null for kept attributes."""
     if not isinstance(artifact, CellPartition):
         return None
@@ -272,7 +272,7 @@ def form_page(
     title = (title or words["title"]).encode("utf-8", "replace").decode()
     data = {"endpoint": endpoint, "exact": exact, "title": title, "strings": words}
     script, style = _script(artifact, data), (_PARTS / "page.css").read_text(encoding="utf-8")
-    return _rendered(
+    return _render_page(
         language=words["language"],
         direction=words["direction"],
         title=title,
@@ -327,7 +327,7 @@ def _hash(text: str) -> str:
 
 def _script(artifact: Collected, data: dict[str, Any]) -> str:
     """The artifact's module, then the page's own code in a block of its own, so that no two names meet."""
-    data = data | {"wording": wording(artifact), "told": told_codes(artifact)}
+    data = data | {"wording": wording(artifact), "told": list_told_labels(artifact)}
     own = "\n".join((_PARTS / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     return f"\n{to_javascript(artifact).module}\n{{\nconst page = {_literal(data)};\n{own}}}\n"
 
@@ -338,7 +338,7 @@ def _literal(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _rendered(script: str, style: str, **texts: str) -> str:
+def _render_page(script: str, style: str, **texts: str) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # deferred: only forms and reports need it
     from markupsafe import Markup
 

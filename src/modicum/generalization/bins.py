@@ -514,15 +514,15 @@ def possible(partition: AnyPartition, target: Target, codes: Codes | None = None
     elif isinstance(partition, Intervals):
         mask = _overlapping(partition, target)
     else:
-        mask = _named(partition, target)
+        mask = _mask_groups(partition, target)
     return mask if codes is None else mask[codes]
 
 
-def _named(partition: Groups, target: Target) -> Mask:
+def _mask_groups(partition: Groups, target: Target) -> Mask:
     assert isinstance(target.coding, CategoryCoding)
     mask = np.zeros((len(partition.labels), target.size), dtype=bool)
     bucket_of = [partition.code_of.get(value, partition.unseen_code) for value in target.coding.values]
-    return _marked(mask, [*bucket_of, *[partition.missing_code] * target.has_missing])
+    return _fill_mask(mask, [*bucket_of, *[partition.missing_code] * target.has_missing])
 
 
 def _overlapping(partition: Intervals, target: Target) -> Mask:
@@ -549,7 +549,7 @@ def _exactly(partition: FullDetail, target: Target, codes: Codes | None) -> Mask
     return mask
 
 
-def _marked(mask: Mask, bucket_of: list[int]) -> Mask:
+def _fill_mask(mask: Mask, bucket_of: list[int]) -> Mask:
     buckets: Any = np.array(bucket_of, dtype=np.int64)
     accepted = np.flatnonzero(buckets >= 0)
     mask[buckets[accepted], accepted] = True

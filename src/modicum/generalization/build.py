@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.errors import ArtifactError, quoted
+from modicum.errors import ArtifactError, format_names
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals, Scalar
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, usual_code, weighted_median
 from modicum.table.schema import Attribute
@@ -105,7 +105,7 @@ def keep(coding: Coding) -> AnyPartition:
     """
     if isinstance(coding, NumberCoding):
         return FullDetail(attribute=coding.attribute, value=_usual(coding))
-    return groups(ordered_attribute(coding), [[value] for value in coding.values], usual=_usual(coding))
+    return groups(attach_order(coding), [[value] for value in coding.values], usual=_usual(coding))
 
 
 def partition(coding: Coding, bucket_of: npt.ArrayLike, stands: Mapping[int, int] | None = None) -> AnyPartition:
@@ -138,7 +138,7 @@ def partition(coding: Coding, bucket_of: npt.ArrayLike, stands: Mapping[int, int
         edges = coding.edges[[int(group[-1]) for group in members[:-1]]].tolist()
         return intervals(coding.attribute, edges, values=values, usual=_usual(coding), missing_in=joins)
     named = [[coding.values[i] for i in group] for group in members]
-    return groups(ordered_attribute(coding), named, values=values, usual=_usual(coding), missing_in=joins)
+    return groups(attach_order(coding), named, values=values, usual=_usual(coding), missing_in=joins)
 
 
 def middle_code(coding: Coding, codes: npt.NDArray[np.intp]) -> int:
@@ -154,7 +154,7 @@ def value_of(coding: Coding, code: int) -> Scalar:
     return coding.values[code] if isinstance(coding, CategoryCoding) else plain(coding.typical[code], coding.attribute)
 
 
-def ordered_attribute(coding: CategoryCoding) -> Attribute:
+def attach_order(coding: CategoryCoding) -> Attribute:
     """The attribute, with its order written down where it has one."""
     attribute = coding.attribute
     if attribute.kind != "ordered" or attribute.domain is not None:
@@ -176,7 +176,7 @@ def plain(value: float, attribute: Attribute) -> Scalar:
 # Partitions made from partitions: merge buckets, split one, intersect two.
 
 
-def merged(partition: AnyPartition, labels: Sequence[str], label: str | None) -> AnyPartition:
+def merge_buckets(partition: AnyPartition, labels: Sequence[str], label: str | None) -> AnyPartition:
     """The partition with the named buckets made one; naming `(other)` or `(missing)` lets that bucket take those."""
     if label is not None and not label:
         raise ArtifactError("A bucket's label cannot be empty text.")
@@ -185,7 +185,7 @@ def merged(partition: AnyPartition, labels: Sequence[str], label: str | None) ->
     unknown = [name for name in labels if name not in partition.labels]
     if unknown:
         raise ArtifactError(
-            f"The attribute {partition.name!r} has no bucket {unknown[0]!r}; it has {quoted(partition.labels)}."
+            f"The attribute {partition.name!r} has no bucket {unknown[0]!r}; it has {format_names(partition.labels)}."
         )
     codes = sorted(partition.labels.index(name) for name in labels)
     own = [code for code in codes if code < partition.n_buckets]
@@ -194,12 +194,12 @@ def merged(partition: AnyPartition, labels: Sequence[str], label: str | None) ->
             f"Merging buckets of {partition.name!r} needs at least one that is not (other) or (missing)."
         )
     if isinstance(partition, Intervals):
-        return _merged_intervals(partition, own, label, missing=partition.missing_code in codes)
+        return _merge_intervals(partition, own, label, missing=partition.missing_code in codes)
     takes = {"unseen": partition.unseen_code in codes, "missing": partition.missing_code in codes}
-    return _merged_groups(partition, own, label, takes)
+    return _merge_groups(partition, own, label, takes)
 
 
-def _merged_intervals(partition: Intervals, own: list[int], label: str | None, missing: bool) -> AnyPartition:
+def _merge_intervals(partition: Intervals, own: list[int], label: str | None, missing: bool) -> AnyPartition:
     if own != list(range(own[0], own[-1] + 1)):
         raise ArtifactError(f"Only neighbouring buckets of {partition.name!r} can be merged: it has an order.")
     joined = Interval(
@@ -209,10 +209,10 @@ def _merged_intervals(partition: Intervals, own: list[int], label: str | None, m
         takes=("missing",) if missing else (),
     )
     buckets = (*partition.buckets[: own[0]], joined, *partition.buckets[own[-1] + 1 :])
-    return _checked(partition, buckets)
+    return _replace_buckets(partition, buckets)
 
 
-def _merged_groups(partition: Groups, own: list[int], label: str | None, takes: dict[str, bool]) -> AnyPartition:
+def _merge_groups(partition: Groups, own: list[int], label: str | None, takes: dict[str, bool]) -> AnyPartition:
     joined = Group(
         values=tuple(value for code in own for value in partition.buckets[code].values),
         value=partition.buckets[own[0]].value,
@@ -220,10 +220,10 @@ def _merged_groups(partition: Groups, own: list[int], label: str | None, takes: 
         takes=tuple(what for what in ("unseen", "missing") if takes[what]),
     )
     rest = [bucket for code, bucket in enumerate(partition.buckets) if code not in own]
-    return _checked(partition, (*rest[: own[0]], joined, *rest[own[0] :]))
+    return _replace_buckets(partition, (*rest[: own[0]], joined, *rest[own[0] :]))
 
 
-def _checked(partition: Intervals | Groups, buckets: Sequence[Interval | Group]) -> AnyPartition:
+def _replace_buckets(partition: Intervals | Groups, buckets: Sequence[Interval | Group]) -> AnyPartition:
     fields = {name: getattr(partition, name) for name in type(partition).model_fields}
     try:
         return type(partition)(**fields | {"buckets": tuple(buckets)})
@@ -232,18 +232,18 @@ def _checked(partition: Intervals | Groups, buckets: Sequence[Interval | Group])
         raise ArtifactError(f"The attribute {partition.name!r} cannot be changed like this: {reason}.") from None
 
 
-def refined(partition: AnyPartition, at: float | str | Sequence[str]) -> AnyPartition:
+def refine_buckets(partition: AnyPartition, at: float | str | Sequence[str]) -> AnyPartition:
     """A number split at one more edge; or the named categories taken out into a bucket of their own."""
     if isinstance(partition, Intervals):
-        return _refined_intervals(partition, at)
+        return _refine_intervals(partition, at)
     if isinstance(partition, Groups):
         if isinstance(at, int | float):
             raise ArtifactError(f"The attribute {partition.name!r} is a category; name the values to split off.")
-        return _refined_groups(partition, [at] if isinstance(at, str) else list(at))
+        return _refine_groups(partition, [at] if isinstance(at, str) else list(at))
     raise ArtifactError(f"The attribute {partition.name!r} has no buckets to split; it is {partition.action}.")
 
 
-def _refined_intervals(partition: Intervals, at: float | str | Sequence[str]) -> AnyPartition:
+def _refine_intervals(partition: Intervals, at: float | str | Sequence[str]) -> AnyPartition:
     if not isinstance(at, str | int | float):
         raise ArtifactError(f"The attribute {partition.name!r} is split at one value.")
     try:
@@ -255,10 +255,12 @@ def _refined_intervals(partition: Intervals, at: float | str | Sequence[str]) ->
     value = None if old.value is None else partition.as_number(old.value)
     below = Interval(up_to=at, value=old.value if value is not None and value <= edge else None, takes=old.takes)
     above = Interval(up_to=old.up_to, value=old.value if value is not None and value > edge else None)
-    return _checked(partition, (*partition.buckets[:position], below, above, *partition.buckets[position + 1 :]))
+    return _replace_buckets(
+        partition, (*partition.buckets[:position], below, above, *partition.buckets[position + 1 :])
+    )
 
 
-def _refined_groups(partition: Groups, values: Sequence[str]) -> AnyPartition:
+def _refine_groups(partition: Groups, values: Sequence[str]) -> AnyPartition:
     wanted = [canonical(value) for value in values]
     source = {partition.code_of.get(value, -1) for value in wanted}
     if len(source) != 1 or -1 in source:
@@ -273,10 +275,10 @@ def _refined_groups(partition: Groups, values: Sequence[str]) -> AnyPartition:
     ]
     parts.sort(key=lambda group: old.values.index(group.values[0]))
     position = next(iter(source))
-    return _checked(partition, (*partition.buckets[:position], *parts, *partition.buckets[position + 1 :]))
+    return _replace_buckets(partition, (*partition.buckets[:position], *parts, *partition.buckets[position + 1 :]))
 
 
-def intersected(a: AnyPartition, b: AnyPartition) -> AnyPartition:
+def intersect_partitions(a: AnyPartition, b: AnyPartition) -> AnyPartition:
     """A partition as fine as both together: what an adversary knows who saw both (papers/0 §5, A6)."""
     if a.attribute.kind != b.attribute.kind:
         raise ArtifactError(
@@ -287,13 +289,13 @@ def intersected(a: AnyPartition, b: AnyPartition) -> AnyPartition:
     if isinstance(b, Dropped) or isinstance(a, FullDetail):
         return a
     if isinstance(a, Intervals) and isinstance(b, Intervals):
-        return _intersected_intervals(a, b)
+        return _intersect_intervals(a, b)
     assert isinstance(a, Groups)
     assert isinstance(b, Groups)
-    return _intersected_groups(a, b)
+    return _intersect_groups(a, b)
 
 
-def _intersected_intervals(a: Intervals, b: Intervals) -> Intervals:
+def _intersect_intervals(a: Intervals, b: Intervals) -> Intervals:
     edges = sorted({*a.edges.tolist(), *b.edges.tolist()})
     inside = [
         (sum(edge < end for edge in a.edges), sum(edge < end for edge in b.edges)) for end in [*edges, float("inf")]
@@ -304,7 +306,7 @@ def _intersected_intervals(a: Intervals, b: Intervals) -> Intervals:
     return found.model_copy(update={"missing": "refuse"}) if refuse else found
 
 
-def _intersected_groups(a: Groups, b: Groups) -> Groups:
+def _intersect_groups(a: Groups, b: Groups) -> Groups:
     cells = _cells(a, b)
     found = groups(a.attribute, [values for _, values in cells], usual=a.value)
     pairs = [pair for pair, _ in cells]
@@ -393,7 +395,7 @@ def _relation(a: AnyPartition, b: AnyPartition) -> str:
     first, second = _difference_cells(a), _difference_cells(b)
     if first == second:
         return "same" if a.labels == b.labels else "renamed"
-    joint = _difference_cells(intersected(a, b))
+    joint = _difference_cells(intersect_partitions(a, b))
     return "finer" if joint == second else "coarser" if joint == first else "regrouped"
 
 

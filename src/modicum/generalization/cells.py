@@ -32,7 +32,7 @@ from modicum.generalization.core import Generalization
 from modicum.generalization.description import CellsDescription, describe_cells
 from modicum.generalization.exports import Output, TableExports
 from modicum.generalization.lazy import cells_in_engine
-from modicum.generalization.representatives import representative_column, typed_column
+from modicum.generalization.representatives import build_typed_column, representative_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema, first_complaint
 from modicum.table.targets import Target
@@ -140,7 +140,7 @@ class CellTree:
                 boxes.append(box)
             else:
                 place = len(questions)
-                column, left, reaches = _parted(entry, box, places, detail)
+                column, left, reaches = _parse_question(entry, box, places, detail)
                 waiting += [(place, 1, box | {column: reaches & ~left}), (place, 0, box | {column: reaches & left})]
                 questions.append(entry)
                 columns.append(column)
@@ -191,7 +191,7 @@ def parse_entries(content: Any) -> list[Entry]:
     return found
 
 
-def told_sets(boxes: Sequence[Box], column: int, size: int) -> tuple[list[tuple[int, ...]], Codes]:
+def find_code_sets(boxes: Sequence[Box], column: int, size: int) -> tuple[list[tuple[int, ...]], Codes]:
     """The different sets of an attribute's codes that the boxes leave, in order, and which of them each box has."""
     everything = np.ones(size, dtype=bool)
     masks = np.array([box.get(column, everything) for box in boxes])
@@ -199,7 +199,7 @@ def told_sets(boxes: Sequence[Box], column: int, size: int) -> tuple[list[tuple[
     return [tuple(np.flatnonzero(~mask).tolist()) for mask in distinct], which.reshape(-1).astype(np.int64)
 
 
-def _parted(entry: Ask, box: Box, places: dict[str, int], detail: Generalization) -> tuple[int, Mask, Mask]:
+def _parse_question(entry: Ask, box: Box, places: dict[str, int], detail: Generalization) -> tuple[int, Mask, Mask]:
     if entry.ask not in places:
         raise ArtifactError(f"The cells ask for {entry.ask!r}, which the artifact does not have.")
     column = places[entry.ask]
@@ -381,7 +381,7 @@ class CellPartition(TableExports):
     @cached_property
     def _told(self) -> dict[str, tuple[list[tuple[int, ...]], Codes]]:
         sizes = self._detail.sizes
-        return {n: told_sets(self._tree.boxes, j, max(1, sizes[j])) for j, n in enumerate(self.names)}
+        return {n: find_code_sets(self._tree.boxes, j, max(1, sizes[j])) for j, n in enumerate(self.names)}
 
     def told(self, name: str) -> Told:
         """An attribute's buckets, and for each code that it may have here the buckets that are left possible."""
@@ -402,7 +402,7 @@ class CellPartition(TableExports):
         if name in self._kept:
             return self._kept[name].labels
         partition, told = self.told(name)
-        return unique([told_label(partition, codes) for codes in told])
+        return unique([format_label(partition, codes) for codes in told])
 
     def told_by_cell(self, name: str) -> Codes:
         """Which of its codes each cell tells of an attribute that is not kept."""
@@ -412,7 +412,7 @@ class CellPartition(TableExports):
         """What one cell's records tell, in words; attributes that may be anything are left out."""
         box = self._tree.boxes[cell]
         return {
-            self.names[j]: told_label(self._detail.partitions[j], np.flatnonzero(mask).tolist())
+            self.names[j]: format_label(self._detail.partitions[j], np.flatnonzero(mask).tolist())
             for j, mask in sorted(box.items())
             if not mask.all() and self.names[j] not in self._kept
         }
@@ -474,7 +474,7 @@ class CellPartition(TableExports):
         if name in self._kept:
             return representative_column(self._kept[name], frame)
         own = [cell.values[self.names.index(name)] for cell in self._tree.cells]
-        return typed_column(self.schema[name], own, cells, frame)
+        return build_typed_column(self.schema[name], own, cells, frame)
 
     def _named(self, name: str, codes: Codes, frame: nw.DataFrame[Any]) -> Any:
         if isinstance(self._kept.get(name), FullDetail):
@@ -529,7 +529,7 @@ class CellPartition(TableExports):
         storage.write_json(self.to_dict(), path)
 
 
-def told_label(partition: AnyPartition, codes: Sequence[int]) -> str:
+def format_label(partition: AnyPartition, codes: Sequence[int]) -> str:
     """The name of several buckets together: a range, a group of categories, `(any)` where nothing is told."""
     if isinstance(partition, Dropped | FullDetail) or len(codes) == len(partition.labels):
         return "(any)"

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.build import partition as partition_of
 from modicum.generalization.description import persons_in
-from modicum.progress import Stop, stoppable, watched
+from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import MAX_CODES, equal_starts, group_numbers, group_rows
 from modicum.table.frames import as_frame, column, numbers
 from modicum.table.roles import person_codes
@@ -62,7 +62,7 @@ class _Cells:
     people: tuple[Codes, Codes] | None
 
 
-def coarsened(
+def coarsen_partitions(
     partitions: Sequence[AnyPartition], schema: Schema, X: Any, y: Any, min_group: int, label_bins: int | None = None
 ) -> list[AnyPartition]:
     """The partitions, coarsened until each combination of buckets in X has `min_group` records, or persons.
@@ -70,10 +70,10 @@ def coarsened(
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.generalization.coarsening import coarsened
+    >>> from modicum.generalization.coarsening import coarsen_partitions
     >>> X = pd.DataFrame({"age": [18, 19, 60, 61], "job": ["a", "b", "a", "b"]})
     >>> g = md.Uniform(buckets=2).fit(X).generalization_
-    >>> [p.action for p in coarsened(g.partitions, g.schema, X, ["no", "no", "yes", "yes"], 2)]
+    >>> [p.action for p in coarsen_partitions(g.partitions, g.schema, X, ["no", "no", "yes", "yes"], 2)]
     ['coarsened', 'dropped']
     """
     frame = as_frame(X, [p.name for p in partitions])
@@ -81,7 +81,7 @@ def coarsened(
     _check(min_group, len(frame), persons)
     labels = Labels.fit(label_values(y, len(frame), label_name(y)), label_bins, name=label_name(y))
     classes = labels.encode(y)
-    codes = [_encoded(p, frame) for p in partitions]
+    codes = [_encode_column(p, frame) for p in partitions]
     if _smallest(codes, persons) >= min_group:
         return list(partitions)
     held = [j for j, p in enumerate(partitions) if p.attribute.locked]
@@ -95,9 +95,9 @@ def coarsened(
         groups = _search(cells, axes, min_group, stop)
     found = list(partitions)
     for j, axis, group in zip(free, axes, groups, strict=True):
-        found[j] = _joined(partitions[j], axis, group)
+        found[j] = _merge_buckets(partitions[j], axis, group)
     # What was promised is counted again, from the records.
-    if _smallest([_encoded(p, frame) for p in found], persons) < min_group:
+    if _smallest([_encode_column(p, frame) for p in found], persons) < min_group:
         raise DataError(f"No coarser generalization was found in which every group has {min_group:,} members.")
     return found
 
@@ -117,12 +117,13 @@ def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons:
         return
     alone = [p.name for p, column_codes in zip(held, codes, strict=True) if _smallest([column_codes], persons) < k]
     raise DataError(
-        f"Groups of at least {k:,} would need {quoted(alone[:1] or [p.name for p in held])} coarser, which the schema "
+        f"Groups of at least {k:,} would need {format_names(alone[:1] or [p.name for p in held])} coarser, which the "
+        "schema "
         "locks."
     )
 
 
-def _encoded(partition: AnyPartition, frame: Any) -> Codes:
+def _encode_column(partition: AnyPartition, frame: Any) -> Codes:
     if isinstance(partition, Dropped):
         return np.zeros(len(frame), dtype=np.int64)
     return partition.encode(column(frame, partition.name))
@@ -207,7 +208,7 @@ def _search(cells: _Cells, axes: Sequence[_Axis], k: int, stop: Stop) -> list[Co
     nothing = [np.zeros(len(axis.seen), dtype=np.int64) for axis in axes]
     best, loss = _split(cells, axes, nothing, k, stop)
     held: frozenset[int] = frozenset()
-    for _ in watched(axes, "Making groups larger"):
+    for _ in track_progress(axes, "Making groups larger"):
         tried = [held | {j} for j in range(len(axes)) if j not in held and best[j].any()]
         waiting = [_split(cells, axes, nothing, k, stop, last=last)[0] for last in tried]
         found = [_split(cells, axes, groups, k, stop) for groups in waiting]
@@ -339,7 +340,7 @@ def _sizes_beside(
 # The partitions
 
 
-def _joined(old: AnyPartition, axis: _Axis, group: Codes) -> AnyPartition:
+def _merge_buckets(old: AnyPartition, axis: _Axis, group: Codes) -> AnyPartition:
     """The attribute's partition with the buckets of each group made one."""
     partition = axis.partition
     if (group == np.arange(len(group))).all():

@@ -11,10 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.errors import ArtifactError, ParameterError, quoted
+from modicum.errors import ArtifactError, ParameterError, format_names
 from modicum.generalization import storage
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, possible
-from modicum.generalization.build import Difference, difference, intersected, keep, merged, refined
+from modicum.generalization.build import (
+    Difference,
+    difference,
+    intersect_partitions,
+    keep,
+    merge_buckets,
+    refine_buckets,
+)
 from modicum.generalization.description import Description, describe
 from modicum.generalization.exports import GeneralizationExports, Output
 from modicum.generalization.lazy import in_engine
@@ -154,7 +161,9 @@ class Generalization(GeneralizationExports):
         for partition in self._partitions:
             if partition.name == name:
                 return partition
-        raise ArtifactError(f"The generalization has no attribute {name!r}; it has {quoted(self.names, limit=8)}.")
+        raise ArtifactError(
+            f"The generalization has no attribute {name!r}; it has {format_names(self.names, limit=8)}."
+        )
 
     def told(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
         """An attribute's buckets, and for each code the buckets that are left possible: itself alone."""
@@ -309,18 +318,18 @@ class Generalization(GeneralizationExports):
 
     def merge(self, name: str, labels: Sequence[str], label: str | None = None) -> "Generalization":
         """Make several buckets of an attribute one, with an optional label of its own."""
-        return self._with(merged(self[name], labels, label))
+        return self._with(merge_buckets(self[name], labels, label))
 
     def refine(self, name: str, at: float | str | Sequence[str]) -> "Generalization":
         """Split a bucket: a number's or date's at a value, a category's by taking the named values out."""
-        return self._with(refined(self[name], at))
+        return self._with(refine_buckets(self[name], at))
 
     def intersect(self, other: "Generalization") -> "Generalization":
         """A generalization as fine as both together: what someone knows who saw both (papers/0 §5, adversary A6)."""
         if self.names != other.names:
             only = sorted(set(self.names) ^ set(other.names)) or self.names
             raise ArtifactError(f"The two generalizations differ in their attributes, for example {only[0]!r}.")
-        return Generalization(self._schema, [intersected(p, other[p.name]) for p in self._partitions])
+        return Generalization(self._schema, [intersect_partitions(p, other[p.name]) for p in self._partitions])
 
     def coarsen(self, X: Any, y: Any, *, min_group: int, label_bins: int | None = None) -> "Generalization":
         """Merge buckets, at little cost to the prediction, until every observed combination has `min_group` records.
@@ -356,11 +365,11 @@ class Generalization(GeneralizationExports):
         >>> md.measures.k_anonymity(coarser.transform(X)) >= 10
         True
         """
-        from modicum.generalization.coarsening import (
-            coarsened,
-        )  # deferred: hardly anyone who loads an artifact needs it
+        from modicum.generalization.coarsening import coarsen_partitions
 
-        return Generalization(self._schema, coarsened(self._partitions, self._schema, X, y, min_group, label_bins))
+        return Generalization(
+            self._schema, coarsen_partitions(self._partitions, self._schema, X, y, min_group, label_bins)
+        )
 
     def _with(self, changed: AnyPartition) -> "Generalization":
         return Generalization(self._schema, [changed if p.name == changed.name else p for p in self._partitions])
@@ -499,10 +508,10 @@ def raw_generalization(X: Any, schema: Schema) -> Generalization:
     The columns are taken as they are, whatever domain the schema declares; one without any value is left out.
     """
     frame = as_frame(X)
-    return Generalization(schema, [_kept(frame, schema[name]) for name in schema.features])
+    return Generalization(schema, [_keep_attribute(frame, schema[name]) for name in schema.features])
 
 
-def _kept(frame: Any, attribute: Attribute) -> AnyPartition:
+def _keep_attribute(frame: Any, attribute: Attribute) -> AnyPartition:
     kind = "category" if attribute.is_category else attribute.kind
     free = attribute.model_copy(update={"domain": None, "kind": kind})
     series = column(frame, attribute.name)

@@ -125,7 +125,7 @@ def describe(g: "Generalization", X: Any = None) -> Description:
     if X is None:
         lines = tuple(_line(p, p.name in personal, None) for p in g.partitions)
         return Description(lines, g.n_buckets)
-    found = _counted_at(g, X) if is_lazy(X) or is_lazy(getattr(X, "native", None)) else _counted(g, X)
+    found = _count_records_at(g, X) if is_lazy(X) or is_lazy(getattr(X, "native", None)) else _count_records(g, X)
     lines = tuple(
         _line(p, p.name in personal, found.buckets[j], found.persons_in[j]) for j, p in enumerate(g.partitions)
     )
@@ -144,7 +144,7 @@ class CountedBuckets:
     smallest: int
 
 
-def _counted(g: "Generalization", X: Any) -> CountedBuckets:
+def _count_records(g: "Generalization", X: Any) -> CountedBuckets:
     """The counts of records in memory."""
     frame = as_frame(X, g.names)
     codes, persons = g.codes(frame), person_codes(g.schema, frame)
@@ -160,23 +160,23 @@ def _counted(g: "Generalization", X: Any) -> CountedBuckets:
     )
 
 
-def _counted_at(g: "Generalization", X: Any) -> CountedBuckets:
+def _count_records_at(g: "Generalization", X: Any) -> CountedBuckets:
     """The counts of a table in an engine."""
-    from modicum.engines.buckets import described_at
+    from modicum.engines.buckets import count_for_description
 
-    return described_at(g, X)
+    return count_for_description(g, X)
 
 
-def buckets_asked(g: Any) -> int:
+def count_asked_buckets(g: Any) -> int:
     """How many buckets the attributes have that are collected; `n_buckets` counts one more for each that is not.
 
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.generalization.description import buckets_asked
+    >>> from modicum.generalization.description import count_asked_buckets
     >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
     >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
-    >>> buckets_asked(g), g.n_buckets
+    >>> count_asked_buckets(g), g.n_buckets
     (2, 3)
     """
     return sum(p.n_buckets for p in g.partitions if p.action != "dropped")

@@ -18,7 +18,7 @@ import numpy as np
 from modicum.errors import ArtifactError, DataError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.representatives import representatives
-from modicum.table.files import normalised, quoted_name, quoted_text
+from modicum.table.files import normalize_column, quote_name, quote_text
 from modicum.table.values import canonical
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ def bucket_column(
     if isinstance(partition, FullDetail):
         return _full_detail(partition, column, output)
     results = results_of(partition, dtype, output, words)
-    bucket = _bucketed(partition, column, dtype, results, found)
+    bucket = _build_bucket_expression(partition, column, dtype, results, found)
     return bucket if results.fitting is None else bucket.cast(results.fitting)
 
 
-def refused(partition: AnyPartition, column: nw.Expr, dtype: Any, found: nw.Expr | None) -> nw.Expr:
+def is_refused(partition: AnyPartition, column: nw.Expr, dtype: Any, found: nw.Expr | None) -> nw.Expr:
     """Whether the artifact refuses the value."""
     if isinstance(partition, FullDetail):
         return _is_missing(column, dtype)
@@ -136,7 +136,7 @@ def _plain(labels: Sequence[str]) -> bool:
     return 2 <= len(labels) <= FEW and all(repr(label) == f"'{label}'" for label in labels)
 
 
-def _bucketed(
+def _build_bucket_expression(
     partition: Dropped | Intervals | Groups, column: nw.Expr, dtype: Any, results: Results, found: nw.Expr | None
 ) -> nw.Expr:
     constants = [results.literal(value) for value in results.values]
@@ -171,7 +171,7 @@ def _interval_column(partition: Intervals, column: nw.Expr, dtype: Any, constant
     else:
         column, edges, absent = _number_edges(column, dtype, partition.edges.tolist())
     buckets = list(constants[: len(edges) + 1])
-    found = stepped(column, edges, buckets)
+    found = select_step(column, edges, buckets)
     return nw.when(absent).then(_at(constants, partition.missing_code)).otherwise(found)
 
 
@@ -206,13 +206,13 @@ def moment(edge: float, zone: str | None) -> dt.datetime:
     return found if zone is None else found.astimezone(ZoneInfo(zone))
 
 
-def stepped(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr]) -> nw.Expr:
+def select_step(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr]) -> nw.Expr:
     """The result of the step on which a value lies: `edges[i-1] < x <= edges[i]`, found by halving."""
     if not edges:
         return results[0]
     middle = len(edges) // 2
-    below = stepped(column, edges[:middle], results[: middle + 1])
-    above = stepped(column, edges[middle + 1 :], results[middle + 1 :])
+    below = select_step(column, edges[:middle], results[: middle + 1])
+    above = select_step(column, edges[middle + 1 :], results[middle + 1 :])
     return nw.when(column <= edges[middle]).then(below).otherwise(above)
 
 
@@ -248,7 +248,7 @@ def _whole_numbers(column: nw.Expr, spelled: list[list[int]], constants: Sequenc
             steps.append(unseen)
         edges.append(high)
         steps.append(constants[group])
-    return stepped(column, edges, [*steps, unseen])
+    return select_step(column, edges, [*steps, unseen])
 
 
 def _runs(spelled: list[list[int]]) -> list[tuple[int, int, int]]:
@@ -309,7 +309,9 @@ def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Exp
 MANY = 16  # values, from which on they are looked up
 
 
-def looked_up(partition: AnyPartition, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None) -> str | None:
+def build_lookup(
+    partition: AnyPartition, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None
+) -> str | None:
     """SQL for what stands for each value's bucket, NULL where the value is none of them; None where it is not for this.
 
     Parameters
@@ -322,10 +324,10 @@ def looked_up(partition: AnyPartition, dtype: Any, results: Sequence[Any], fixed
     Examples
     --------
     >>> import duckdb, pandas as pd, modicum as md, narwhals as nw
-    >>> from modicum.generalization.lazy import looked_up
+    >>> from modicum.generalization.lazy import build_lookup
     >>> X = pd.DataFrame({"code": [str(i) for i in range(40)]})
     >>> partition = md.Uniform(buckets=2, random_state=1).fit(X).generalization_["code"]
-    >>> sql = looked_up(partition, nw.String(), [0, 1, 2, 3], None)
+    >>> sql = build_lookup(partition, nw.String(), [0, 1, 2, 3], None)
     >>> found = duckdb.sql(f"SELECT {sql} FROM (SELECT unnest(['7', 'x']) AS code)").fetchall()
     >>> found[1], found[0][0] == partition.code_of["7"]
     ((None,), True)
@@ -344,9 +346,9 @@ def looked_up(partition: AnyPartition, dtype: Any, results: Sequence[Any], fixed
     written = [_literal(result) for result in pairs.values()]
     if len(pairs) < MANY or any("\0" in key for key in pairs) or None in written:
         return None
-    column = quoted_name(partition.name)
-    place = f"enum_code(TRY_CAST(CAST({column} AS VARCHAR) AS ENUM({', '.join(map(quoted_text, pairs))}))) + 1"
-    kind = "" if fixed is None else f"::ENUM({', '.join(map(quoted_text, fixed))})[]"
+    column = quote_name(partition.name)
+    place = f"enum_code(TRY_CAST(CAST({column} AS VARCHAR) AS ENUM({', '.join(map(quote_text, pairs))}))) + 1"
+    kind = "" if fixed is None else f"::ENUM({', '.join(map(quote_text, fixed))})[]"
     return f"list_extract([{', '.join(map(str, written))}]{kind}, {place})"
 
 
@@ -358,7 +360,7 @@ def _literal(value: Any) -> str | None:
         return str(value)
     if isinstance(value, float):
         return f"{value!r}::DOUBLE"
-    return quoted_text(value) if isinstance(value, str) and "\0" not in value else None
+    return quote_text(value) if isinstance(value, str) and "\0" not in value else None
 
 
 _SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
@@ -376,10 +378,10 @@ def in_engine(
     source = Source(X, partitions)
     columns = {name: nw.col(source.names[name]) for name in beside}
     columns |= {partition.name: source.bucket(partition, output) for partition in partitions}
-    return selected(source, columns, partitions, one_pass)
+    return select_columns(source, columns, partitions, one_pass)
 
 
-def selected(
+def select_columns(
     source: "Source", columns: Mapping[str, nw.Expr], partitions: Sequence[AnyPartition], one_pass: bool
 ) -> Any:
     """The columns by name, of a table in which no value is refused."""
@@ -408,7 +410,7 @@ class Source:
         if given.implementation in _SPARK and any(set(".`") & set(name) for name in self.names):
             self.names = {name: f"c{i}" for i, name in enumerate(self.names)}
             X = X.toDF(*self.names.values())
-        self.frame: nw.LazyFrame[Any] = nw.from_native(_normalised(X, words, given) if words else X)
+        self.frame: nw.LazyFrame[Any] = nw.from_native(_normalize_texts(X, words, given) if words else X)
 
     def bucket(self, partition: AnyPartition, output: str) -> nw.Expr:
         if isinstance(partition, Dropped):
@@ -426,27 +428,27 @@ class Source:
             return None
         dtype = self.types[partition.name]
         results = results_of(partition, dtype, output, words=True)
-        sql = looked_up(partition, dtype, results.values, results.fixed)
+        sql = build_lookup(partition, dtype, results.values, results.fixed)
         if sql is None:
             return None
         native: Any = self.frame.to_native()
         name = f"({output} looked up for {partition.name})"
         while name.casefold() in map(str.casefold, native.columns):
             name += "'"
-        self.frame = nw.from_native(native.project(f"*, {sql} AS {quoted_name(name)}"))
+        self.frame = nw.from_native(native.project(f"*, {sql} AS {quote_name(name)}"))
         return nw.col(name)
 
     def refused(self, partition: AnyPartition) -> nw.Expr:
         column, dtype = nw.col(self.names[partition.name]), self.types[partition.name]
-        return refused(partition, column, dtype, self._looked_up(partition, "codes"))
+        return is_refused(partition, column, dtype, self._looked_up(partition, "codes"))
 
 
-def _normalised(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
+def _normalize_texts(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
     if frame.implementation is nw.Implementation.POLARS:
         polars = nw.get_native_namespace(frame)
         return X.with_columns(polars.col(words).str.normalize("NFC"))
     if frame.implementation is nw.Implementation.DUCKDB:
-        replaced = ", ".join(f"{normalised(name)} AS {quoted_name(name)}" for name in words)
+        replaced = ", ".join(f"{normalize_column(name)} AS {quote_name(name)}" for name in words)
         return X.project(f"* REPLACE ({replaced})")
     return X
 
@@ -471,7 +473,7 @@ def _failing(source: Source, strict: Sequence[AnyPartition], columns: Sequence[n
     for flag, partition in flags.items():
         both = _fails_where(both, flag, f"modicum.errors.DataError: {_refusal(partition)}")
     if source.frame.implementation is nw.Implementation.DUCKDB:
-        return both.project(", ".join(quoted_name(name) for name in names))
+        return both.project(", ".join(quote_name(name) for name in names))
     return both.drop(*flags)
 
 
@@ -481,7 +483,7 @@ def _refusal(partition: AnyPartition) -> str:
 
 def _fails_where(table: Any, flag: str, sentence: str) -> Any:
     if hasattr(table, "to_arrow_reader"):  # DuckDB
-        return table.filter(f"CASE WHEN {quoted_name(flag)} THEN error({quoted_text(sentence)}) ELSE true END")
+        return table.filter(f"CASE WHEN {quote_name(flag)} THEN error({quote_text(sentence)}) ELSE true END")
     functions = importlib.import_module("pyspark.sql.functions")
     fails = functions.raise_error(functions.lit(sentence)).cast("boolean")
     return table.filter(functions.when(functions.col(flag), fails).otherwise(functions.lit(True)))
@@ -505,11 +507,13 @@ def cells_in_engine(
     source = Source(X, [*asked, *kept])
     buckets = {f"(bucket {j})": source.bucket(p, "codes") for j, p in zip(cells.tree.asked, asked, strict=True)}
     passed = {f"(beside {i})": nw.col(source.names[name]) for i, name in enumerate(beside)}
-    passed |= {_kept(cells, p.name): source.bucket(p, output) for p in kept}
-    inner: Any = nw.from_native(selected(source, buckets | passed, [*asked, *kept], one_pass))
+    passed |= {_name_kept_column(cells, p.name): source.bucket(p, output) for p in kept}
+    inner: Any = nw.from_native(select_columns(source, buckets | passed, [*asked, *kept], one_pass))
     found = inner.select(*passed, _cell(cells, 0 if cells.tree.questions else -1).alias(_CELL))
     told = [
-        nw.col(_kept(cells, name)) if name in cells.kept else _told(cells, name, output, source.types.get(name))
+        nw.col(_name_kept_column(cells, name))
+        if name in cells.kept
+        else _build_cell_column(cells, name, output, source.types.get(name))
         for name in chosen
     ]
     columns = [*(nw.col(f"(beside {i})") for i in range(len(beside))), *told]
@@ -532,11 +536,11 @@ def _cell(cells: "CellPartition", place: int, depth: int = 1) -> nw.Expr:
     return nw.when(nw.col(f"(bucket {int(walk.columns[place])})").is_in(goes_left)).then(left).otherwise(right)
 
 
-def _kept(cells: "CellPartition", name: str) -> str:
+def _name_kept_column(cells: "CellPartition", name: str) -> str:
     return f"(kept {cells.names.index(name)})"
 
 
-def _told(cells: "CellPartition", name: str, output: str, dtype: Any) -> nw.Expr:
+def _build_cell_column(cells: "CellPartition", name: str, output: str, dtype: Any) -> nw.Expr:
     """What each cell tells of an attribute, by the cell's number."""
     if output == "values":
         own = [cell.values[cells.names.index(name)] for cell in cells.tree.cells]
@@ -552,4 +556,4 @@ def _by_cell(values: Sequence[Any]) -> nw.Expr:
         i for i in range(len(values) - 1) if values[i] != values[i + 1]
     ]  # the last cells of runs that tell the same
     steps = [nw.lit(values[i]) for i in [*ends, len(values) - 1]]
-    return stepped(nw.col(_CELL), ends, steps)
+    return select_step(nw.col(_CELL), ends, steps)

@@ -22,10 +22,10 @@ def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
     ...     md.load(os.path.join(folder, "g.json")) == g
     True
     """
-    return parsed(storage.read_json(path), f"The file {os.fspath(path)!r}")
+    return parse_artifact(storage.read_json(path), f"The file {os.fspath(path)!r}")
 
 
-def parsed(content: dict[str, Any], where: str) -> Generalization | CellPartition:
+def parse_artifact(content: dict[str, Any], where: str) -> Generalization | CellPartition:
     """The artifact of a document, whatever kind it is; `where` it is from is said where that kind is unknown."""
     if content["modicum"] == "generalization":
         return Generalization.from_dict(content)
@@ -84,7 +84,7 @@ def content_of(artifact: Collected) -> dict[str, Any]:
 
 def with_content(kind: str, content: dict[str, Any], where: str) -> Collected:
     """The artifact of this kind and content; `where` it is kept is said where the two contradict each other."""
-    found = parsed(content, where)
+    found = parse_artifact(content, where)
     artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
     if not isinstance(artifact, _KINDS.get(kind, ())):
         raise ArtifactError(f"{where} holds another kind of artifact than is said of it.")

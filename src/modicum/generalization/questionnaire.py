@@ -16,7 +16,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import MISSING, AnyPartition, FullDetail, Scalar, unique
-from modicum.generalization.cells import CellPartition, same_bucket, told_label
+from modicum.generalization.cells import CellPartition, format_label, same_bucket
 from modicum.generalization.exports import Exports
 from modicum.table.frames import numbers
 from modicum.table.values import iso
@@ -447,10 +447,10 @@ def choice_label(partition: AnyPartition, codes: Sequence[int]) -> str:
     if len(codes) == 1:
         return partition.labels[codes[0]]
     if not partition.attribute.has_order or len(codes) == len(partition.labels):
-        return told_label(partition, codes)
+        return format_label(partition, codes)
     own = np.array([code for code in codes if code < partition.n_buckets], dtype=np.int64)
     runs = [run.tolist() for run in np.split(own, np.flatnonzero(np.diff(own) > 1) + 1) if len(run)]
-    words = [partition.labels[run[0]] if len(run) == 1 else told_label(partition, run) for run in runs]
+    words = [partition.labels[run[0]] if len(run) == 1 else format_label(partition, run) for run in runs]
     return " or ".join([*words, *(partition.labels[code] for code in codes if code >= partition.n_buckets)])
 
 

@@ -25,7 +25,7 @@ from modicum.generalization.cells import CellPartition, code_of, same_bucket
 from modicum.generalization.core import Generalization
 from modicum.generalization.loading import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
-from modicum.generalization.representatives import typed_column
+from modicum.generalization.representatives import build_typed_column
 from modicum.table.values import iso
 
 # One attribute of a generalized record: how it is checked, written as plain data and given to a model.
@@ -106,11 +106,11 @@ def _finite(number: float) -> float:
 
 
 def rows(count: int) -> nw.DataFrame[Any]:
-    """A frame of this many rows and no column, as `typed_column` asks for."""
+    """A frame of this many rows and no column, as `build_typed_column` asks for."""
     return nw.from_native(pd.DataFrame(index=pd.RangeIndex(count)), eager_only=True)
 
 
-def labelled(codes: Any, labels: Sequence[str]) -> Any:
+def label_codes(codes: Any, labels: Sequence[str]) -> Any:
     """Codes as a column of labels, as `transform` gives them."""
     return pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), categories=pd.Index(labels), ordered=True)
 
@@ -121,8 +121,8 @@ def column(partition: AnyPartition, own: Any, count: int, kind: Inputs) -> Any:
         return _full_detail(partition, own, kind)
     codes = np.zeros(count, dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
     if kind == "values":
-        return typed_column(partition.attribute, partition.representatives, codes, rows(count))
-    return codes if kind == "codes" else labelled(codes, partition.labels)
+        return build_typed_column(partition.attribute, partition.representatives, codes, rows(count))
+    return codes if kind == "codes" else label_codes(codes, partition.labels)
 
 
 def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Inputs) -> Any:
@@ -198,7 +198,7 @@ class QuestionnaireRecords:
         columns = {
             name: column(self.form.cells.told(name)[0], kept[name], len(told), kind)
             if name in kept
-            else typed_column(schema[name], [cell.values[j] for cell in tree.cells], cells, rows(len(told)))
+            else build_typed_column(schema[name], [cell.values[j] for cell in tree.cells], cells, rows(len(told)))
             for j, name in enumerate(self.form.cells.names)
         }
         return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
@@ -332,10 +332,10 @@ class _CellRecords:
                 columns[name] = column(self.cells.told(name)[0], kept[name], len(told), kind)
             elif kind == "values":
                 values = [cell.values[j] for cell in self.cells.tree.cells]
-                columns[name] = typed_column(self.cells.schema[name], values, cells, rows(len(told)))
+                columns[name] = build_typed_column(self.cells.schema[name], values, cells, rows(len(told)))
             elif name in self.names:
                 codes = self.cells.told_by_cell(name)[cells]
-                columns[name] = codes if kind == "codes" else labelled(codes, self.cells.labels(name))
+                columns[name] = codes if kind == "codes" else label_codes(codes, self.cells.labels(name))
         return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
 
     def prediction(self, told: Told) -> bool | int | float | str | None:

@@ -74,10 +74,10 @@ def representative_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> 
         codes = np.zeros(len(frame), dtype=np.int64)
     else:
         codes = partition.encode(column(frame, partition.name))
-    return typed_column(partition.attribute, partition.representatives, codes, frame)
+    return build_typed_column(partition.attribute, partition.representatives, codes, frame)
 
 
-def typed_column(attribute: Attribute, values: Sequence[Scalar], codes: Codes, frame: nw.DataFrame[Any]) -> Any:
+def build_typed_column(attribute: Attribute, values: Sequence[Scalar], codes: Codes, frame: nw.DataFrame[Any]) -> Any:
     """`values[codes]` as a column of the type that the attribute has in the frame."""
     present = attribute.name in frame.columns
     series = frame[attribute.name] if present else None

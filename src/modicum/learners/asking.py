@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.table.targets import label_values
 from modicum.typing import Codes, Floats
 
@@ -104,7 +104,8 @@ def ask_in_stead(
     except Exception as error:
         guilty = [name for name in columns if _fails(model, with_columns([name]))]
         raise DataError(
-            f"The model failed on representative values of {quoted(guilty or columns)}: {safe_message(error, columns)}"
+            f"The model failed on representative values of {format_names(guilty or columns)}: "
+            f"{safe_message(error, columns)}"
         ) from error
 
 

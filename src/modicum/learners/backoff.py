@@ -99,7 +99,7 @@ class _Ladder:
                 keys, cell = np.unique(cell * sizes[j] + codes[:, j], return_inverse=True)
                 known.append(keys)
             self.keys.append(known)
-            self.tables.append(_summed(table, cell, len(known[-1])))
+            self.tables.append(_sum_cells(table, cell, len(known[-1])))
 
     def predict(self, codes: Codes) -> Scores:
         chances = np.tile(self.base, (len(codes), 1))
@@ -116,14 +116,14 @@ class _Ladder:
         return chances.astype(np.float32)
 
 
-def _summed(table: Counts, cell: Codes, n: int) -> csr_array:
+def _sum_cells(table: Counts, cell: Codes, n: int) -> csr_array:
     member = csr_array((np.ones(len(cell)), (cell, np.arange(len(cell)))), shape=(n, len(cell)))
     return csr_array(member @ table)
 
 
 def _by_information(codes: Codes, sizes: list[int], table: Counts) -> list[int]:
     """The columns, those that tell most about the target first."""
-    told = [_information(_summed(table, codes[:, j], sizes[j])) for j in range(len(sizes))]
+    told = [_information(_sum_cells(table, codes[:, j], sizes[j])) for j in range(len(sizes))]
     return [int(j) for j in np.argsort(-np.array(told), kind="stable")]
 
 
@@ -181,12 +181,12 @@ def _one(codes: Codes, table: Counts, strength: float) -> Codes:
     differs[:, 1:] = (ordered[1:] != ordered[:-1]).T
     np.logical_or.accumulate(differs, axis=0, out=differs)
     guess = np.empty(len(order), dtype=np.int64)
-    guess[order] = _smoothed(table.toarray()[order], differs, strength)
+    guess[order] = _guess_values(table.toarray()[order], differs, strength)
     return guess
 
 
 @numba.njit(cache=True, nogil=True)
-def _smoothed(
+def _guess_values(
     counts: npt.NDArray[np.float64], starts: npt.NDArray[np.bool_], strength: float
 ) -> npt.NDArray[np.int64]:  # pragma: no cover
     """The most likely value of each row; `starts[j, i]` says whether row i begins a cell of the first columns."""

@@ -38,7 +38,7 @@ class BoostedTrees:
         self.min_records = min_records
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "BoostedTrees":
-        kept, scale = _drawn(np.asarray(counts[0].sum(axis=1), dtype=np.float64))
+        kept, scale = _draw_cells(np.asarray(counts[0].sum(axis=1), dtype=np.float64))
         X = _matrix(inputs[kept])
         self._targets = [_Booster(self, X, table, kept, scale) for table in counts]
         return self
@@ -49,7 +49,7 @@ class BoostedTrees:
         return [booster.predict(X) for booster in self._targets]
 
 
-def _drawn(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _draw_cells(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """The cells to learn from, and what each one's records count."""
     if len(records) <= _MOST_CELLS:
         return np.arange(len(records)), np.ones(len(records))

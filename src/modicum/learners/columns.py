@@ -87,7 +87,7 @@ class NumberColumns:
 
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
         """Write into these columns, which are 0."""
-        values = _placed(series, self.places) if self.places else finite(series, self.attribute)
+        values = _find_places(series, self.places) if self.places else finite(series, self.attribute)
         missing = np.isnan(values)
         columns[:, 0] = (np.where(missing, self.median, values) - self.mean) / self.deviation
         if self.may_miss:
@@ -135,7 +135,7 @@ class ValueColumns:
         columns[there, of_code[there]] = 1.0
 
 
-def encoded(part: Columns, series: nw.Series[Any]) -> Floats:
+def encode_column(part: Columns, series: nw.Series[Any]) -> Floats:
     """One column of the data as columns of the model."""
     found = np.zeros((len(series), len(part.names)))
     part.fill(series, found)
@@ -151,7 +151,7 @@ def columns_of(
     codes, words = texts(series)
     if attribute.kind == "ordered" and ordered == "place" and words:
         places = tuple(values_in_order(attribute, words))
-        return _number(_placed(series, places), attribute, weights, places)
+        return _number(_find_places(series, places), attribute, weights, places)
     counts = np.bincount(codes + 1, weights, len(words) + 1)
     values: list[str | None] = [None, *words]
     # The most frequent first, equally frequent ones by name, so that the order of the records does not matter.
@@ -184,7 +184,7 @@ def _number(
     return NumberColumns(attribute, middle, deviation or 1.0, median, may_miss, places)
 
 
-def _placed(series: nw.Series[Any], places: tuple[str, ...]) -> Floats:
+def _find_places(series: nw.Series[Any], places: tuple[str, ...]) -> Floats:
     """Each value's place; NaN where it is missing or unknown."""
     codes, words = texts(series)
     known = {value: float(i) for i, value in enumerate(places)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from modicum.errors import require
 from modicum.learners.inputs import Counts, Frequent, Inputs, Scores, chunks
-from modicum.learners.network import MOST_VALUES, number_scale, scaled_numbers, schedule, target_shares
+from modicum.learners.network import MOST_VALUES, number_scale, scale_numbers, schedule, target_shares
 
 # One layer of a PyTorch network, whose start the caller's seed alone decides.
 
@@ -93,7 +93,7 @@ class MLP:
     def _rows(self, torch: Any, inputs: Inputs) -> tuple[Any, Any]:
         offsets = np.cumsum([0, *inputs.sizes])[:-1]
         places = torch.from_numpy(np.ascontiguousarray(inputs.codes + offsets))
-        numbers = torch.from_numpy(scaled_numbers(inputs, self._scale))
+        numbers = torch.from_numpy(scale_numbers(inputs, self._scale))
         return places.to(self._device), numbers.to(self._device)
 
     def _scores(self, torch: Any, places: Any, numbers: Any) -> Any:

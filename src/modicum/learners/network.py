@@ -196,9 +196,9 @@ class Network:
         sizes = [table.shape[1] for table in tables]
         units = -(-self.hidden // _LANES) * _LANES
         self._weights = Weights(
-            _padded(_start(random, inputs.width, self.hidden), (inputs.width, units)),
+            _pad_weights(_start(random, inputs.width, self.hidden), (inputs.width, units)),
             np.zeros(units, dtype=np.float32),
-            _padded(_start(random, self.hidden, sum(sizes)), (units, sum(sizes))),
+            _pad_weights(_start(random, self.hidden, sum(sizes)), (units, sum(sizes))),
             np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6).astype(np.float32),
         )
         shares, self._starts = target_shares(tables)
@@ -221,7 +221,7 @@ class Network:
 
     def _rows(self, inputs: Inputs) -> Rows:
         offsets = np.cumsum([0, *inputs.sizes])[:-1]
-        return Rows((inputs.codes + offsets).astype(np.int32), scaled_numbers(inputs, self._scale))
+        return Rows((inputs.codes + offsets).astype(np.int32), scale_numbers(inputs, self._scale))
 
 
 def schedule(records: npt.NDArray[np.float64], random: np.random.Generator) -> tuple[Any, Floats, Floats]:
@@ -253,7 +253,7 @@ def number_scale(numbers: npt.NDArray[np.float64], records: Any) -> tuple[Any, A
     return middle, np.where(spread > 0, spread, 1)
 
 
-def scaled_numbers(inputs: Inputs, scale: tuple[Any, Any]) -> Floats:
+def scale_numbers(inputs: Inputs, scale: tuple[Any, Any]) -> Floats:
     """Scaled numbers (0 where missing), and beside them whether each is missing."""
     middle, spread = scale
     scaled = np.clip((inputs.numbers - middle) / spread, -5, 5)
@@ -265,7 +265,7 @@ def _start(random: np.random.Generator, rows: int, columns: int) -> Floats:
     return (random.standard_normal((rows, columns)) * np.sqrt(2 / max(1, min(rows, 50)))).astype(np.float32)
 
 
-def _padded(weights: Floats, shape: tuple[int, int]) -> Floats:
+def _pad_weights(weights: Floats, shape: tuple[int, int]) -> Floats:
     result = np.zeros(shape, dtype=np.float32)
     result[: weights.shape[0], : weights.shape[1]] = weights
     return result

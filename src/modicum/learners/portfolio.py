@@ -106,7 +106,9 @@ class Portfolio:
         self._sizes = [question.size for question in questions]
         first, second = self._parts(len(inputs), cells, questions, units)
         learners, trial = self._tried(inputs, first, second, questions)
-        self.chosen_ = [_preferred(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))]
+        self.chosen_ = [
+            _choose_member(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))
+        ]
         self.right_ = [float(trial[name][i].right.sum()) for i, name in enumerate(self.chosen_)]
         whole = [a + b for a, b in zip(first, second, strict=True)]
         needed = [name for name in self.members if TOGETHER in self.chosen_ or name in self.chosen_]
@@ -132,7 +134,7 @@ class Portfolio:
         whole = [
             count_table(cells if q.cells is None else q.cells, q.values, (rows, q.size), q.records) for q in questions
         ]
-        second = [_drawn(table, random) for table in whole]
+        second = [_draw_records(table, random) for table in whole]
         return [csr_array(table - part) for table, part in zip(whole, second, strict=True)], second
 
     def guess(self, inputs: Inputs, masks: Sequence[Masking | None]) -> list[Guess]:
@@ -141,7 +143,7 @@ class Portfolio:
         for rows in chunks(len(inputs), sum(self._sizes) + inputs.width):
             for i, scores in enumerate(self.predict(inputs[rows])):
                 found[i].append(best_guess(scores, masks[i], rows))
-        return [joined(parts) for parts in found]
+        return [join_guesses(parts) for parts in found]
 
     def predict(self, inputs: Inputs) -> list[Scores]:
         """The chances that the chosen member gives each value, one table per target."""
@@ -181,7 +183,7 @@ class Portfolio:
         return L2 if self.l2 is None or name not in self.l2 else (self.l2[name],)
 
     def _trained(self, name: str, l2: float, inputs: Inputs, tables: Sequence[Counts]) -> Learner:
-        filled = _filled(tables)
+        filled = _find_filled_cells(tables)
         learner: Learner
         if name == NETWORK:
             learner = Network(l2=l2, random_state=self.random_state)
@@ -202,7 +204,7 @@ def set_aside(n: int, units: Codes | None, random_state: int) -> npt.NDArray[np.
     return np.asarray((drawn < max(1, round(_VALIDATION * many)))[of_row])
 
 
-def _drawn(table: Counts, random: np.random.Generator) -> Counts:
+def _draw_records(table: Counts, random: np.random.Generator) -> Counts:
     """A random fifth of the records that a table counts."""
     table.sum_duplicates()  # in order
     counts = table.data.astype(np.int64)
@@ -223,7 +225,7 @@ def _hits(
     together: bool = False,
 ) -> dict[str, list[Hits]]:
     """What each learner gets right, and where asked what their average does."""
-    filled = _filled(tables)
+    filled = _find_filled_cells(tables)
     names = [*learners, *([TOGETHER] if together else [])]
     found: dict[str, list[list[Guess]]] = {name: [[] for _ in questions] for name in names}
     for part in chunks(len(filled), sum(question.size for question in questions) + inputs.width):
@@ -234,21 +236,23 @@ def _hits(
         for name, i in product(names, range(len(questions))):
             found[name][i].append(best_guess(scores[name][i], questions[i].mask, rows))
     return {
-        name: [_counted(joined(parts), table, filled) for parts, table in zip(found[name], tables, strict=True)]
+        name: [
+            _count_hits(join_guesses(parts), table, filled) for parts, table in zip(found[name], tables, strict=True)
+        ]
         for name in names
     }
 
 
-def _counted(guess: Guess, table: Counts, cells: Codes) -> Hits:
+def _count_hits(guess: Guess, table: Counts, cells: Codes) -> Hits:
     return Hits(guess.value, np.asarray(table[cells, guess.value], dtype=np.float64))
 
 
-def _filled(tables: Sequence[Counts]) -> npt.NDArray[np.int64]:
+def _find_filled_cells(tables: Sequence[Counts]) -> npt.NDArray[np.int64]:
     """The cells that hold a record."""
     return np.flatnonzero(np.sum([table.sum(axis=1) for table in tables], axis=0))
 
 
-def _preferred(names: Sequence[str], hits: Sequence[Hits]) -> str:
+def _choose_member(names: Sequence[str], hits: Sequence[Hits]) -> str:
     """The first member, or the best of those that are clearly right more often.
 
     Clearly is by over two standard errors of the difference; by over one for the naive guess, which no adversary should
@@ -291,6 +295,6 @@ def best_guess(scores: Scores, mask: Masking | None, rows: Any) -> Guess:
     return Guess(value, np.divide(top, total, out=np.ones_like(total), where=total > 0))
 
 
-def joined(parts: Sequence[Guess]) -> Guess:
+def join_guesses(parts: Sequence[Guess]) -> Guess:
     """The guesses of several chunks, one after the other."""
     return Guess(np.concatenate([p.value for p in parts]), np.concatenate([p.chance for p in parts]))

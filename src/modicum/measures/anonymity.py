@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.engines import is_table, table_at
-from modicum.engines.counting import counted_few, sizes_at, with_keys
+from modicum.engines.counting import count_combinations, sizes_at, with_keys
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import first_rows, group_rows, sizes_of
@@ -47,14 +47,14 @@ class Held:
     totals: Ints
 
 
-def named_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[Any, list[str]]:
+def resolve_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[Any, list[str]]:
     """The frame, or the table in its engine, and the quasi-identifiers to look at: all but the `others` by default.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from modicum.measures.anonymity import named_columns
-    >>> named_columns(pd.DataFrame({"age": [31], "job": ["nurse"], "who": [1]}), None, "who")[1]
+    >>> from modicum.measures.anonymity import resolve_columns
+    >>> resolve_columns(pd.DataFrame({"age": [31], "job": ["nurse"], "who": [1]}), None, "who")[1]
     ['age', 'job']
     """
     table = table_at(frame) if is_table(frame) else as_frame(frame)
@@ -84,7 +84,7 @@ def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
     """
     if not names:
         return np.zeros(len(table), dtype=np.int64)
-    return group_rows(np.column_stack(_observed(table, names)))
+    return group_rows(np.column_stack(_encode_columns(table, names)))
 
 
 def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = None) -> tuple[Ints, Ints]:
@@ -99,13 +99,13 @@ def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = No
     >>> [found.tolist() for found in size_counts(pd.DataFrame({"age": [31, 30, 31, 29]}), ["age"])]
     [[1, 2], [2, 1]]
     """
-    table, found = named_columns(frame, names, person)
+    table, found = resolve_columns(frame, names, person)
     if isinstance(table, EngineTable):
         return _sizes_at(table, found, person)
     if person is None:
         sizes = alike_sizes(table, found)
     else:
-        sizes = np.bincount(held(alike(table, found), value_codes(table[person])).group)
+        sizes = np.bincount(count_group_values(alike(table, found), value_codes(table[person])).group)
     return np.unique(sizes, return_counts=True)
 
 
@@ -131,10 +131,10 @@ def alike_sizes(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
     >>> alike_sizes(as_frame(pd.DataFrame({"age": [31, 30, 31]})), ["age"]).tolist()
     [1, 2]
     """
-    return sizes_of(_observed(table, names)) if names else np.array([len(table)])
+    return sizes_of(_encode_columns(table, names)) if names else np.array([len(table)])
 
 
-def _observed(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
+def _encode_columns(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
     """A number for each value, column by column; whole numbers that lie close together are their own."""
     return [_own(table[name]) for name in names]
 
@@ -198,7 +198,7 @@ class Sensitive:
 
     def held(self, values: Ints) -> Held:
         """How often each of these values, one for each row of the column, occurs in each group."""
-        return held(self.groups, values, self.records)
+        return count_group_values(self.groups, values, self.records)
 
 
 def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> Sensitive:
@@ -217,7 +217,7 @@ def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, pa
     table, names = sensitive_names(frame, quasi_identifiers, name, parameter)
     if isinstance(table, EngineTable):
         lazy, keys = with_keys(table, [*names, name])
-        found, records = counted_few(lazy, keys, "quasi-identifiers and sensitive values")
+        found, records = count_combinations(lazy, keys, "quasi-identifiers and sensitive values")
         if not len(found):
             raise _EMPTY
         table = found.rename(dict(zip(keys, [*names, name], strict=True)))
@@ -232,7 +232,7 @@ def sensitive_names(frame: Any, quasi_identifiers: Sequence[str], name: str, par
     asked = quasi_identifiers if isinstance(quasi_identifiers, str | None) else list(quasi_identifiers)
     if isinstance(asked, list) and name in asked:
         raise ParameterError(f"The {parameter!r} column {name!r} may not also be a quasi-identifier.")
-    return named_columns(frame, asked, name)
+    return resolve_columns(frame, asked, name)
 
 
 def value_counts_at(table: EngineTable, names: Sequence[str], name: str) -> tuple[nw.LazyFrame[Any], list[str]]:
@@ -243,14 +243,14 @@ def value_counts_at(table: EngineTable, names: Sequence[str], name: str) -> tupl
     return lazy.group_by([*groups, keys[-1]]).agg(nw.len().cast(nw.Int64).alias(MANY)), groups
 
 
-def held(groups: Ints, values: Ints, records: Ints | None = None) -> Held:
+def count_group_values(groups: Ints, values: Ints, records: Ints | None = None) -> Held:
     """Count each value in each group, each row so many times. A value of -1, missing, is a value of its own: the last.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.measures.anonymity import held
-    >>> found = held(np.array([0, 0, 1, 1]), np.array([0, 0, 0, -1]))
+    >>> from modicum.measures.anonymity import count_group_values
+    >>> found = count_group_values(np.array([0, 0, 1, 1]), np.array([0, 0, 0, -1]))
     >>> found.group.tolist(), found.value.tolist(), found.count.tolist()
     ([0, 1, 1], [0, 0, 1], [2, 1, 1])
     """

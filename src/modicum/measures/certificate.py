@@ -33,7 +33,7 @@ import numpy as np
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import best_at, target_of
 from modicum.engines.counting import PERSON, records_of, with_person
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Artifact
 from modicum.generalization.core import raw_generalization
 from modicum.table.codes import group_rows
@@ -116,13 +116,14 @@ class Certificate:
             return None
         if self.records < _THIN * self.groups:
             return (
-                f"The bound says nothing about {quoted(self.vacuous)}: people fall into so many different cells that a "
+                f"The bound says nothing about {format_names(self.vacuous)}: people fall into so many different "
+                "cells that a "
                 f"cell holds only {self.records / self.groups:.1f} holdout records on average, too few to exclude "
                 "anything."
             )
         common = [name for name in self.vacuous if self.naive[name] + self.margin >= 1]
         why = "almost everyone has the same value" if common == self.vacuous else "what is seen may tell it"
-        return f"The bound says nothing about {quoted(self.vacuous)}: {why}."
+        return f"The bound says nothing about {format_names(self.vacuous)}: {why}."
 
     @property
     def worst(self) -> str:
@@ -132,7 +133,9 @@ class Certificate:
     def sentence(self, attribute: str) -> str:
         """The claim about one attribute, to be quoted."""
         if attribute not in self.bounds:
-            raise ParameterError(f"The certificate does not speak of {attribute!r}, only of {quoted(self.bounds)}.")
+            raise ParameterError(
+                f"The certificate does not speak of {attribute!r}, only of {format_names(self.bounds)}."
+            )
         bound = math.ceil(1000 * self.bounds[attribute] - 1e-9) / 1000  # rounded up, so that it still holds
         return (
             f"With {confidence_text(self.confidence)} confidence, no adversary that sees only "
@@ -218,11 +221,13 @@ def certify(
         if not isinstance(value, int) or value < least:
             raise ParameterError(f"The {name!r} parameter must be an int ≥ {least}. Got {value!r} instead.")
     if not isinstance(knowledge, str) or knowledge not in _SEEN:
-        raise ParameterError(f"The 'knowledge' parameter must be one of {quoted(_SEEN)}. Got {knowledge!r} instead.")
+        raise ParameterError(
+            f"The 'knowledge' parameter must be one of {format_names(_SEEN)}. Got {knowledge!r} instead."
+        )
     attributes = personal_attributes(g.schema, personal)
     shares = attribute_weights(attributes, weights)
     delta = (1 - confidence) / (len(attributes) * candidates)
-    count = _counted_at if is_table(X_holdout) else _counted
+    count = _count_records_at if is_table(X_holdout) else _count_records
     found = count(g, X_holdout, attributes, knowledge, known, bins, random_state)
     margin = _margin(found.records, found.squares, delta)
     return Certificate(
@@ -252,7 +257,7 @@ class _Counted:
     squares: int
 
 
-def _counted(
+def _count_records(
     g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
 ) -> _Counted:
     """The counts of records in memory."""
@@ -274,7 +279,7 @@ def _counted(
     )
 
 
-def _counted_at(
+def _count_records_at(
     g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
 ) -> _Counted:
     """The counts of a table in an engine, by group-bys there."""

@@ -159,7 +159,7 @@ def t_closeness(
     attribute = infer_attribute(rows.column)
     kind = _distance(distance, order, hierarchy, attribute)
     if kind == "ordered":
-        return _furthest(_ordered_distances(rows.held(_places(rows.column, order, attribute))))
+        return _furthest(_compute_ordered_distances(rows.held(_places(rows.column, order, attribute))))
     if kind == "equal":
         found = rows.held(value_codes(rows.column))
         return _furthest(_tree_distances(found, ValueTree.flat(len(found.totals))))
@@ -228,7 +228,7 @@ def _tree_distances(found: Held, tree: ValueTree) -> Floats:
     return np.asarray(tree.weight @ whole + np.bincount(group, weights=tree.weight[node] * change))
 
 
-def _ordered_distances(found: Held) -> Floats:
+def _compute_ordered_distances(found: Held) -> Floats:
     """Σ|cumulative difference| / (m − 1) for each group.
 
     A group's cumulative share is constant between two of its values, and the whole table's grows: each such stretch is

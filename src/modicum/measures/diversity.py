@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from modicum.engines import is_table
-from modicum.engines.table import collected
+from modicum.engines.table import collect_arrow
 from modicum.errors import DataError, ParameterError
 from modicum.measures.anonymity import MANY, Held, sensitive_column, sensitive_names, value_codes, value_counts_at
 
@@ -94,7 +94,7 @@ def _in_engine(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, kin
     size, most = nw.col("modicum_size"), nw.col("modicum_most")
     entropy = size.cast(nw.Float64).log() - nw.col("modicum_spread") / size  # −Σ p log p
     least = {"distinct": nw.col("modicum_values"), "frequency": size // most, "entropy": entropy}[kind]
-    found = collected(groups.select(least.min().alias("modicum_least")))["modicum_least"][0]
+    found = collect_arrow(groups.select(least.min().alias("modicum_least")))["modicum_least"][0]
     if found is None:
         raise DataError("The data has no rows, so nobody is hidden in it.")
     return round(float(np.exp(max(0.0, float(found)))), _DIGITS) if kind == "entropy" else int(found)

@@ -59,7 +59,7 @@ def hypervolume(points: Any, limits: ErrorLimits) -> float:
     if width <= 0 or height <= 0:
         return float("nan")
     found = _points(points)
-    x, y = np.clip(_scaled(found, limits), 0, 1).T
+    x, y = np.clip(_scale_points(found, limits), 0, 1).T
     order = np.argsort(x, kind="stable")
     reached = np.maximum.accumulate(y[order])
     return float(np.round((np.diff(np.append(x[order], 1.0)) * reached).sum(), 12)) if len(found) else 0.0
@@ -110,11 +110,11 @@ def above(points: Any, limits: ErrorLimits) -> Points:
     >>> above([[0.25, 0.75]], ErrorLimits(raw_error=0.0, majority_error=0.5, naive_adversary=1.0)).tolist()
     [0.25]
     """
-    x, y = _scaled(_points(points), limits).T
+    x, y = _scale_points(_points(points), limits).T
     return np.asarray(y - x)
 
 
-def _scaled(points: Points, limits: ErrorLimits) -> Points:
+def _scale_points(points: Points, limits: ErrorLimits) -> Points:
     """Both errors as shares of the way from raw data to nothing collected; 0 where there is no way to go."""
     low = np.array([limits.raw_error, 0.0])
     span = np.array([limits.majority_error, limits.naive_adversary]) - low

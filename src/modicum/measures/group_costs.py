@@ -6,9 +6,17 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.engines.table import EngineTable, collected
+from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError
-from modicum.measures.anonymity import MANY, alike, held, sensitive_names, size_counts, value_codes, value_counts_at
+from modicum.measures.anonymity import (
+    MANY,
+    alike,
+    count_group_values,
+    sensitive_names,
+    size_counts,
+    value_codes,
+    value_counts_at,
+)
 
 
 def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
@@ -71,9 +79,9 @@ def _most_frequent(frame: Any, quasi_identifiers: Sequence[str], label: str) -> 
     if isinstance(table, EngineTable):
         pairs, keys = value_counts_at(table, names, label)
         groups = pairs.group_by(keys).agg(nw.col(MANY).sum(), nw.col(MANY).max().alias("modicum_most"))
-        sums = collected(groups.select(nw.col(MANY).sum(), nw.col("modicum_most").sum()))
+        sums = collect_arrow(groups.select(nw.col(MANY).sum(), nw.col("modicum_most").sum()))
         return int(sums[MANY][0] or 0), int(sums["modicum_most"][0] or 0)
-    found = held(alike(table, names), value_codes(table[label]))
+    found = count_group_values(alike(table, names), value_codes(table[label]))
     most = np.zeros(len(found.sizes), dtype=np.int64)
     np.maximum.at(most, found.group, found.count)
     return int(found.sizes.sum()), int(most.sum())

@@ -83,7 +83,7 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which the artifact does not have.")
     shares = attribute_weights(g.names, weights)
-    records = _counted_at(g, X) if is_table(X) else _counted(g, X)
+    records = _count_records_at(g, X) if is_table(X) else _count_records(g, X)
     found = {name: _mean_loss(g, name, records[name]) for name in g.names}
     return InformationLoss(float(sum(shares[name] * loss for name, loss in found.items())), found)
 
@@ -100,7 +100,7 @@ class _LossRecords:
 _EMPTY = DataError("The data has no rows, so that nothing can be measured.")
 
 
-def _counted(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
+def _count_records(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
     """The counts of records in memory."""
     frame = as_frame(X, g.names)
     if not len(frame):
@@ -119,7 +119,7 @@ def _column_counts(g: Generalization | CellPartition, name: str, codes: Any, fra
     return _LossRecords(buckets, domain=domain_of(partition.attribute, numbers(series, partition.attribute)))
 
 
-def _counted_at(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
+def _count_records_at(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
     """The counts of a table in an engine."""
     table = table_at(X)
     if not table.rows():

@@ -82,7 +82,7 @@ def mean_interval(
     return _by_spread(n, p, float((sums**2).sum()), many, units is not None, level)
 
 
-def counted_interval(
+def compute_interval_from_counts(
     totals: npt.NDArray[Any],
     often: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int64] | None = None,
@@ -96,8 +96,8 @@ def counted_interval(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.measures.intervals import counted_interval, mean_interval
-    >>> counted = counted_interval(np.array([0.0, 1.0]), np.array([70, 30]))
+    >>> from modicum.measures.intervals import compute_interval_from_counts, mean_interval
+    >>> counted = compute_interval_from_counts(np.array([0.0, 1.0]), np.array([70, 30]))
     >>> bool(np.allclose(counted, mean_interval(np.array([1] * 30 + [0] * 70))))
     True
     """
@@ -118,7 +118,7 @@ def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: 
     return _wilson(p, effective, z)
 
 
-def resampled_interval(
+def bootstrap_interval(
     values: npt.NDArray[Any], units: npt.NDArray[np.int64] | None = None, random_state: int = 0
 ) -> Interval:
     """An interval for the mean of values from 0 to 1 by the bootstrap; `mean_interval` where that is no good.
@@ -128,14 +128,14 @@ def resampled_interval(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.measures.intervals import resampled_interval
+    >>> from modicum.measures.intervals import bootstrap_interval
     >>> values = np.random.default_rng(0).uniform(size=1_000)
-    >>> low, high = resampled_interval(values)
+    >>> low, high = bootstrap_interval(values)
     >>> bool(low < values.mean() < high), round(high - low, 2)
     (True, 0.04)
     """
     if units is None:
-        return redrawn_interval(*np.unique(values, return_counts=True), random_state)
+        return bootstrap_from_counts(*np.unique(values, return_counts=True), random_state)
     if int(units.max()) + 1 >= ENOUGH_UNITS:
         resampling = Resampling(len(values), units, random_state=random_state)
         low, high = resampling.interval(lambda draws: float(np.average(values, weights=draws)))
@@ -144,14 +144,14 @@ def resampled_interval(
     return mean_interval(values, units)
 
 
-def redrawn_interval(values: npt.NDArray[Any], often: npt.NDArray[np.int64], random_state: int = 0) -> Interval:
-    """`resampled_interval` of independent records that are counted: their different values, and how often each occurs.
+def bootstrap_from_counts(values: npt.NDArray[Any], often: npt.NDArray[np.int64], random_state: int = 0) -> Interval:
+    """`bootstrap_interval` of independent records that are counted: their different values, and how often each occurs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.measures.intervals import redrawn_interval, resampled_interval
-    >>> redrawn_interval(np.array([0.0, 1.0]), np.array([700, 300])) == resampled_interval(
+    >>> from modicum.measures.intervals import bootstrap_from_counts, bootstrap_interval
+    >>> bootstrap_from_counts(np.array([0.0, 1.0]), np.array([700, 300])) == bootstrap_interval(
     ...     np.array([1.0] * 300 + [0.0] * 700)
     ... )
     True
@@ -162,7 +162,7 @@ def redrawn_interval(values: npt.NDArray[Any], often: npt.NDArray[np.int64], ran
         low, high = np.quantile(drawn @ values / n, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         if low < high:
             return float(low), float(high)
-    return counted_interval(values, often)
+    return compute_interval_from_counts(values, often)
 
 
 def seeds_interval(values: Sequence[float]) -> Interval | None:

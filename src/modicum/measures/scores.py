@@ -25,7 +25,7 @@ class Predictions:
 
     @cached_property
     def _ranks(self) -> list["_Ranking"]:
-        return [_Ranking(self._chances[:, c], self._y == c) for c in _ranked_classes(self._chances, self._y)]
+        return [_Ranking(self._chances[:, c], self._y == c) for c in _find_rankable_classes(self._chances, self._y)]
 
     def error(self, draws: Any = None) -> float:
         """Share of records whose most likely class is not theirs."""
@@ -41,12 +41,12 @@ class Predictions:
         return float(np.mean(found)) if found else float("nan")
 
 
-def skill_kept(minimized: float, raw: float, majority: float) -> float:
+def compute_skill_kept(minimized: float, raw: float, majority: float) -> float:
     """Skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
     return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
 
 
-def _ranked_classes(chances: Floats, y: Codes) -> list[int]:
+def _find_rankable_classes(chances: Floats, y: Codes) -> list[int]:
     """The classes with both members and others among the records; for two classes the second alone."""
     classes = [1] if chances.shape[1] == 2 else list(range(chances.shape[1]))
     return [c for c in classes if 0 < np.count_nonzero(y == c) < len(y)]

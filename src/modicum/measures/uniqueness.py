@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.measures.anonymity import alike, held
+from modicum.measures.anonymity import alike, count_group_values
 from modicum.measures.intervals import LEVEL, Interval, mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.values import plain
@@ -103,10 +103,10 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, poss
     counts = np.asarray(sizes)
     if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or counts.min() < 1:
         raise ParameterError("The 'sizes' parameter must list how many people each group has, ints ≥ 1.")
-    return expected_from(np.unique(counts, return_counts=True), population, random_state, possible)
+    return estimate_uniques(np.unique(counts, return_counts=True), population, random_state, possible)
 
 
-def expected_from(
+def estimate_uniques(
     counted: tuple[Sizes, Sizes], population: int, random_state: int, possible: int | None = None
 ) -> Uniqueness:
     """The same from the sizes that occur and how many groups have each.
@@ -114,23 +114,23 @@ def expected_from(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.measures.uniqueness import expected_from
-    >>> expected_from((np.array([1, 5, 400]), np.array([3, 1, 2])), population=808, random_state=0).unique
+    >>> from modicum.measures.uniqueness import estimate_uniques
+    >>> estimate_uniques((np.array([1, 5, 400]), np.array([3, 1, 2])), population=808, random_state=0).unique
     3.0
     """
     sizes, often = counted
     n = int((sizes * often).sum())
     check_population(population, n)
     most = population if possible is None else min(possible, population)
-    point = _fitted(sizes, often, _STARTS)
-    unique, of_sample = (min(most, float(found)) for found in _expected(sizes, often, point, int(population)))
+    point = _fit_parameters(sizes, often, _STARTS)
+    unique, of_sample = (min(most, float(found)) for found in _compute_uniques(sizes, often, point, int(population)))
     random = np.random.default_rng(random_state)
     drawn = [unique]
     for _ in range(_DRAWS if n < population else 0):
         again = random.multinomial(often.sum(), often / often.sum())
         scale = n / (sizes * again).sum()
-        fitted = _fitted(sizes, again, [point])
-        drawn.append(min(most, scale * _expected(sizes, again, fitted, round(population / scale))[0]))
+        fitted = _fit_parameters(sizes, again, [point])
+        drawn.append(min(most, scale * _compute_uniques(sizes, again, fitted, round(population / scale))[0]))
     ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Uniqueness(
         population=int(population),
@@ -141,7 +141,9 @@ def expected_from(
     )
 
 
-def _expected(sizes: Sizes, often: Sizes, point: npt.NDArray[np.float64], population: int) -> tuple[float, float]:
+def _compute_uniques(
+    sizes: Sizes, often: Sizes, point: npt.NDArray[np.float64], population: int
+) -> tuple[float, float]:
     """How many of N people are unique, and how many of the sample's."""
     from scipy.special import gammaln
 
@@ -160,7 +162,7 @@ def _expected(sizes: Sizes, often: Sizes, point: npt.NDArray[np.float64], popula
     return of_sample + (population - n) * float(new), of_sample
 
 
-def _fitted(size: Sizes, often: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:
+def _fit_parameters(size: Sizes, often: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:
     """α and θ of the highest likelihood, as the free numbers of `_parameters`."""
     from scipy.optimize import minimize
     from scipy.special import gammaln
@@ -241,7 +243,7 @@ def crowd(
     (2, 1, 0.333, 0.667)
     """
     groups = alike(as_frame(X), list(columns))
-    people = np.bincount(groups) if persons is None else np.bincount(held(groups, persons).group)
+    people = np.bincount(groups) if persons is None else np.bincount(count_group_values(groups, persons).group)
     own = people[groups]
     alone = (own == 1).astype(np.float64)
     known = None if population is None else expected_uniques(people, population, random_state)
@@ -257,12 +259,12 @@ def crowd(
         linked=float((1 / own).mean()),
         linked_interval=mean_interval(1 / own, groups if len(people) > 1 else None),
         highest=1 / int(people.min()),
-        sizes={_named(low, high): _share(own, low, high) for low, high in SIZES},
+        sizes={_format_size_range(low, high): _share(own, low, high) for low, high in SIZES},
         expected=known,
     )
 
 
-def _named(low: int, high: int | None) -> str:
+def _format_size_range(low: int, high: int | None) -> str:
     if high is None:
         return f"{low} or more"
     return str(low) if low == high else f"{low} to {high}"

@@ -115,11 +115,11 @@ class Minimizer(TransformerMixin, BaseEstimator):
         if sample is not None:
             return self._fit_sample(X, y, sample, sample_weight=sample_weight)
         self._forget_sample()
-        if named_in_engine(X, y):
+        if stays_in_engine(X, y):
             self._fit_at(table_at(X), y, sample_weight)
             return self
         data = self._coded(X, y, sample_weight)
-        self.generalization_ = obeying(data.coder, self._partitions(data))
+        self.generalization_ = enforce_schema(data.coder, self._partitions(data))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -156,14 +156,14 @@ class Minimizer(TransformerMixin, BaseEstimator):
 
     def _fit_sample(self, X: Any, y: Any, sample: int, *, sample_weight: Any = None, **others: Any) -> Any:
         """Learn from some of the records, and check on others that they were enough."""
-        from modicum.minimizers.sample_check import checked, drawn
+        from modicum.minimizers.sample_check import check_sample, draw_samples
 
         if sample_weight is not None:
             raise ParameterError("sample draws records that count one each; give it or sample_weight, not both.")
-        pair = drawn(X, y, sample, getattr(self, "random_state", 0))
+        pair = draw_samples(X, y, sample, getattr(self, "random_state", 0))
         learning, other = (replace(part, X=self._in_hand(part.X)) for part in pair)
         self.fit(learning.X, learning.y, **others)
-        self.sample_check_ = checked(self, learning, other)
+        self.sample_check_ = check_sample(self, learning, other)
         return self
 
     def _in_hand(self, X: Any) -> Any:
@@ -182,7 +182,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return as_frame(X, self._columns)
 
     def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
-        if named_in_engine(X, y):
+        if stays_in_engine(X, y):
             raise in_memory_only(self, table_at(X))
         frame = self._frame(X)
         schema = self._resolved_schema(frame)
@@ -229,7 +229,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return bins
 
 
-def named_in_engine(X: Any, y: Any) -> bool:
+def stays_in_engine(X: Any, y: Any) -> bool:
     """Whether X is a table in an engine and y, where it is given, one of its columns: the records then stay there."""
     return is_table(X) and (y is None or isinstance(y, str))
 
@@ -242,14 +242,14 @@ def in_memory_only(method: Any, table: EngineTable) -> DataError:
     )
 
 
-def obeying(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
+def enforce_schema(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
     """The partitions a method found; what the schema locks is kept, what it forbids is dropped, whatever it found."""
     pairs = zip(coder.codings, partitions, strict=True)
     ruled = [keep(c) if c.attribute.locked else drop(c) if c.attribute.forbidden else p for c, p in pairs]
     return Generalization(coder.schema, ruled)
 
 
-def guessed_codes(coding: Coding) -> Codes:
+def make_guess_codes(coding: Coding) -> Codes:
     """Each code (missing last) as an adversary guesses it: a category as it is, a number by tenths of the records."""
     own = np.arange(coding.n_values)
     if isinstance(coding, NumberCoding):
@@ -313,7 +313,7 @@ class CountingMinimizer(Minimizer):
         coder = coder_at(table, schema)
         label = None if y is None or labels is None else (y, labels)
         with CodedTable.of(table, coder, label) as coded:
-            self.generalization_ = obeying(coder, self._partitions(TableData(table, coder, labels, coded)))
+            self.generalization_ = enforce_schema(coder, self._partitions(TableData(table, coder, labels, coded)))
 
     def _schema_at(self, table: EngineTable, y: str | None) -> Schema:
         """The schema of the features, by what the engine says of the columns; remembers their names."""

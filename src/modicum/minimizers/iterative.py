@@ -19,9 +19,9 @@ from modicum.generalization.build import partition
 from modicum.learners.backoff import most_likely
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import set_aside
-from modicum.minimizers.base import CodedData, Minimizer, guessed_codes, obeying
+from modicum.minimizers.base import CodedData, Minimizer, enforce_schema, make_guess_codes
 from modicum.minimizers.neural.soft_buckets import middle_ranks
-from modicum.progress import Stop, stoppable, watched
+from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, equal_starts
 from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.schema import Schema
@@ -67,7 +67,7 @@ def least_variance_groups(scores: Floats, k: int) -> list[Codes]:
     for groups in range(2, min(k, c) + 1):
         cost, first = _one_more(cost, sums, squares, groups)
         starts.append(first)
-        found.append(_assigned(starts, c))
+        found.append(_assign_groups(starts, c))
     return found
 
 
@@ -94,7 +94,7 @@ def _variances(sums: Floats, squares: Floats, ends: Codes, begins: Codes) -> Flo
     return np.maximum(spread, 0.0)
 
 
-def _assigned(starts: list[Codes], c: int) -> Codes:
+def _assign_groups(starts: list[Codes], c: int) -> Codes:
     """The group of each value, read backwards from where the last groups start."""
     groups = np.zeros(c, dtype=np.int64)
     end = c - 1
@@ -218,7 +218,7 @@ class Iterative(Minimizer):
         found = {}
         with stoppable("taking buckets away") as stop:
             for error in [least + share * (most - least) for share in shares]:
-                self.generalization_ = obeying(data.coder, self._coarsened(search, error, stop))
+                self.generalization_ = enforce_schema(data.coder, self._coarsened(search, error, stop))
                 found[error] = self.generalization_
                 if stop.asked:
                     break
@@ -242,7 +242,7 @@ class Iterative(Minimizer):
         order = search.order
         chosen = [len(ladder) for ladder in search.ladders]
         error = search.error(chosen)
-        for j in watched(order, "Taking buckets away", progress=self.progress):
+        for j in track_progress(order, "Taking buckets away", progress=self.progress):
             while chosen[j] > 1 and not stop.asked:
                 fewer = [k - (i == j) for i, k in enumerate(chosen)]
                 tried = search.error(fewer)
@@ -314,7 +314,7 @@ class _Search:
         share = self.shares.get(self.names[j], 0.0)
         if not share:
             return Impact(without - whole, 0.0)
-        guessed = guessed_codes(self.codings[j])
+        guessed = make_guess_codes(self.codings[j])
         return Impact(
             without - whole, share * self._wrong(others, sizes, guessed[columns[j]], int(guessed.max()) + 1, rows)
         )
@@ -341,12 +341,12 @@ def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
         return _quantiles(coding, k)
     if not coding.attribute.has_order:
         order = np.argsort(scores, kind="stable")
-        return [_unsorted(groups, order) for groups in least_variance_groups(scores[order], k)]
+        return [_restore_order(groups, order) for groups in least_variance_groups(scores[order], k)]
     ladder = least_variance_groups(scores[: coding.n_values], k)
     return _with_missing(coding, ladder)
 
 
-def _unsorted(groups: Codes, order: Codes) -> Codes:
+def _restore_order(groups: Codes, order: Codes) -> Codes:
     found = np.empty(len(groups), dtype=np.int64)
     found[order] = groups
     return found

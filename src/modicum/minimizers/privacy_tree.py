@@ -10,7 +10,7 @@ from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import AnyData, CountingMinimizer, obeying
+from modicum.minimizers.base import AnyData, CountingMinimizer, enforce_schema
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
 from modicum.table.counts import Layout
@@ -96,7 +96,7 @@ class PrivacyTree(CountingMinimizer):
         beyond = [size for size in sizes if not 1 <= size <= self._grown_to]
         if beyond:
             raise ParameterError(f"The path reaches from 1 to {self._grown_to} leaves (max_leaves). Got {beyond[0]}.")
-        return [obeying(self.coder_, self._from_tree(size)) for size in sizes]
+        return [enforce_schema(self.coder_, self._from_tree(size)) for size in sizes]
 
     def _check_parameters(self) -> None:
         check_number(self, "max_leaves", 1)

@@ -35,21 +35,21 @@ class Sample:
     y: Any
 
 
-def drawn(X: Any, y: Any, sample: int, random_state: Any = 0) -> tuple[Sample, Sample]:
+def draw_samples(X: Any, y: Any, sample: int, random_state: Any = 0) -> tuple[Sample, Sample]:
     """Records to learn from, and others to check with; the same of a frame and of the same records in an engine.
 
     Examples
     --------
     >>> import modicum as md
-    >>> from modicum.minimizers.sample_check import drawn
+    >>> from modicum.minimizers.sample_check import draw_samples
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> learning, other = drawn(X, y, 1_000)
+    >>> learning, other = draw_samples(X, y, 1_000)
     >>> len(learning.X), len(other.y), len(set(learning.X.index) & set(other.X.index))
     (1000, 1000, 0)
     """
     seed = int(random_state) if isinstance(random_state, int | np.integer) else 0
     if is_table(X) and (y is None or isinstance(y, str)):
-        return _drawn_at(X, y, sample, seed)
+        return _draw_samples_at(X, y, sample, seed)
     X = as_frame(X).to_native() if is_table(X) else X
     frame = as_frame(X)
     columns = [frame[name] for name in frame.columns]
@@ -61,7 +61,7 @@ def drawn(X: Any, y: Any, sample: int, random_state: Any = 0) -> tuple[Sample, S
     return learning, other
 
 
-def _drawn_at(X: Any, y: str | None, sample: int, seed: int) -> tuple[Sample, Sample]:
+def _draw_samples_at(X: Any, y: str | None, sample: int, seed: int) -> tuple[Sample, Sample]:
     table = table_at(X)
     table.check([] if y is None else [y])
     learning, other = draw_from(table, sample, seed)
@@ -130,25 +130,25 @@ class SampleCheck:
         return content
 
 
-def checked(method: Any, learning: Sample, other: Sample) -> SampleCheck:
+def check_sample(method: Any, learning: Sample, other: Sample) -> SampleCheck:
     """How well what the method learned from a sample holds on the other one; warns where the sample was not enough."""
     leaves = method._leaves(learning.X), method._leaves(other.X)
     if leaves[0] is not None:
         answers = leaves[0][:, None], leaves[1][:, None]
     else:
         answers = answers_to(method.generalization_, method._attributes(learning.X), method._attributes(other.X))
-    check = compared(*answers, getattr(method, "_labels", None), learning.y, other.y)
+    check = compare_samples(*answers, getattr(method, "_labels", None), learning.y, other.y)
     if not check.enough:
-        warnings.warn(told(check), DataWarning, stacklevel=4)
+        warnings.warn(describe_check(check), DataWarning, stacklevel=4)
     return check
 
 
-def compared(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_other: Any) -> SampleCheck:
+def compare_samples(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_other: Any) -> SampleCheck:
     """How often the answers of a sample predict wrongly, on it and on others."""
     if y is None or labels is None:
-        wrong, baseline = _guessed(answers, others)
+        wrong, baseline = _measure_answer_errors(answers, others)
     else:
-        wrong, baseline = _predicted(answers, others, labels.encode(y), labels.encode(y_other), len(labels))
+        wrong, baseline = _measure_label_errors(answers, others, labels.encode(y), labels.encode(y_other), len(labels))
     promised, holds = (float(values.mean()) for values in wrong)
     interval = difference_interval(*wrong)
     return SampleCheck(
@@ -164,7 +164,7 @@ def compared(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_oth
     )
 
 
-def told(check: SampleCheck) -> str:
+def describe_check(check: SampleCheck) -> str:
     """Whether the sample was enough, in a sentence."""
     found = (
         f"on {check.others:,} others {check.holds:.1%} of the predictions are wrong, {check.promised:.1%} on those it "
@@ -214,7 +214,9 @@ def _encoder(partition: AnyPartition, frame: Any) -> Callable[[Any, str], Codes]
 _Wrong = tuple[Floats, Floats]
 
 
-def _predicted(answers: Codes, others: Codes, y: Codes, y_other: Codes, classes: int) -> tuple[_Wrong, float]:
+def _measure_label_errors(
+    answers: Codes, others: Codes, y: Codes, y_other: Codes, classes: int
+) -> tuple[_Wrong, float]:
     """Each record's share of answers that predict the wrong class, and how often the most frequent class is wrong."""
     usual = int(np.bincount(y, minlength=classes).argmax())
     baseline = float((y_other != usual).mean())
@@ -233,7 +235,7 @@ def _majority(answer: Codes, other: Codes, y: Codes, classes: int, usual: int) -
     return most[answer], most[other]
 
 
-def _guessed(answers: Codes, others: Codes) -> tuple[_Wrong, float]:
+def _measure_answer_errors(answers: Codes, others: Codes) -> tuple[_Wrong, float]:
     """Each record's share of answers that are not the sample's most frequent one, and of those guessed at random."""
     if not answers.shape[1]:
         return (np.zeros(len(answers)), np.zeros(len(others))), 0.0

@@ -11,7 +11,15 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, StoppedWarning, check_number, quoted
+from modicum.errors import (
+    DataError,
+    ModicumError,
+    ParameterError,
+    PrivacyWarning,
+    StoppedWarning,
+    check_number,
+    format_names,
+)
 from modicum.learners.columns import Design
 from modicum.prism.discovery.discovery import Discovery
 from modicum.prism.discovery.sides import Groups, attribute_columns
@@ -214,7 +222,8 @@ class LinearModel(BaseEstimator):
     def _refuse_none(self, attributes: Sequence[str]) -> None:
         if not self.max_feasible_predictors_:
             raise DataError(
-                f"Every attribute correlates with {quoted(self.sensitive_)} by itself ({quoted(attributes, 20)}): no "
+                f"Every attribute correlates with {format_names(self.sensitive_)} by itself "
+                f"({format_names(attributes, 20)}): no "
                 f"classifier can exist. Raise the threshold ({self.threshold:g}), lower p_value, or take back a set "
                 "that is known to correlate."
             )
@@ -274,7 +283,8 @@ class LinearModel(BaseEstimator):
         design = Design.fit(frame, schema, discovery.attributes, _as_floats(weights, len(frame)))
         if not design.attributes:
             raise DataError(
-                f"Besides {quoted(self.sensitive_)} there is no attribute with more than one value to predict from "
+                f"Besides {format_names(self.sensitive_)} there is no attribute with more than one value to predict "
+                "from "
                 f"(n_features = {len(frame.columns)})."
             )
         classes = pd.factorize(values)[0]

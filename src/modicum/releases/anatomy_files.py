@@ -23,7 +23,7 @@ import pandas as pd
 from modicum.errors import ArtifactError, DataError, ParameterError, SchemaError
 from modicum.generalization.storage import VERSION, parse_artifact_schema, read_json, write_json
 from modicum.releases.anatomy_release import AnatomyRelease
-from modicum.table.files import connected, file_format, quoted_name, reading
+from modicum.table.files import file_format, open_connection, quote_name, reading
 from modicum.table.frames import as_frame, numbers, texts
 from modicum.table.inference import storage_of
 from modicum.table.schema import Attribute, Schema, Storage
@@ -57,8 +57,8 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
         raise DataError(f"The columns of a file need different names, but {which}; rename before saving.")
     for name in names:
         check_holdable(frame[name])
-    table = pd.DataFrame({name: _written(frame[name]) for name in names})
-    with connected() as connection:
+    table = pd.DataFrame({name: _convert_column(frame[name]) for name in names})
+    with open_connection() as connection:
         connection.register("released", table)
         connection.execute(f"COPY released TO '{_literal(path)}' ({_options(table, path)})")
 
@@ -70,7 +70,7 @@ def _literal(path: Path) -> str:
 def _options(table: pd.DataFrame, path: Path) -> str:
     if file_format(path) == "parquet":
         return "FORMAT parquet"
-    words = [quoted_name(name) for name in table.columns if table[name].dtype == object]
+    words = [quote_name(name) for name in table.columns if table[name].dtype == object]
     return "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
 
 
@@ -101,7 +101,7 @@ def check_holdable(series: nw.Series[Any]) -> None:
     >>> from modicum.table.frames import as_frame
     >>> check_holdable(as_frame(pd.DataFrame({"age": [31, 45]}))["age"])
     """
-    held = _held(series)
+    held = _infer_kind(series)
     if held in _NOT_HELD:
         raise DataError(
             f"The column {series.name!r} holds {_NOT_HELD[held]}, which cannot be released; make text or numbers of "
@@ -111,7 +111,7 @@ def check_holdable(series: nw.Series[Any]) -> None:
         raise DataError(f"The column {series.name!r} holds text that is no valid Unicode; mend it, or leave it out.")
 
 
-def _held(series: nw.Series[Any]) -> str:
+def _infer_kind(series: nw.Series[Any]) -> str:
     if series.dtype.is_nested():
         return "nested"
     kinds = {nw.Duration: "timedelta", nw.Binary: "bytes", nw.Time: "time"}
@@ -138,7 +138,7 @@ def _storage(schema: Schema, name: str) -> Storage:
     return schema[name].storage if name in schema else "integer"  # the number of a group is in no schema
 
 
-def _written(series: nw.Series[Any]) -> Any:
+def _convert_column(series: nw.Series[Any]) -> Any:
     """A column as DuckDB takes it."""
     exact = series.dtype.is_integer() or series.dtype == nw.Boolean
     if exact and series.null_count():  # numpy would make floats or objects of them
@@ -156,7 +156,7 @@ def _written(series: nw.Series[Any]) -> Any:
 
 def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataFrame:
     """Read what `write_columns` wrote."""
-    with connected() as connection:
+    with open_connection() as connection:
         pattern = glob.escape(os.fspath(path)) + ("/*.parquet" if path.is_dir() else "")
         if file_format(path) == "parquet":
             table = reading(path, lambda: connection.read_parquet(pattern, hive_partitioning=False).df())
@@ -164,7 +164,7 @@ def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataF
             _check_names(path, _header(path), columns)
             table = reading(path, lambda: _csv(connection, pattern, columns).df())
     _check_names(path, list(table.columns), columns)
-    return pd.DataFrame({name: _typed(table[name], _storage(schema, name)) for name in columns})
+    return pd.DataFrame({name: _restore_type(table[name], _storage(schema, name)) for name in columns})
 
 
 def _header(path: Path) -> list[str]:
@@ -195,7 +195,7 @@ def _csv(connection: Any, pattern: str, columns: Sequence[str]) -> Any:
     )
 
 
-def _typed(column: pd.Series, storage: Storage) -> Any:
+def _restore_type(column: pd.Series, storage: Storage) -> Any:
     """A column that was read, with the type that its values have."""
     words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
     if not words or storage == "text":
@@ -335,7 +335,7 @@ def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
     """Read what `save_release` wrote; tables that were changed, or are another release's, are refused."""
     where = Path(_path(folder, "load"))
     content = read_json(where / _DESCRIPTION)
-    schema = _checked(content)
+    schema = _check_description(content)
     entries = [content["identifying"], *content["sensitive"]]
     for entry in entries:
         _check_hash(where, entry)
@@ -373,7 +373,7 @@ def write_description(
     release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]], folder: str | os.PathLike[str]
 ) -> None:
     """Write what the folder holds; each table's entry has its file, hash and columns, the identifying one first."""
-    write_json(_described(release, entries), Path(folder) / _DESCRIPTION)
+    write_json(_describe_release(release, entries), Path(folder) / _DESCRIPTION)
 
 
 def entry_of(folder: Path, file: str, columns: list[str]) -> dict[str, Any]:
@@ -381,7 +381,7 @@ def entry_of(folder: Path, file: str, columns: list[str]) -> dict[str, Any]:
     return {"file": file, "sha256": _hash(folder / file), "columns": columns}
 
 
-def _described(release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_release(release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]]) -> dict[str, Any]:
     named = zip(release.sensitive_names, entries[1:], strict=True)
     return {
         "modicum": _KIND,
@@ -401,7 +401,7 @@ def table_files(format: str, many: int) -> list[str]:
     return [f"identifying.{format}", *(f"sensitive{number}.{format}" for number in numbers)]
 
 
-def _checked(content: dict[str, Any]) -> Schema:
+def _check_description(content: dict[str, Any]) -> Schema:
     """The schema of a description in which every field is what it should be."""
     if content["modicum"] != _KIND:
         raise ArtifactError(f"The file {_DESCRIPTION!r} does not describe an anatomy, but another kind of artifact.")

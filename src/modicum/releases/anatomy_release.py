@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.errors import DataError, ParameterError, SchemaError, quoted
+from modicum.errors import DataError, ParameterError, SchemaError, format_names
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, missing_values, texts
 from modicum.table.inference import infer_attribute
@@ -98,7 +98,7 @@ class AnatomyRelease:
     def sensitive(self) -> Any:
         """The sensitive table; with several sensitive attributes, `sensitive_tables` has one each."""
         if len(self.sensitive_tables) > 1:
-            names = quoted(self.sensitive_tables)
+            names = format_names(self.sensitive_tables)
             raise DataError(f"The release has a sensitive table for each of {names}; take one of `sensitive_tables`.")
         return next(iter(self.sensitive_tables.values()))
 
@@ -131,7 +131,9 @@ class AnatomyRelease:
         """Which sensitive values each record may have."""
         name = self.sensitive_names[0] if sensitive is None else sensitive
         if name not in self.sensitive_tables:
-            raise DataError(f"The release has no sensitive attribute {name!r}; it has {quoted(self.sensitive_names)}.")
+            raise DataError(
+                f"The release has no sensitive attribute {name!r}; it has {format_names(self.sensitive_names)}."
+            )
         gid, table = self.group_column(name), as_frame(self.sensitive_tables[name])
         groups = group_rows(group_numbers(as_frame(self.identifying), gid)[:, None])
         own = group_rows(group_numbers(table, gid)[:, None])  # the same numbers, as `_check` has seen

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from modicum.attacks import SuiteResult
-from modicum.errors import ParameterError, check_words, quoted
+from modicum.errors import ParameterError, check_words, format_names
 from modicum.evaluation import AnatomyEvidence, Choice, Evidence, Judgement, PrismEvidence, ReleaseEvidence, Study
 from modicum.reporting.anatomy import page as anatomy_document
 from modicum.reporting.anatomy.data import AnatomyContent, anatomy_summary
@@ -184,12 +184,12 @@ def _of_study(
     study: Study, choice: Choice | None, purpose: str | None, head: dict[str, Any], evidence: bool
 ) -> dict[str, Any]:
     """The report of a study, with the one on the chosen candidate where it is wanted and the records are at hand."""
-    why = _without_evidence(study, evidence)
+    why = _explain_no_evidence(study, evidence)
     found = summary(study.evidence(choice), purpose, **head) if why is None else None
     return study_summary(study, purpose, choice, found, without_evidence=why, **head)
 
 
-def _without_evidence(study: Study, wanted: bool) -> str | None:
+def _explain_no_evidence(study: Study, wanted: bool) -> str | None:
     """Why a study's report holds the comparison alone; None where it need not."""
     if not wanted:
         return "No evidence about the chosen candidate was asked for."
@@ -230,6 +230,6 @@ def json_schema(kind: str) -> dict[str, Any]:
     """
     if kind not in KINDS:
         raise ParameterError(
-            f"The 'kind' parameter must be one of {quoted(list(KINDS), limit=9)}. Got {kind!r} instead."
+            f"The 'kind' parameter must be one of {format_names(list(KINDS), limit=9)}. Got {kind!r} instead."
         )
     return KINDS[kind].content.model_json_schema()

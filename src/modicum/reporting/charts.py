@@ -180,7 +180,7 @@ def bars_chart(rows: Sequence[Row], title: str, marks: Sequence[float] = (), col
     return svg(parts, top + 12 + len(shown) * ROW, title)
 
 
-def paired_chart(rows: Sequence[tuple[str, float, float]], title: str) -> Markup:
+def draw_paired_bars(rows: Sequence[tuple[str, float, float]], title: str) -> Markup:
     """Two shares a row: the raw one behind in grey, the release's before it."""
     shown, top = list(rows)[:MOST_ROWS], 26
     parts = [axis(top, len(shown))]

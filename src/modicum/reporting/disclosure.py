@@ -153,7 +153,7 @@ def at_most(accuracy: float) -> str:
     return f"{min(1.0, math.ceil(1000 * accuracy - 1e-9) / 1000):.1%}"
 
 
-def described(description: Description) -> dict[str, Any]:
+def disclose_description(description: Description) -> dict[str, Any]:
     """A description as plain data that may leave the team."""
     content = description.to_dict()
     if description.records is None:
@@ -166,27 +166,27 @@ def described(description: Description) -> dict[str, Any]:
     return content | {"smallest_group": few(description.smallest_group or 0)}
 
 
-def weighted(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def compute_weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The mean share over attributes, each with its weight; rounding does not lift it above one.
 
     Examples
     --------
-    >>> from modicum.reporting.disclosure import weighted
-    >>> weighted({"age": 0.5, "sex": 0.25}, {"age": 0.5, "sex": 0.5})
+    >>> from modicum.reporting.disclosure import compute_weighted_mean
+    >>> compute_weighted_mean({"age": 0.5, "sex": 0.25}, {"age": 0.5, "sex": 0.5})
     0.375
     """
     return min(1.0, sum(weights[name] * value for name, value in values.items()))
 
 
-def compared(people: Mapping[str, int]) -> list[str]:
+def select_comparable_groups(people: Mapping[str, int]) -> list[str]:
     """The groups whose errors are compared: those of a hundred people, or all where there is none so large.
 
     Shares are told in tens of people, which is too coarse to compare smaller ones.
 
     Examples
     --------
-    >>> from modicum.reporting.disclosure import compared
-    >>> compared({"a": 12, "b": 300, "c": 100}), compared({"a": 12, "d": 40})
+    >>> from modicum.reporting.disclosure import select_comparable_groups
+    >>> select_comparable_groups({"a": 12, "b": 300, "c": 100}), select_comparable_groups({"a": 12, "d": 40})
     (['b', 'c'], ['a', 'd'])
     """
     return [name for name, many in people.items() if many >= LEAST_RECORDS] or list(people)

@@ -8,13 +8,13 @@ from modicum.generalization.description import percent as bucket_share
 NONE = "–"
 
 
-def named(name: Any) -> str:
+def quote_name(name: Any) -> str:
     """A name as it stands in a sentence.
 
     Examples
     --------
-    >>> from modicum.reporting.formats import named
-    >>> named("age")
+    >>> from modicum.reporting.formats import quote_name
+    >>> quote_name("age")
     '“age”'
     """
     return f"“{name}”"

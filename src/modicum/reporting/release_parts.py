@@ -8,7 +8,7 @@ from pydantic import Field
 from modicum.reporting.charts import bars_chart
 from modicum.reporting.disclosure import COMPARED, LEAST_RECORDS
 from modicum.reporting.document import Block, Bullets, Column, Picture, Section, Table, TableCell, Text
-from modicum.reporting.formats import count_of, interval, named, number, percent
+from modicum.reporting.formats import count_of, interval, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, Ends, Few, Share
 from modicum.reporting.sources import day_in_words, provenance, provenance_section, sign_off
 
@@ -73,7 +73,7 @@ def words(*titles: str) -> list[Column]:
     return [Column(titles[0], is_number=False), *(Column(title) for title in titles[1:])]
 
 
-def expected_text(crowd: Mapping[str, Any], where: str) -> str | None:
+def describe_expected_uniques(crowd: Mapping[str, Any], where: str) -> str | None:
     """How many stand alone in the population, in words."""
     expected = crowd["expected"]
     if expected is None:
@@ -122,7 +122,7 @@ def trial_text(content: dict[str, Any]) -> str:
     )
     return (
         f"How often the same kind of model ({found['estimator']}) is wrong about "
-        f"{named(content['label'])} on {number(found['records'])} full records, after learning from "
+        f"{quote_name(content['label'])} on {number(found['records'])} full records, after learning from "
         f"{number(found['trained_on'])}. {where} {BELOW}"
     )
 
@@ -147,7 +147,7 @@ def group_blocks(found: dict[str, Any], names: Mapping[str, str]) -> list[Block]
             ]
             for name, each in found["by_group"].items()
         ]
-        told = f"Of those who learned from the release, the error is highest for {named(found['worst_group'])}. "
+        told = f"Of those who learned from the release, the error is highest for {quote_name(found['worst_group'])}. "
         blocks.append(Text(told + COMPARED))
         blocks.append(Table(words("group", "records", *names.values()), rows))
     if found["small_groups"]:

@@ -65,14 +65,17 @@ def to_markdown(document: Document) -> str:
     >>> print(to_markdown(Document("Of <b>age</b>", [Text("So it is.", "decision")], [], "End.")).splitlines()[:3])
     ['# Of \\\\<b\\\\>age\\\\</b\\\\>', '', '> **So it is.**']
     """
-    parts = [f"# {escaped(document.title)}", *(_block(block) for block in document.lead)]
+    parts = [f"# {escape_markdown(document.title)}", *(_block(block) for block in document.lead)]
     for section in document.sections:
-        parts += [f"{'#' * section.level} {escaped(section.title)}", *(_block(block) for block in section.blocks)]
-    parts += ["---", escaped(document.footer)]
+        parts += [
+            f"{'#' * section.level} {escape_markdown(section.title)}",
+            *(_block(block) for block in section.blocks),
+        ]
+    parts += ["---", escape_markdown(document.footer)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text in which nothing is markup, nor a link, nor a line of its own."""
     flat = " ".join(readable(text).split())
     safe = _MEANING.sub(r"\\\1", flat)
@@ -85,21 +88,22 @@ def _block(block: Block) -> str:
         case Text():
             return _text(block)
         case Bullets():
-            return "\n".join(f"- {escaped(item)}" for item in block.items)
+            return "\n".join(f"- {escape_markdown(item)}" for item in block.items)
         case Cards():
             return "\n".join(
-                f"- **{escaped(card.title)}: {escaped(card.figure)}** ({escaped(card.note)})" for card in block.cards
+                f"- **{escape_markdown(card.title)}: {escape_markdown(card.figure)}** ({escape_markdown(card.note)})"
+                for card in block.cards
             )
         case Table():
             return _table(block)
         case Blanks():
-            return "\n".join(f"- {escaped(name)}: ______________________" for name in block.names)
+            return "\n".join(f"- {escape_markdown(name)}: ______________________" for name in block.names)
         case Picture():
             return ""
 
 
 def _text(block: Text) -> str:
-    words = escaped(block.text)
+    words = escape_markdown(block.text)
     match block.tone:
         case "decision":
             return f"> **{words}**"
@@ -112,7 +116,7 @@ def _text(block: Text) -> str:
 
 
 def _table(table: Table) -> str:
-    heads = [escaped(column.title) for column in table.columns]
+    heads = [escape_markdown(column.title) for column in table.columns]
     lines = [heads, ["---:" if column.is_number else "---" for column in table.columns]]
     lines += [[_cell(cell) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -120,9 +124,10 @@ def _table(table: Table) -> str:
 
 def _cell(cell: TableCell | str) -> str:
     if isinstance(cell, str):
-        return escaped(cell)
+        return escape_markdown(cell)
     pieces = " · ".join(
-        f"{escaped(piece)} ({escaped(beside)})" if beside else escaped(piece) for piece, beside in cell.pieces
+        f"{escape_markdown(piece)} ({escape_markdown(beside)})" if beside else escape_markdown(piece)
+        for piece, beside in cell.pieces
     )
-    below = " ".join(f"({escaped(line)})" for line in cell.below)
-    return " ".join(part for part in (escaped(cell.text), pieces, below) if part) or "–"
+    below = " ".join(f"({escape_markdown(line)})" for line in cell.below)
+    return " ".join(part for part in (escape_markdown(cell.text), pieces, below) if part) or "–"

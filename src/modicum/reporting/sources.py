@@ -83,7 +83,9 @@ def provenance_section(content: Mapping[str, Any]) -> Section:
     for title, key in (("what was hashed (SHA-256)", "hashes"), ("setting", "settings"), ("version of", "versions")):
         if content[key]:
             columns = [Column(title, is_number=False), Column("", is_number=False)]
-            blocks.append(Table(columns, [[_named(name), _shown(value)] for name, value in content[key].items()]))
+            blocks.append(
+                Table(columns, [[_format_name(name), _format_value(value)] for name, value in content[key].items()])
+            )
     return Section("How to make this report again", blocks)
 
 
@@ -102,17 +104,17 @@ def sign_off() -> Section:
     return Section("Sign-off", [Blanks(SIGN_OFF)])
 
 
-def _named(name: str) -> str:
+def _format_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return NONE
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_shown(each)}" for name, each in value.items()) or NONE
+        return ", ".join(f"{name}: {_format_value(each)}" for name, each in value.items()) or NONE
     if isinstance(value, list | tuple):
-        return ", ".join(_shown(each) for each in value) or NONE
+        return ", ".join(_format_value(each) for each in value) or NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     return number(value) if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)

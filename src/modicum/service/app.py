@@ -24,7 +24,7 @@ from modicum.generalization.loading import content_of
 from modicum.service import contract
 from modicum.service.batching import Busy, RememberedPredictions, Taken, Writer
 from modicum.service.limits import Limited, RequestLimits, refuse
-from modicum.service.reading import SentOutcomes, SentRecords, largest_body, read_fields, sent_id
+from modicum.service.reading import SentOutcomes, SentRecords, largest_body, read_fields, read_id
 from modicum.service.stores.store import PATIENCE, OtherVersions, Store, StoreUnavailable, new_entry
 from modicum.service.versions import check_alone
 
@@ -177,8 +177,8 @@ class _Service:
             status_code=201,
             summary="Keep a generalized record.",
             response_class=Response,
-            responses=contract.kept_answer(),
-            openapi_extra=contract.sent_record(self.bundle, self.schema, self.outcomes),
+            responses=contract.describe_kept_answer(),
+            openapi_extra=contract.describe_sent_record(self.bundle, self.schema, self.outcomes),
         )
         add(
             "/predict",
@@ -187,7 +187,7 @@ class _Service:
             summary="Predict from a generalized record, which is not kept.",
             response_class=Response,
             responses=contract.prediction_answer(self.bundle),
-            openapi_extra=contract.sent_record(self.bundle, self.schema),
+            openapi_extra=contract.describe_sent_record(self.bundle, self.schema),
         )
         add(
             "/generalization",
@@ -215,7 +215,7 @@ class _Service:
         fields = await read_fields(request, self._fields)
         told = self._records.told(fields)
         label = self.outcomes.check(fields.get("label"))
-        entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label, sent_id(fields))
+        entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label, read_id(fields))
         try:
             await self._writer.keep(entry)
         except Taken:

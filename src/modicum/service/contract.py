@@ -47,7 +47,9 @@ _ID: dict[str, Any] = {
 }
 
 
-def sent_record(bundle: Bundle, record: dict[str, Any], outcomes: SentOutcomes | None = None) -> dict[str, Any]:
+def describe_sent_record(
+    bundle: Bundle, record: dict[str, Any], outcomes: SentOutcomes | None = None
+) -> dict[str, Any]:
     """The body of a request with a record; where it is to be kept, with an id and an outcome where one may be sent."""
     properties: dict[str, Any] = {
         "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
@@ -73,7 +75,7 @@ def outcome_schema(outcomes: SentOutcomes) -> dict[str, Any]:
     return {"enum": [*(outcomes.classes or []), None], "description": "What came of it."}
 
 
-def kept_answer() -> dict[int | str, dict[str, Any]]:
+def describe_kept_answer() -> dict[int | str, dict[str, Any]]:
     """Answers of POST /records."""
     schema = {
         "type": "object",

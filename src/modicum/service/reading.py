@@ -32,7 +32,7 @@ async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, A
             body = await request.body()
     except TimeoutError:
         raise HTTPException(408, "The request took too long to arrive.") from None
-    fields = parsed(body)
+    fields = parse_json(body)
     if not isinstance(fields, dict):
         raise HTTPException(422, "The request must be an object.")
     if "generalization" not in fields or "record" not in fields:
@@ -42,15 +42,15 @@ async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, A
     return fields
 
 
-def sent_id(fields: dict[str, Any]) -> str | None:
+def read_id(fields: dict[str, Any]) -> str | None:
     """The random id under which a record may be sent again until an answer comes; nothing else fits into one.
 
     Examples
     --------
-    >>> from modicum.service.reading import sent_id
-    >>> sent_id({"id": "1b4e28ba-2fa1-4d2e-883f-0016d3cca427"})
+    >>> from modicum.service.reading import read_id
+    >>> read_id({"id": "1b4e28ba-2fa1-4d2e-883f-0016d3cca427"})
     '1b4e28ba-2fa1-4d2e-883f-0016d3cca427'
-    >>> sent_id({})
+    >>> read_id({})
     """
     found = fields.get("id")
     if "id" in fields and not (isinstance(found, str) and re.fullmatch(RANDOM_ID, found)):
@@ -58,15 +58,15 @@ def sent_id(fields: dict[str, Any]) -> str | None:
     return found
 
 
-def parsed(body: bytes) -> Any:
+def parse_json(body: bytes) -> Any:
     """JSON in which nothing has two meanings: UTF-8, no name twice, no NaN.
 
     Examples
     --------
-    >>> from modicum.service.reading import parsed
-    >>> parsed(b'{"age": "20 to 30"}')
+    >>> from modicum.service.reading import parse_json
+    >>> parse_json(b'{"age": "20 to 30"}')
     {'age': '20 to 30'}
-    >>> parsed(b'{"age": 1, "age": 2}')
+    >>> parse_json(b'{"age": 1, "age": 2}')
     Traceback (most recent call last):
     ...
     starlette.exceptions.HTTPException: 400: The request is not valid JSON, or names a field twice.
@@ -144,7 +144,7 @@ class SentOutcomes:
     """
 
     def __init__(self, bundle: Bundle) -> None:
-        self.classes = bundle.classes if bundle.classes is not None else _predicted(bundle)
+        self.classes = bundle.classes if bundle.classes is not None else _list_classes(bundle)
         self.numbers = self.classes is None and bundle.can_predict
         self._known = {_key(each): each for each in self.classes or []}
 
@@ -167,7 +167,7 @@ class SentOutcomes:
         return found
 
 
-def _predicted(bundle: Bundle) -> list[Any] | None:
+def _list_classes(bundle: Bundle) -> list[Any] | None:
     """The classes that the artifact's own cells name, if it predicts by itself; None for numbers."""
     if bundle.model is not None or not bundle.can_predict:
         return None

@@ -61,7 +61,7 @@ def run(app: Any, at: socket.socket) -> None:
         timeout_graceful_shutdown=_GRACE,
         ws="none",
     )
-    logging.getLogger("uvicorn.error").addFilter(_told)
+    logging.getLogger("uvicorn.error").addFilter(_filter_log_record)
     uvicorn.Server(config).run(sockets=[at])
 
 
@@ -81,7 +81,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _told(record: logging.LogRecord) -> bool:
+def _filter_log_record(record: logging.LogRecord) -> bool:
     """Nothing of a client that asks for a WebSocket, and no trace: it would repeat what someone may have sent."""
     record.exc_info = record.exc_text = None
     return not record.getMessage().startswith(("Unsupported upgrade request", "No supported WebSocket library"))

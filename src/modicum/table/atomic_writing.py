@@ -151,7 +151,7 @@ def replacing_together(contents: Mapping[AnyPath, bytes]) -> None:
     """
     with ExitStack() as all_of_them:  # left in reverse: files take their places first, and old ones are let go last
         for path in contents:
-            all_of_them.enter_context(_restored(path))
+            all_of_them.enter_context(_restore_on_failure(path))
         for path, content in contents.items():
             temporary = all_of_them.enter_context(replacing(path))
             with naming(path):
@@ -159,11 +159,11 @@ def replacing_together(contents: Mapping[AnyPath, bytes]) -> None:
 
 
 @contextmanager
-def _restored(path: AnyPath) -> Iterator[None]:
+def _restore_on_failure(path: AnyPath) -> Iterator[None]:
     """What stands at `path` comes back where the block fails."""
     target = Path(os.path.realpath(path))
     with naming(path):
-        kept = _kept(target) if target.exists() else None
+        kept = _back_up_file(target) if target.exists() else None
     try:
         yield
     except BaseException:
@@ -175,7 +175,7 @@ def _restored(path: AnyPath) -> Iterator[None]:
             kept.unlink(missing_ok=True)
 
 
-def _kept(target: Path) -> Path:
+def _back_up_file(target: Path) -> Path:
     """A second name of a file, or a copy where there can be none."""
     kept = target.parent / f".modicum-{secrets.token_hex(8)}{target.suffix}"
     try:

@@ -44,14 +44,14 @@ def read_table(
     path: str | os.PathLike[str], *, missing: Sequence[str] = (), schema: Schema | None = None
 ) -> pd.DataFrame:
     """A whole CSV or Parquet file, typed by the schema where one is given; texts in `missing` count as missing."""
-    with connected() as connection:
+    with open_connection() as connection:
         if schema is not None:
             relation = scan_table(connection, path, schema, missing=missing)
-            return reading_typed(path, relation, list(schema), relation.df)
+            return read_typed(path, relation, list(schema), relation.df)
         table = reading(path, lambda: _relation(connection, path, missing, typed=True).df())
     if file_format(path) == "csv":
         for name in table.columns:
-            table[name] = _found_type(table[name])
+            table[name] = _convert_text(table[name])
     return table
 
 
@@ -70,15 +70,15 @@ def scan_table(
         return relation
     known = {a.name: a for a in schema if only is None or a.name in only}
     if only is not None and markers:  # in other columns the text stays what it is
-        texts = ", ".join(map(quoted_text, markers))
+        texts = ", ".join(map(quote_text, markers))
         marked = [
-            f"CASE WHEN {quoted_name(n)} NOT IN ({texts}) THEN {quoted_name(n)} END AS {quoted_name(n)}"
+            f"CASE WHEN {quote_name(n)} NOT IN ({texts}) THEN {quote_name(n)} END AS {quote_name(n)}"
             if n in known
-            else quoted_name(n)
+            else quote_name(n)
             for n in relation.columns
         ]
         relation = relation.project(", ".join(marked))
-    parts = [f"{_typed(known[n]) if n in known else quoted_name(n)} AS {quoted_name(n)}" for n in relation.columns]
+    parts = [f"{_build_cast(known[n]) if n in known else quote_name(n)} AS {quote_name(n)}" for n in relation.columns]
     return relation.project(", ".join(parts))
 
 
@@ -89,7 +89,7 @@ def scan_typed(
     return reading(path, lambda: _relation(connection, path, missing, typed=True))
 
 
-def with_found_types(relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
+def convert_text_columns(relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
     """A CSV's relation whose text columns are booleans or dates where all of their text is, as `read_table` has it."""
     texts = [name for name, kind in zip(relation.columns, relation.types, strict=True) if str(kind) == "VARCHAR"]
     if not texts:
@@ -98,22 +98,22 @@ def with_found_types(relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRel
     found = iter(relation.aggregate(", ".join(tests)).fetchall()[0])
     kinds = {name: (next(found), next(found)) for name in texts}
     return relation.project(
-        ", ".join(f"{_found(n, *kinds.get(n, (0, 0)))} AS {quoted_name(n)}" for n in relation.columns)
+        ", ".join(f"{_build_conversion(n, *kinds.get(n, (0, 0)))} AS {quote_name(n)}" for n in relation.columns)
     )
 
 
-def _found(name: str, is_truth: Any, is_moment: Any) -> str:
+def _build_conversion(name: str, is_truth: Any, is_moment: Any) -> str:
     if is_truth:
-        return f"lower({quoted_name(name)}) = 'true'"
-    return f"CAST({_moment(name)} AS TIMESTAMP)" if is_moment else quoted_name(name)
+        return f"lower({quote_name(name)}) = 'true'"
+    return f"CAST({_moment(name)} AS TIMESTAMP)" if is_moment else quote_name(name)
 
 
 def _is_truth(name: str) -> str:
-    return f"{quoted_name(name)} IN ({', '.join(repr(word) for word in _TRUTHS)})"
+    return f"{quote_name(name)} IN ({', '.join(repr(word) for word in _TRUTHS)})"
 
 
 def _is_moment(name: str) -> str:
-    column = quoted_name(name)
+    column = quote_name(name)
     return (
         f"CASE WHEN {column} IS NOT NULL THEN regexp_full_match({column}, '{_ISO}') AND {_moment(name)} IS NOT NULL END"
     )
@@ -121,7 +121,7 @@ def _is_moment(name: str) -> str:
 
 def _moment(name: str) -> str:
     """SQL for a point in time; DuckDB wants a colon within an offset."""
-    with_colon = f"regexp_replace({quoted_name(name)}, '([+-][0-9][0-9])([0-9][0-9])$', '\\1:\\2')"
+    with_colon = f"regexp_replace({quote_name(name)}, '([+-][0-9][0-9])([0-9][0-9])$', '\\1:\\2')"
     return f"TRY_CAST({with_colon} AS TIMESTAMP WITH TIME ZONE)"
 
 
@@ -134,7 +134,7 @@ def read_batches(
     only: Collection[str] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """A file in pieces of about so many rows, in its order; typed as by `scan_table`, or by what all of it holds."""
-    with connected() as connection:
+    with open_connection() as connection:
         connection.execute("SET threads = 1")  # rows stay in their order
         if schema is None:
             relation = scan_typed(connection, path, missing)
@@ -142,9 +142,9 @@ def read_batches(
             relation = scan_table(connection, path, schema, missing=missing, only=only)
         known = [a for a in schema or () if only is None or a.name in only]
         relation.create_view("records", replace=True)
-        reading_typed(path, relation, known, lambda: connection.execute("SELECT * FROM records"))
+        read_typed(path, relation, known, lambda: connection.execute("SELECT * FROM records"))
         while True:
-            batch = reading_typed(path, relation, known, lambda: connection.fetch_df_chunk(max(1, rows // 2048)))
+            batch = read_typed(path, relation, known, lambda: connection.fetch_df_chunk(max(1, rows // 2048)))
             if not len(batch):
                 return
             yield batch
@@ -163,11 +163,11 @@ def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
     """Write a pandas or polars frame to a CSV or Parquet file, whole or not at all."""
     file_format(path)
     table = as_frame(frame).to_pandas()
-    with connected() as connection, replacing(path) as temporary:
+    with open_connection() as connection, replacing(path) as temporary:
         write_table(connection.from_df(table), temporary)
 
 
-def reading_typed(
+def read_typed(
     path: str | os.PathLike[str],
     source: "duckdb.DuckDBPyRelation",
     attributes: Sequence[Attribute],
@@ -191,9 +191,7 @@ def _unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribut
     for attribute in attributes:
         if attribute.name in source.columns and not attribute.is_category:
             try:
-                source.project(quoted_name(attribute.name)).aggregate(
-                    f"count({quoted_name(attribute.name)})"
-                ).fetchall()
+                source.project(quote_name(attribute.name)).aggregate(f"count({quote_name(attribute.name)})").fetchall()
             except duckdb.ConversionException:
                 return attribute
             except duckdb.Error:
@@ -202,7 +200,7 @@ def _unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribut
 
 
 @contextmanager
-def connected() -> Iterator["duckdb.DuckDBPyConnection"]:
+def open_connection() -> Iterator["duckdb.DuckDBPyConnection"]:
     """A DuckDB connection of its own, in memory, in UTC, without a progress bar."""
     import duckdb
 
@@ -281,7 +279,7 @@ def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None
         seen.add(cell.casefold())
 
 
-def _found_type(column: pd.Series) -> pd.Series:
+def _convert_text(column: pd.Series) -> pd.Series:
     """Text that is all `true`/`false` as booleans, all ISO dates as dates, anything else as it is."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column
@@ -294,44 +292,44 @@ def _found_type(column: pd.Series) -> pd.Series:
     return column
 
 
-def quoted_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name as SQL, whatever characters it holds.
 
     Examples
     --------
-    >>> from modicum.table.files import quoted_name
-    >>> print(quoted_name('a "b" c'))
+    >>> from modicum.table.files import quote_name
+    >>> print(quote_name('a "b" c'))
     "a ""b"" c"
     """
     return '"' + name.replace('"', '""') + '"'
 
 
-def quoted_text(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text as SQL, whatever characters it holds but NUL.
 
     Examples
     --------
-    >>> from modicum.table.files import quoted_text
-    >>> print(quoted_text("it's"))
+    >>> from modicum.table.files import quote_text
+    >>> print(quote_text("it's"))
     'it''s'
     """
     return "'" + text.replace("'", "''") + "'"
 
 
-def normalised(name: str) -> str:
+def normalize_column(name: str) -> str:
     """SQL for a text column in Unicode normal form C; DuckDB's function would cut a text at a NUL."""
-    column = quoted_name(name)
+    column = quote_name(name)
     return f"CASE WHEN contains({column}, chr(0)) THEN {column} ELSE nfc_normalize({column}) END"
 
 
-def _typed(attribute: Attribute) -> str:
+def _build_cast(attribute: Attribute) -> str:
     """SQL that gives a CSV text the value it has in the artifact: a number, a date, or canonical text."""
-    column = quoted_name(attribute.name)
+    column = quote_name(attribute.name)
     if attribute.kind == "number":
         return f"CAST({column} AS DOUBLE)"
     if attribute.kind == "date":
         return f"CAST({column} AS TIMESTAMP)"
-    as_text = normalised(attribute.name)
+    as_text = normalize_column(attribute.name)
     if attribute.storage == "boolean":
         return f"CASE {column} {' '.join(_truth(word) for word in _TRUTHS)} ELSE {as_text} END"
     if attribute.storage in ("integer", "float"):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from narwhals.stable.v2.dependencies import get_polars
 
-from modicum.errors import DataError, SchemaError, quoted, require
+from modicum.errors import DataError, SchemaError, format_names, require
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import canonical
 from modicum.typing import Codes, Floats, Mask
@@ -48,7 +48,7 @@ def as_frame(X: Any, names: Sequence[str] | None = None) -> nw.DataFrame[Any]:
     if is_array(X):
         X = _array_frame(X, names)
     elif isinstance(X, pd.DataFrame):
-        X = _named_columns(X)
+        X = _name_columns(X)
     return nw.from_native(X, eager_only=True)
 
 
@@ -61,20 +61,22 @@ def _array_frame(X: Any, names: Sequence[str] | None) -> pd.DataFrame:
     return pd.DataFrame(values, columns=list(names) if names is not None else [f"x{j}" for j in range(values.shape[1])])
 
 
-def _named_columns(X: pd.DataFrame) -> pd.DataFrame:
+def _name_columns(X: pd.DataFrame) -> pd.DataFrame:
     repeated = X.columns[X.columns.duplicated()]
     if len(repeated):
-        raise DataError(f"The column {quoted(repeated[:1])} appears more than once; give each column its own name.")
+        raise DataError(
+            f"The column {format_names(repeated[:1])} appears more than once; give each column its own name."
+        )
     if all(isinstance(name, str) for name in X.columns):
         return X
     renamed = X.set_axis([str(name) for name in X.columns], axis=1)
-    return _named_columns(renamed)
+    return _name_columns(renamed)
 
 
 def column(frame: nw.DataFrame[Any], name: str) -> nw.Series[Any]:
     """One column by name, or a sentence that says it is not there."""
     if name not in frame.columns:
-        raise DataError(f"The column {name!r} is not in the data; it has {quoted(frame.columns, limit=8)}.")
+        raise DataError(f"The column {name!r} is not in the data; it has {format_names(frame.columns, limit=8)}.")
     return frame[name]
 
 
@@ -278,7 +280,7 @@ def check_columns(schema: Schema, columns: Sequence[str]) -> None:
     """Raise a `SchemaError` where a feature is not among the columns."""
     absent = [name for name in schema.features if name not in columns]
     if absent:
-        raise SchemaError(f"The schema names {quoted(absent)}, which the data does not have.")
+        raise SchemaError(f"The schema names {format_names(absent)}, which the data does not have.")
 
 
 def check_values(attribute: Attribute, series: nw.Series[Any]) -> None:

@@ -74,10 +74,10 @@ def infer_attribute(series: nw.Series[Any]) -> Attribute:
     if series.dtype == nw.Enum or _is_ordered_categorical(series):
         return Attribute(name=name, kind="ordered", domain=tuple(series.cat.get_categories().to_list()))
     storage = storage_of(series)
-    return stored_as(name, storage)
+    return make_attribute(name, storage)
 
 
-def stored_as(name: str, storage: Storage) -> Attribute:
+def make_attribute(name: str, storage: Storage) -> Attribute:
     """A column whose values are written in this way."""
     return Attribute(name=name, kind=_KINDS[storage], storage=storage)
 

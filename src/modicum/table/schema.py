@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator, model_validator
 
-from modicum.errors import SchemaError, quoted
+from modicum.errors import SchemaError, format_names
 from modicum.table.atomic_writing import replacing
 from modicum.table.values import canonical, seconds
 
@@ -176,7 +176,7 @@ class Schema(BaseModel):
             raise ValueError(f"the attribute {repeated[0]!r} is declared twice")
         for role in ("label", "person"):
             if len(self.with_role(role)) > 1:
-                raise ValueError(f"more than one attribute has the role {role!r}: {quoted(self.with_role(role))}")
+                raise ValueError(f"more than one attribute has the role {role!r}: {format_names(self.with_role(role))}")
         return self
 
     @classmethod
@@ -226,7 +226,7 @@ class Schema(BaseModel):
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
-        raise SchemaError(f"The schema has no attribute {name!r}; it has {quoted(self.names, limit=8)}.")
+        raise SchemaError(f"The schema has no attribute {name!r}; it has {format_names(self.names, limit=8)}.")
 
     @property
     def names(self) -> list[str]:
@@ -300,7 +300,7 @@ class Schema(BaseModel):
         for name in names:
             if name not in self:
                 raise SchemaError(
-                    f"There is no attribute {name!r} to be {role}; the data has {quoted(self.names, limit=8)}."
+                    f"There is no attribute {name!r} to be {role}; the data has {format_names(self.names, limit=8)}."
                 )
         return names
 

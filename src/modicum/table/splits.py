@@ -94,16 +94,16 @@ def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool
     return chosen
 
 
-def drawn_rows(n: int, units: Codes | None, most: int, random_state: int) -> list[int] | None:
+def draw_rows(n: int, units: Codes | None, most: int, random_state: int) -> list[int] | None:
     """About `most` of n rows, of whole persons (`units`, numbered without gaps), in order; None where all are taken.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.table.splits import drawn_rows
-    >>> drawn_rows(3, None, 5, random_state=0) is None
+    >>> from modicum.table.splits import draw_rows
+    >>> draw_rows(3, None, 5, random_state=0) is None
     True
-    >>> len(drawn_rows(6, np.array([0, 0, 1, 1, 2, 2]), 4, random_state=0))
+    >>> len(draw_rows(6, np.array([0, 0, 1, 1, 2, 2]), 4, random_state=0))
     4
     """
     if n <= most:

@@ -58,7 +58,7 @@ class Target:
         if attribute.is_category:
             codes, words = texts(series)
             counts = np.bincount(codes[codes >= 0], minlength=len(words))
-            return cls(named_categories(attribute, words, counts, int((codes < 0).sum()), named), may_miss)
+            return cls(build_named_coding(attribute, words, counts, int((codes < 0).sum()), named), may_miss)
         values = numbers(series, attribute)
         if np.isnan(values).all():
             raise nothing_to_guess(attribute)
@@ -113,7 +113,7 @@ class Target:
         return codes
 
 
-def named_categories(
+def build_named_coding(
     attribute: Attribute, words: Sequence[str], counts: Weights, missing: int, named: Sequence[str]
 ) -> CategoryCoding:
     """Every category that occurs or is named, in the order of its name: unlike a coder's, without a limit."""
@@ -166,7 +166,7 @@ class Labels:
         if len(distinct) < 2:
             raise DataError(f"The label {name!r} is constant: there is nothing to predict (1 class).")
         if bins is not None:
-            return _binned(distinct, counts, bins, name)
+            return _bin_labels(distinct, counts, bins, name)
         check_classes(len(distinct), distinct.dtype.kind in "iuf", name)
         return cls(distinct)
 
@@ -251,7 +251,7 @@ def _distinct(values: npt.NDArray[Any], weights: Weights | None) -> tuple[npt.ND
     return distinct[order], counts[order]
 
 
-def _binned(distinct: npt.NDArray[Any], counts: npt.NDArray[np.float64], bins: int, name: str) -> Labels:
+def _bin_labels(distinct: npt.NDArray[Any], counts: npt.NDArray[np.float64], bins: int, name: str) -> Labels:
     if distinct.dtype.kind not in "iuf":
         raise DataError(f"The label {name!r} is no number, so label_bins cannot be used.")
     reached = np.cumsum(counts)

@@ -76,7 +76,7 @@ class Tree:
         a, above = split.attribute, self._reach.pop(split.node)
         reaches = above.get(a, np.ones(self.layout.split_sizes[a], dtype=bool))
         self.splits.append(split)
-        self._classes[a] = _separated(self._classes[a], reaches, split.goes_left)
+        self._classes[a] = _separate_classes(self._classes[a], reaches, split.goes_left)
         self._reach[2 * split.node + 1] = above | {a: reaches & split.goes_left}
         self._reach[2 * split.node + 2] = above | {a: reaches & ~split.goes_left}
 
@@ -164,7 +164,7 @@ def _follow(goes_left: Mask, found: FoundSplit, classes: Ints, settled: Mask, co
     return np.where(settled, goes_left, leads_left[classes])
 
 
-def _separated(classes: Ints, reaches: Mask, goes_left: Mask) -> Ints:
+def _separate_classes(classes: Ints, reaches: Mask, goes_left: Mask) -> Ints:
     """The classes after a split: values that reach it and go different ways part."""
     finer = 2 * classes + np.where(reaches, goes_left, False)
     return np.unique(finer, return_inverse=True)[1]

@@ -151,7 +151,7 @@ class Median:
 Looking = Callable[[Encoded, CutTree, Ints, Sequence[int], Counts], list[dict[int, Median]]]
 
 
-def looking(table: EngineTable) -> Looking:
+def make_median_finder(table: EngineTable) -> Looking:
     """Looks at the records of a table."""
 
     def look(
@@ -228,14 +228,14 @@ class _Looked:
         first = np.flatnonzero(np.diff(slots, prepend=-1))
         last = np.append(first[1:], len(slots)) - 1 if len(first) else first
         inside = codes == self.middles[slots, i]
-        pairs, counts = _counted(slots[inside], values[inside])
+        pairs, counts = _count_values(slots[inside], values[inside])
         place = np.concatenate([slots[first], slots[last], pairs[0]]) + i * len(self.open)
         says = np.repeat([_LOW, _HIGH, _INSIDE], [len(first), len(last), len(counts)])
         ones = np.ones(2 * len(first), dtype=np.int64)
         return place, says, np.concatenate([values[first], values[last], pairs[1]]), np.append(ones, counts)
 
 
-def _counted(slots: Ints, values: Floats) -> tuple[tuple[Ints, Floats], Ints]:
+def _count_values(slots: Ints, values: Floats) -> tuple[tuple[Ints, Floats], Ints]:
     """The different values of each slot, for values in order, and how often they occur."""
     starts = np.flatnonzero(np.append(True, (slots[1:] != slots[:-1]) | (values[1:] != values[:-1])))[: len(slots)]
     return (slots[starts], values[starts]), np.diff(np.append(starts, len(slots)))

@@ -11,14 +11,21 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.part_release import ReleasedParts, WholeTask, loss_column, released_schema
+from modicum.anonymizers.out_of_core.part_release import ReleasedParts, WholeTask, build_part_schema, loss_column
 from modicum.anonymizers.out_of_core.upper_guided import has_classes
 from modicum.anonymizers.out_of_core.whole_columns import MOST_NUMBERS, WholeColumn, whole_columns
 from modicum.anonymizers.publishing import refuse_broken
 from modicum.anonymizers.task import Needs, check_limits, parts_of, requirement_of, why_not
 from modicum.engines.coding import schema_at
-from modicum.engines.partitioned_writing import check_place, lasting, made_of_parts, put_release, reopened, room_beside
-from modicum.engines.table import EngineTable, collected
+from modicum.engines.partitioned_writing import (
+    check_place,
+    lasting,
+    put_release,
+    reopen_table,
+    room_beside,
+    write_parts,
+)
+from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError
 from modicum.measures.anonymity import size_counts
 from modicum.measures.closeness import t_closeness
@@ -37,19 +44,24 @@ def release_at(
     schema = _schema(owner, table, y)
     task = owner._known(table, whole_task(owner, table, schema), schema.label)
     published = tuple(n for n in table.columns if n not in schema or not schema[n].is_identifying)
-    empty = collected(table.lazy.select(list(published)).head(0)).to_native()
-    made_schema = released_schema(empty.schema, task.names, owner.output == "ranges")
+    empty = collect_arrow(table.lazy.select(list(published)).head(0)).to_native()
+    made_schema = build_part_schema(empty.schema, task.names, owner.output == "ranges")
     work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, made_schema)
     measured: list[Release] = []
     label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
-    with room_beside(table, path) as room, reopened(table, made_of_parts(table, work, room)) as made:
-        blank = _unmeasured(owner, task, _losses(made, task))
+    with room_beside(table, path) as room, reopen_table(table, write_parts(table, work, room)) as made:
+        blank = _build_blank_release(owner, task, _losses(made, task))
 
         def check(written: EngineTable) -> None:
-            measured.append(_measured(task, written, blank, label))
+            measured.append(_measure_release(task, written, blank, label))
 
         put_release(
-            table, made.lazy.select(list(published)).to_native(), path, partition_by, check, _written(owner, task)
+            table,
+            made.lazy.select(list(published)).to_native(),
+            path,
+            partition_by,
+            check,
+            _build_file_schema(owner, task),
         )
     return replace(measured[0], frame=lasting(table, path, partition_by))
 
@@ -117,11 +129,11 @@ def _needs(owner: Any, table: EngineTable, schema: Schema, name: str | None) -> 
 def _losses(made: EngineTable, task: WholeTask) -> dict[str, float]:
     """NCP of each quasi-identifier, mean over the records."""
     columns = [loss_column(i) for i in range(len(task.names))]
-    means = collected(made.lazy.select(*(nw.col(name).mean() for name in columns)))
+    means = collect_arrow(made.lazy.select(*(nw.col(name).mean() for name in columns)))
     return {name: float(means[column][0]) for name, column in zip(task.names, columns, strict=True)}
 
 
-def _unmeasured(owner: Any, task: WholeTask, losses: dict[str, float]) -> Release:
+def _build_blank_release(owner: Any, task: WholeTask, losses: dict[str, float]) -> Release:
     """A release of which only what was lost is known."""
     return Release(
         frame=None,
@@ -144,7 +156,7 @@ def _unmeasured(owner: Any, task: WholeTask, losses: dict[str, float]) -> Releas
     )
 
 
-def _measured(task: WholeTask, written: EngineTable, release: Release, label: str | None) -> Release:
+def _measure_release(task: WholeTask, written: EngineTable, release: Release, label: str | None) -> Release:
     """What was written, measured by group-bys; refused where it is less than was asked for."""
     frame, names = written.lazy.to_native(), task.names
     sizes, often = (found.astype(object) for found in size_counts(frame, names))  # squares may be huge
@@ -178,7 +190,7 @@ def _sensitive(task: WholeTask, frame: Any) -> tuple[float | None, float | None]
     return diversity, closeness
 
 
-def _written(owner: Any, task: WholeTask) -> Schema:
+def _build_file_schema(owner: Any, task: WholeTask) -> Schema:
     """The schema of what is written: ranges are texts."""
     schema = task.schema
     for name in task.names if owner.output == "ranges" else ():

@@ -8,7 +8,7 @@ import numba
 
 
 @numba.njit(cache=True, nogil=True)
-def counted_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-def]
+def measure_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-def]
     """How much of each attribute's domain the records of a node take: `groups_kernel.spread`."""
     starts, sizes, positions, is_category, present = table
     for a in range(len(sizes)):
@@ -32,7 +32,7 @@ def counted_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-de
 
 
 @numba.njit(cache=True, nogil=True)
-def counted_places(own, k, is_category, limits):  # type: ignore[no-untyped-def]
+def find_cut_places(own, k, is_category, limits):  # type: ignore[no-untyped-def]
     """The codes at which an attribute may be cut (lower ones go left), the best first: `split_kernel.places`."""
     n, missing, many = own.sum(), len(own) - 1, 0
     gone = own[missing]
@@ -56,9 +56,9 @@ def counted_places(own, k, is_category, limits):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def loss_of_sides(left, counts, n_left, n_right, table, widths):  # type: ignore[no-untyped-def]
     """What the two sides of a cut lose together, as `split_kernel.tightest_split` adds it up."""
-    counted_spread(left, table, widths)
+    measure_spread(left, table, widths)
     loss = n_left * widths.sum()
-    counted_spread(counts - left, table, widths)
+    measure_spread(counts - left, table, widths)
     loss += n_right * widths.sum()
     return loss
 

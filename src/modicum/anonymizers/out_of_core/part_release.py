@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 
 from modicum.anonymizers.out_of_core.whole_columns import AnyColumn, WholeColumn
-from modicum.anonymizers.publishing import replaced, widths_of
+from modicum.anonymizers.publishing import replace_values, widths_of
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.anonymizers.task import Needs, Task
 from modicum.errors import DataError, require
@@ -114,13 +114,13 @@ class ReleasedParts:
         task = self.whole.part(nw.from_native(table, eager_only=True))
         groups = self.owner._groups(task)
         values = None if self.owner.output == "ranges" else self.owner._values(task, groups)
-        released = replaced(task, groups, values)
+        released = replace_values(task, groups, values)
         for i, widths in enumerate(widths_of(task, groups)):
             released = released.append_column(loss_column(i), pyarrow.array(widths[groups]))
         return released.cast(self.schema)
 
 
-def released_schema(given: Any, names: list[str], as_ranges: bool) -> Any:
+def build_part_schema(given: Any, names: list[str], as_ranges: bool) -> Any:
     """The Arrow schema of what is made of a part, from that of the columns that are released."""
     pyarrow = require("pyarrow", "scale")
     fields = [

@@ -12,7 +12,7 @@ from modicum.anonymizers.out_of_core.whole_columns import WholeColumn
 from modicum.anonymizers.task import Needs, Task
 from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at
-from modicum.engines.table import EngineTable, collected
+from modicum.engines.table import EngineTable, collect_arrow
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import CodeArray, Coder, Coding, all_counts
 from modicum.table.counts import CountSource, Layout, NodeCounts, NodeSplit, RowCounts
@@ -24,7 +24,7 @@ from modicum.typing import Codes
 # The tree of papers/2 Algorithm 1, grown on the records that are released: its leaves are the groups.
 
 
-def guided_groups(task: Task, label: Codes) -> Codes:
+def grow_guided_groups(task: Task, label: Codes) -> Codes:
     """The leaf of each record in a tree that predicts the label, every leaf with what is asked of a group."""
     coder, classes = task.coding or (_coder(task), int(label.max()) + 1)
     if coder is None:
@@ -91,7 +91,7 @@ def has_classes(table: EngineTable, name: str) -> bool:
     """Whether a label has classes, rather than being a number with many values."""
     if not table.types[name].is_numeric():
         return True
-    return int(collected(table.lazy.select(nw.col(name).n_unique()))[name][0]) <= MAX_CLASSES
+    return int(collect_arrow(table.lazy.select(nw.col(name).n_unique()))[name][0]) <= MAX_CLASSES
 
 
 def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> ReleaseGuide:
@@ -102,7 +102,7 @@ def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> Rele
     return ReleaseGuide(label, labels, coder)
 
 
-def guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
+def grow_guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
     """Which part each record belongs to: a leaf of the tree, or a node with at most so many records."""
     assert task.guide is not None
     guide, coder = task.guide, task.guide.coder

@@ -13,7 +13,15 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.cut_tree import CutParts, CutTree, Encoded, Looking, Median, TreeCut, looking
+from modicum.anonymizers.out_of_core.cut_tree import (
+    CutParts,
+    CutTree,
+    Encoded,
+    Looking,
+    Median,
+    TreeCut,
+    make_median_finder,
+)
 from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
 from modicum.anonymizers.out_of_core.whole_columns import MOST_NUMBERS, AnyColumn, CoarseColumn, WholeColumn
 from modicum.anonymizers.ranks import Ranked
@@ -174,11 +182,11 @@ class UpperTree:
 
     def _tried(self, counts: Counts, looked: dict[int, Median]) -> list[TreeCut]:
         """The cuts that a node may make, in the order in which they are tried."""
-        from modicum.anonymizers.out_of_core.kernel import counted_places, counted_spread
+        from modicum.anonymizers.out_of_core.kernel import find_cut_places, measure_spread
 
         starts, sizes, _, is_category, _ = self._table
         widths, limits = np.empty(len(sizes)), np.empty(3, dtype=np.int64)
-        counted_spread(counts, self._table, widths)
+        measure_spread(counts, self._table, widths)
         for a, median in looked.items():
             widths[a] = median.width
         order = range(len(sizes)) if self.tight else [a for a in np.argsort(-widths, kind="stable") if widths[a] > 0]
@@ -188,7 +196,7 @@ class UpperTree:
                 found += looked[a].cuts(int(a), self.requirement.k)
                 continue
             own = counts[starts[a] : starts[a] + sizes[a]]
-            many = counted_places(own, self.requirement.k, is_category[a], limits)
+            many = find_cut_places(own, self.requirement.k, is_category[a], limits)
             found += [TreeCut(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
         return found
 
@@ -239,7 +247,7 @@ def upper_levels(table: EngineTable, task: WholeTask, rows: int, *, tight: bool)
         return CutParts(CutTree.root(), Encoded(task.quasi))
     coarse = [each.attribute.name for each in task.quasi if isinstance(each, CoarseColumn)]
     if coarse:
-        return _looked(table, task, rows, tight, coarse[0])
+        return _grow_from_table(table, task, rows, tight, coarse[0])
     last = () if task.sensitive is None else (task.sensitive,)
     with CodedTable.of(table, Encoded((*task.quasi, *last))) as coded:
         tree = UpperTree(
@@ -248,7 +256,7 @@ def upper_levels(table: EngineTable, task: WholeTask, rows: int, *, tight: bool)
     return CutParts(tree, Encoded(task.quasi))
 
 
-def _looked(table: EngineTable, task: WholeTask, rows: int, tight: bool, name: str) -> Upper:
+def _grow_from_table(table: EngineTable, task: WholeTask, rows: int, tight: bool, name: str) -> Upper:
     if tight:
         raise DataError(
             f"The column {name!r} has more than {MOST_NUMBERS:,} different numbers, too many for RPlusTree where the "
@@ -261,7 +269,7 @@ def _looked(table: EngineTable, task: WholeTask, rows: int, tight: bool, name: s
         task.requirement,
         tight,
         rows,
-        looking(table),
+        make_median_finder(table),
     )
     return upper.grow_parts(task.rows)
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.anonymizers.ranks import RankedColumn, Whole, in_order
-from modicum.engines.counting import Numbers, Words, surveyed
+from modicum.engines.counting import Numbers, Words, survey_columns
 from modicum.engines.order_statistics import CountBetween
-from modicum.engines.table import EngineTable, collected
+from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import DataError
 from modicum.table.codes import MAX_CATEGORIES, too_many_categories
 from modicum.table.frames import check_outside, check_words, not_readable, numbers, texts
@@ -67,7 +67,7 @@ class WholeColumn:
             codes, words = texts(series)
             place = {word: i for i, word in enumerate(self.values)}
             if not place.keys() >= set(words):
-                raise _changed(self.attribute.name)
+                raise _make_change_error(self.attribute.name)
             return np.array([*(place[word] for word in words), len(place)], dtype=np.int64)[codes]
         found = numbers(series, self.attribute)
         gone = np.isnan(found)
@@ -75,11 +75,11 @@ class WholeColumn:
         if not np.array_equal(
             np.append(self.values, np.nan)[np.minimum(codes, len(self.values))], found, equal_nan=True
         ):
-            raise _changed(self.attribute.name)
+            raise _make_change_error(self.attribute.name)
         return codes
 
 
-def _changed(name: str) -> DataError:
+def _make_change_error(name: str) -> DataError:
     return DataError(f"The column {name!r} has changed while the table was read.")
 
 
@@ -162,7 +162,7 @@ def whole_columns(table: EngineTable, attributes: Sequence[Attribute]) -> list[A
         table.check([attribute.name])
         if isinstance(table.types[attribute.name], nw.Duration):
             raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
-    found = surveyed(table, attributes, MOST_NUMBERS, words=MAX_CATEGORIES)
+    found = survey_columns(table, attributes, MOST_NUMBERS, words=MAX_CATEGORIES)
     return [_whole(table, attribute, found[attribute.name]) for attribute in attributes]
 
 
@@ -198,4 +198,4 @@ def _outside(table: EngineTable, attribute: Attribute) -> int:
 
 
 def _different(table: EngineTable, name: str) -> int:
-    return int(collected(table.lazy.select(nw.col(name).n_unique()))[name][0])
+    return int(collect_arrow(table.lazy.select(nw.col(name).n_unique()))[name][0])

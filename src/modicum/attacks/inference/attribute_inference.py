@@ -10,8 +10,8 @@ import numpy as np
 
 from modicum.attacks.inference.attribute_result import AttributeInferenceResult, GuessedRecords, Judge, difference
 from modicum.attacks.inference.imputation import CandidateValues, Viewer, Without, most_likely
-from modicum.attacks.membership.two_sides import RecordSide, both_sides, joined, warn_of_shared
-from modicum.errors import DataError, ParameterError, check_choice, check_number, quoted
+from modicum.attacks.membership.two_sides import RecordSide, both_sides, concat_rows, warn_of_shared
+from modicum.errors import DataError, ParameterError, check_choice, check_number, format_names
 from modicum.learners.asking import AskedModel, true_chance
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
@@ -28,14 +28,21 @@ def check_giveaways(frame: nw.DataFrame[Any], attacked: Sequence[str]) -> None:
     codes = {name: value_codes(frame, schema, name) for name in frame.columns}
     own = group_rows(np.column_stack([codes[name] for name in attacked]))
     if own.max() == 0:
-        raise DataError(f"The attacked attribute {quoted(attacked)} has a single value: there is nothing to guess.")
+        raise DataError(
+            f"The attacked attribute {format_names(attacked)} has a single value: there is nothing to guess."
+        )
     rest = [name for name in frame.columns if name not in attacked]
-    same = [name for name in rest if _tells(codes[name], own) or _tells(own, codes[name]) or _ordered(codes[name], own)]
+    same = [
+        name
+        for name in rest
+        if _tells(codes[name], own) or _tells(own, codes[name]) or _have_same_order(codes[name], own)
+    ]
     if len(attacked) == 1 and not same:
         same = _complements(own, {name: codes[name] for name in rest})
     if same:
         raise DataError(
-            f"The attacked attribute {quoted(attacked)} can be read off {quoted(same)}, wholly or in part, so that the "
+            f"The attacked attribute {format_names(attacked)} can be read off {format_names(same)}, wholly or in "
+            "part, so that the "
             "attack would say nothing of the model; list these columns in 'attribute' as well, to be set together, or "
             "leave them out of the data and of the model."
         )
@@ -60,7 +67,7 @@ def _tells(source: Codes, target: Codes) -> bool:
     return 1 < distinct <= unusual / 2
 
 
-def _ordered(first: Codes, second: Codes) -> bool:
+def _have_same_order(first: Codes, second: Codes) -> bool:
     """Whether both put the records in the same order, or the reverse, with the same ties: a number in another unit."""
     a, b = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
     return bool(a.max() > 1 and (np.array_equal(a, b) or np.array_equal(a, a.max() - b)))
@@ -163,7 +170,7 @@ class AttributeInference:
         columns = self._check()
         asked = AskedModel(model)
         sides = both_sides(members, others)
-        everyone = as_frame(joined(sides[0].X, sides[1].X))
+        everyone = as_frame(concat_rows(sides[0].X, sides[1].X))
         for name in columns:
             column(everyone, name)
         check_giveaways(everyone, columns)

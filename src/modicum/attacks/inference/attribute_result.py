@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from modicum.attacks.result import Estimate
-from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, resampled_interval, share_interval
+from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, bootstrap_interval, share_interval
 from modicum.measures.scores import share_of
 from modicum.table.values import plain
 from modicum.typing import Codes, Floats
@@ -126,7 +126,7 @@ class Judge:
     def leak(self, guess: Codes, without: Codes) -> Estimate:
         """By how much more often one guess is right than the other, paired, by resampling the records."""
         difference = (guess == self.truth).astype(np.float64) - (without == self.truth)
-        low, high = resampled_interval((difference + 1) / 2, random_state=self.random_state)
+        low, high = bootstrap_interval((difference + 1) / 2, random_state=self.random_state)
         return Estimate(float(difference.mean()), (2 * low - 1, 2 * high - 1), 0.0)
 
     def _rates(self, guess: Codes, draws: Any = None) -> tuple[float, float]:

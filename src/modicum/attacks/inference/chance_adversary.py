@@ -13,8 +13,8 @@ from modicum.attacks.inference.sensitive_result import (
     Attacked,
     SensitiveAnswer,
     always,
+    count_independent_records,
     fold_codes,
-    tried_on,
 )
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
@@ -70,13 +70,16 @@ class ChanceAdversary:
         folds = fold_codes(values, units, self.inner_folds, random)
         l2 = self._l2(train[folds > 0])
         tried, shares = self._held_out(train, folds, l2), np.bincount(values, minlength=self.attacked.size) / len(train)
-        rules = {ACCURACY: _most_right(tried, values), MCC: _most_correlated(tried, values, shares)}
+        rules = {ACCURACY: _most_right(tried, values), MCC: _choose_most_correlated(tried, values, shares)}
         members = {rule.member for rule in rules.values() if rule is not None}
         needed = tuple(name for name in MEMBERS if name in members or TOGETHER in members)
         chances = self._by_member(train, test, needed, l2)
         for aim, rule in rules.items():
             if rule is not None:
-                guess, tried_ = _said(chances[rule.member], rule, shares), tried_on(aim, values, units)
+                guess, tried_ = (
+                    _decide_values(chances[rule.member], rule, shares),
+                    count_independent_records(aim, values, units),
+                )
                 found[aim] = SensitiveAnswer(guess, rule.expected, tried_, rule.to_dict(), self._distinct(train))
         return found
 
@@ -131,7 +134,7 @@ def _most_right(tried: Mapping[str, Floats], truth: Codes) -> GuessRule | None:
     return GuessRule(best, float(right[best].mean())) if ahead.sum() > np.sqrt((ahead**2).sum()) else None
 
 
-def _most_correlated(tried: Mapping[str, Floats], truth: Codes, shares: Floats) -> GuessRule | None:
+def _choose_most_correlated(tried: Mapping[str, Floats], truth: Codes, shares: Floats) -> GuessRule | None:
     """The member and the cut, or power, that correlate best; None where none does."""
     best = max((_rule(name, chances, truth, shares) for name, chances in tried.items()), key=lambda one: one.expected)
     return best if best.expected > 0 else None
@@ -144,12 +147,12 @@ def _rule(member: str, chances: Floats, truth: Codes, shares: Floats) -> GuessRu
         cut, found = best_cut(chances[:, 1], truth == 1, np.ones(len(truth)))
         return GuessRule(member, found, cut=cut)
     rules = [GuessRule(member, 0.0, power=power) for power in POWERS]
-    found_by = [matthews(confusion(truth, _said(chances, rule, shares), size)) for rule in rules]
+    found_by = [matthews(confusion(truth, _decide_values(chances, rule, shares), size)) for rule in rules]
     at = int(np.argmax(found_by))
     return GuessRule(member, found_by[at], power=POWERS[at])
 
 
-def _said(chances: Floats, rule: GuessRule, shares: Floats) -> Codes:
+def _decide_values(chances: Floats, rule: GuessRule, shares: Floats) -> Codes:
     if rule.cut is not None:
         return (chances[:, 1] > rule.cut).astype(np.int64)
     weighed = chances / np.maximum(shares, 1e-9) ** (rule.power or 0.0)

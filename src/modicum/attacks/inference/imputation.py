@@ -42,7 +42,7 @@ class CandidateValues:
     def of(cls, known: Any, columns: Sequence[str], bins: int) -> "CandidateValues":
         """The values that the known records have."""
         frame = as_frame(known)
-        told = _told(frame, columns)
+        told = _extract_attribute(frame, columns)
         attribute = Schema.infer(told)[told.columns[0]]
         target = Target.fit(told, attribute, bins)
         return cls(tuple(columns), target, known, _stands(target, told, attribute))
@@ -53,7 +53,7 @@ class CandidateValues:
 
     def encode(self, X: Any) -> Codes:
         """Each record's value; -1 for one that no known record has."""
-        return self.target.encode(_told(as_frame(X), self.columns))
+        return self.target.encode(_extract_attribute(as_frame(X), self.columns))
 
     def name(self, code: int) -> str:
         """What a value is called."""
@@ -84,7 +84,7 @@ def _with_columns(X: pd.DataFrame, source: pd.DataFrame, places: Sequence[int], 
     return changed
 
 
-def _told(frame: nw.DataFrame[Any], columns: Sequence[str]) -> nw.DataFrame[Any]:
+def _extract_attribute(frame: nw.DataFrame[Any], columns: Sequence[str]) -> nw.DataFrame[Any]:
     """A frame of the attribute alone: its column, or one text for what its one-hot columns say together."""
     series = [column(frame, name) for name in columns]
     if len(columns) == 1:
@@ -170,7 +170,7 @@ class Without:
         aside = set_aside(len(known.rest), None, self.random_state)
         self._learn(known[~aside], WAYS)
         truth = known.value.codes[aside, 0]
-        self.method = _preferred({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
+        self.method = _choose_way({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
         self._learn(known, (self.method,))
         return self
 
@@ -208,7 +208,7 @@ class Without:
         return Portfolio(MEMBERS, self.random_state).fit(distinct, cells, [question])
 
 
-def _preferred(right: Mapping[str, Mask]) -> str:
+def _choose_way(right: Mapping[str, Mask]) -> str:
     """The first way, or the best of those that are clearly right more often."""
     first = next(iter(right.values()))
     ahead = {way: int(mine.sum()) - int(first.sum()) for way, mine in right.items()}

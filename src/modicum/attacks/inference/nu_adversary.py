@@ -15,8 +15,8 @@ from modicum.attacks.inference.sensitive_result import (
     Attacked,
     SensitiveAnswer,
     always,
+    count_independent_records,
     fold_codes,
-    tried_on,
 )
 from modicum.learners.inputs import Inputs, chunks
 from modicum.measures.scores import best_cut, confusion, matthews
@@ -205,7 +205,7 @@ class KernelPoints:
     def of(self, inputs: Inputs) -> Floats:
         """The points of some rows."""
         parts = [place[codes] for place, codes in zip(self._columns, inputs.codes.T, strict=True)]
-        parts += [_ranked(among, column) for among, column in zip(self._sorted, inputs.numbers.T, strict=True)]
+        parts += [_rank_column(among, column) for among, column in zip(self._sorted, inputs.numbers.T, strict=True)]
         return np.hstack([np.zeros((len(inputs), 0)), *parts]) * self._scale
 
 
@@ -236,7 +236,7 @@ def _frequent(codes: Codes, size: int) -> Floats:
     return places
 
 
-def _ranked(among: Floats, column: Floats) -> Floats:
+def _rank_column(among: Floats, column: Floats) -> Floats:
     """Two columns: the rank, with mean 0 and variance 1 over the numbers, and whether the number is missing."""
     ranks = np.searchsorted(among, column, "left") + np.searchsorted(among, column, "right")
     middle = len(among) + 0.0
@@ -300,9 +300,13 @@ class NuAdversary:
         trained = {setting: self._trained(setting, drawn, test) for setting in {c.setting for c in chosen.values()}}
         for aim, choice in chosen.items():
             scores, rows = trained[choice.setting]
-            tried = tried_on(aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows))
+            tried = count_independent_records(
+                aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows)
+            )
             if scores is not None:
-                found[aim] = SensitiveAnswer(_said(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows)
+                found[aim] = SensitiveAnswer(
+                    _decide_values(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows
+                )
         return found
 
     def _drawn(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
@@ -311,7 +315,7 @@ class NuAdversary:
         values = self.attacked.values[shuffled]
         kept = np.argsort(-np.bincount(values, minlength=self.attacked.size), kind="stable")[:MOST_VALUES]
         of_value = [shuffled[values == value] for value in kept if (values == value).any()]
-        new = [_first_seen(self.cells[rows]) for rows in of_value]
+        new = [_mark_first_seen(self.cells[rows]) for rows in of_value]
         limits = fair_limits([int(each.sum()) for each in new], most)
         drawn = [rows[np.cumsum(each) <= limit] for rows, each, limit in zip(of_value, new, limits, strict=True)]
         weights = [np.full(len(some), len(rows) / len(some)) for some, rows in zip(drawn, of_value, strict=True)]
@@ -387,14 +391,14 @@ class _NuPart:
         return gram[np.ix_(self.seen, self.rows.cells)]
 
 
-def _first_seen(cells: Codes) -> Any:
+def _mark_first_seen(cells: Codes) -> Any:
     """Which records are the first of their distinct row."""
     first = np.zeros(len(cells), dtype=bool)
     first[np.unique(cells, return_index=True)[1]] = True
     return first
 
 
-def _said(scores: Floats, cut: float) -> Codes:
+def _decide_values(scores: Floats, cut: float) -> Codes:
     """The value that the scores speak for; of two, the second where its score lies above the cut."""
     if scores.shape[1] == 2:
         return (scores[:, 1] > cut).astype(np.int64)
@@ -403,7 +407,7 @@ def _said(scores: Floats, cut: float) -> Codes:
 
 def _by_accuracy(setting: NuSetting, scores: Floats, values: Codes, weights: Floats) -> NuChoice | None:
     usual = int(np.bincount(values, weights).argmax())
-    right = (_said(scores, 0.0) == values).astype(np.float64)
+    right = (_decide_values(scores, 0.0) == values).astype(np.float64)
     ahead = weights * (right - (values == usual))
     if ahead.sum() <= np.sqrt((ahead**2).sum()):
         return None
@@ -414,7 +418,7 @@ def _by_matthews(setting: NuSetting, scores: Floats, values: Codes, weights: Flo
     if scores.shape[1] == 2:
         cut, found = best_cut(scores[:, 1], values == 1, weights)
     else:
-        cut, found = 0.0, matthews(confusion(values, _said(scores, 0.0), scores.shape[1], weights))
+        cut, found = 0.0, matthews(confusion(values, _decide_values(scores, 0.0), scores.shape[1], weights))
     return NuChoice(setting, cut, found) if found > 0 else None
 
 

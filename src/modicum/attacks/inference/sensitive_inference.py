@@ -154,7 +154,7 @@ class SensitiveInference:
         start = time.perf_counter()
         parts = fold_codes(attacked.values, attacked.units, self.folds, np.random.default_rng([self.random_state, 0]))
         distinct, answers = self._answers(attacked, parts)
-        chosen = {aim: tuple(_chosen(each, aim) for each in answers) for aim in AIMS}
+        chosen = {aim: tuple(_choose_adversary(each, aim) for each in answers) for aim in AIMS}
         best = [{aim: each[chosen[aim][i]][aim] for aim in AIMS} for i, each in enumerate(answers)]
         judged = self._judged(attacked, parts, best)
         return SensitiveInferenceResult(
@@ -240,7 +240,7 @@ class SensitiveInference:
         )
 
 
-def _chosen(answers: Mapping[str, Mapping[str, SensitiveAnswer]], aim: str) -> str:
+def _choose_adversary(answers: Mapping[str, Mapping[str, SensitiveAnswer]], aim: str) -> str:
     """The portfolio, unless the ν-SVC expects more by over a standard error."""
     nu, portfolio = answers[NU_SVC][aim], answers[PORTFOLIO][aim]
     return NU_SVC if nu.expected - portfolio.expected > standard_error(aim, nu) else PORTFOLIO

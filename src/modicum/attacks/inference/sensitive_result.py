@@ -115,19 +115,19 @@ def always(values: Codes, units: Codes | None, many: int, aim: str) -> Sensitive
     """Always the value that is most frequent among those known."""
     counts = np.bincount(values)
     expected = float(counts.max() / len(values)) if aim == ACCURACY else 0.0
-    tried = tried_on(aim, values, units)
+    tried = count_independent_records(aim, values, units)
     return SensitiveAnswer(np.full(many, int(counts.argmax())), expected, tried, {"model": "most frequent value"}, 0)
 
 
-def tried_on(aim: str, values: Codes, units: Codes | None) -> float:
+def count_independent_records(aim: str, values: Codes, units: Codes | None) -> float:
     """On how many independent records an expectation rests: persons, and for a correlation twice those of rarer values.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.attacks.inference.sensitive_result import tried_on
+    >>> from modicum.attacks.inference.sensitive_result import count_independent_records
     >>> values = np.array([0] * 95 + [1] * 5)
-    >>> tried_on("accuracy", values, None), tried_on("mcc", values, None)
+    >>> count_independent_records("accuracy", values, None), count_independent_records("mcc", values, None)
     (100.0, 10.0)
     """
     many = len(values) if aim == ACCURACY else min(len(values), 2 * (len(values) - int(np.bincount(values).max())))
@@ -201,9 +201,9 @@ def _values(
 ) -> tuple[Codes, list[str]]:
     """Each record's value as a code, and what the codes stand for; the bins of a number of many values have no name."""
     if given is not None:
-        return _named(_one_each(name, given, len(frame)))
+        return _encode_by_name(_one_each(name, given, len(frame)))
     attribute, series = _attribute(frame, name, schema), column(frame, name)
-    codes, words = _named(series)
+    codes, words = _encode_by_name(series)
     if by_value or attribute.is_category or len(words) - (MISSING in words) <= FEW_NUMBERS:
         return codes, words
     return np.unique(Target.fit(frame, attribute, bins).encode(frame), return_inverse=True)[1], []
@@ -216,7 +216,7 @@ def _one_each(name: str, given: Any, n: int) -> nw.Series[Any]:
     return as_frame(pd.DataFrame({name: values}))[name]
 
 
-def _named(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
+def _encode_by_name(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     """Codes in the order of the values' names, missing last."""
     codes, words = texts(series)
     order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)

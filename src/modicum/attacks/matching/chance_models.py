@@ -177,7 +177,7 @@ def pair_scores(model: ChanceModel, coded: Coded, groups: ReleaseGroups) -> Floa
 
     Who has which of a group's values does not depend on how frequent the values are, since all of them are had.
     """
-    return _scored([model], np.zeros((0, 1)), coded, groups)[0][0]
+    return _score_models([model], np.zeros((0, 1)), coded, groups)[0][0]
 
 
 def best_factor(model: ChanceModel, coded: Coded, groups: ReleaseGroups) -> tuple[float, float]:
@@ -198,13 +198,13 @@ def _best(
     models: Sequence[ChanceModel], weights: Floats, coded: Coded, groups: ReleaseGroups
 ) -> tuple[list[float], float]:
     """The weights of the models that make the groups' values likeliest, and the log of how likely, per record."""
-    pairs, sums = _scored(models, weights, coded, groups)
+    pairs, sums = _score_models(models, weights, coded, groups)
     fits = [groups.chances(each @ pairs - own[groups.pair_records])[1] for each, own in zip(weights, sums, strict=True)]
     best = int(np.argmax(fits))
     return weights[best].tolist(), fits[best]
 
 
-def _scored(
+def _score_models(
     models: Sequence[ChanceModel], weights: Floats, coded: Coded, groups: ReleaseGroups
 ) -> tuple[Floats, Floats]:
     """Each model's scores, and for each way to weigh them what every record has to give for its chances to sum to 1."""

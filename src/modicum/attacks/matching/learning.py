@@ -34,7 +34,7 @@ from modicum.attacks.matching.chance_models import (
 from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.errors import DataError
 from modicum.learners.inputs import chunks
-from modicum.progress import watched
+from modicum.progress import track_progress
 from modicum.table.frames import as_frame, column, texts
 from modicum.typing import Codes, Floats, Mask
 
@@ -117,11 +117,11 @@ def learn_all(
     enough, learn, aside = (_LearningPart.of(coded, merged, wanted) for wanted in _parts(merged, random_state))
     starts, trials = (learn.groups.uniform(), enough.groups.uniform()), []
     for name in learners_for(len(merged.values)):
-        model, factors, fit = _tried(name, learn, aside, starts[0], rounds, random_state, progress)
-        final = _repeated(name, enough, starts[1], factors, random_state)
+        model, factors, fit = _run_rounds(name, learn, aside, starts[0], rounds, random_state, progress)
+        final = _repeat_rounds(name, enough, starts[1], factors, random_state)
         trials.append(_Trial(name, model, factors, fit, pair_scores(final, coded, merged)))
         starts = learn.chances(model, factors[-1]), enough.chances(final, factors[-1])
-    found = [trial.learned() for trial in trials] + _together(trials, aside)
+    found = [trial.learned() for trial in trials] + _combine_trials(trials, aside)
     return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
 
 
@@ -137,7 +137,7 @@ def _parts(groups: ReleaseGroups, random_state: int) -> tuple[Mask, Mask, Mask]:
     return enough, enough & ~aside if (enough & ~aside).any() else enough, aside
 
 
-def _tried(
+def _run_rounds(
     name: str,
     learn: _LearningPart,
     aside: _LearningPart,
@@ -152,7 +152,7 @@ def _tried(
     be taken for truths, and the rounds end with what it happened to say first.
     """
     found: list[tuple[float, float, ChanceModel]] = []
-    for number in watched(range(rounds), f"Learning the correlation ({name})", total=rounds, progress=progress):
+    for number in track_progress(range(rounds), f"Learning the correlation ({name})", total=rounds, progress=progress):
         model = new_model(name, random_state, number).fit(learn.coded, chance_table(learn.groups, chances))
         factor, fit = best_factor(model, aside.coded, aside.groups)
         found.append((fit, factor, model))
@@ -168,7 +168,7 @@ def _first_best(found: Sequence[tuple[float, float, ChanceModel]]) -> int:
     return int(np.argmax([fit for fit, _, _ in found]))
 
 
-def _repeated(
+def _repeat_rounds(
     name: str, part: _LearningPart, chances: Floats, factors: Sequence[float], random_state: int
 ) -> ChanceModel:
     """The same rounds with more groups."""
@@ -179,7 +179,7 @@ def _repeated(
     return model
 
 
-def _together(trials: Sequence[_Trial], aside: _LearningPart) -> list[LearnedChances]:
+def _combine_trials(trials: Sequence[_Trial], aside: _LearningPart) -> list[LearnedChances]:
     """Two models as one."""
     if len(trials) < 2:
         return []
@@ -203,7 +203,7 @@ class Informed:
     records: int
 
 
-def known_scores(
+def learn_from_known(
     known: Any, sensitive: str, coder: ChanceCoder, coded: Coded, groups: ReleaseGroups, random_state: int
 ) -> Informed:
     """Learn from complete records of others; a value that the release does not have is left out, as are missing ones.
@@ -220,11 +220,11 @@ def known_scores(
     there = np.flatnonzero(values >= 0)
     if len(there) < _FEWEST:
         raise DataError(f"Fewer than {_FEWEST} of the known records have a value of {sensitive!r} that was released.")
-    model = _learned(coder.encode(frame)[there], values[there], len(groups.values), random_state)
+    model = _fit_best_model(coder.encode(frame)[there], values[there], len(groups.values), random_state)
     return Informed(pair_scores(model, coded, groups), _most_likely(model, coded, len(groups.values)), len(there))
 
 
-def _learned(coded: Coded, values: Codes, size: int, random_state: int) -> ChanceModel:
+def _fit_best_model(coded: Coded, values: Codes, size: int, random_state: int) -> ChanceModel:
     aside = np.zeros(len(values), dtype=bool)
     order = np.random.default_rng([random_state, 3]).permutation(len(values))
     aside[order[: max(1, round(_ASIDE * len(values)))]] = True

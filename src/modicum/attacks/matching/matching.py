@@ -9,7 +9,7 @@ import numpy as np
 from modicum.attacks.matching.matching_result import DEFINETTI, INFORMED, NAIVE, RANDOM, WITHOUT, MatchingResult
 from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.attacks.result import Estimate
-from modicum.errors import ParameterError, check_number, quoted
+from modicum.errors import ParameterError, check_number, format_names
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import mean_interval
 from modicum.releases.anatomy_release import AnatomyRelease
@@ -121,7 +121,7 @@ class Matching:
             raise ParameterError(f"Matching attacks an AnatomyRelease. Got a {type(release).__name__} instead.")
         names = release.sensitive_names
         if sensitive is None and len(names) > 1:
-            raise ParameterError(f"The release has several sensitive attributes; say which: {quoted(names)}.")
+            raise ParameterError(f"The release has several sensitive attributes; say which: {format_names(names)}.")
         return names[0] if sensitive is None else sensitive
 
     def _scores(
@@ -129,12 +129,9 @@ class Matching:
     ) -> "tuple[dict[str, Any], list[LearnedChances], int]":
         """What each adversary goes by, what was learned from the release, and how many others are known."""
         from modicum.attacks.matching.chance_models import ChanceCoder
-        from modicum.attacks.matching.learning import (
-            known_scores,  # deferred: they load scipy and numba
-            learn_all,
-        )
+        from modicum.attacks.matching.learning import learn_all, learn_from_known
 
-        coder = ChanceCoder.fit(release.identifying, _seen(release), release.schema)
+        coder = ChanceCoder.fit(release.identifying, _list_visible_columns(release), release.schema)
         coded = coder.encode(release.identifying)[groups.order]
         learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress)
         nothing = np.zeros(int(groups.blocks[-1]))
@@ -142,7 +139,7 @@ class Matching:
         scores: dict[str, Any] = {DEFINETTI: best, **{f"{DEFINETTI}, {each.learner}": each.scores for each in learned}}
         if self.known is None:
             return scores, learned, 0
-        informed = known_scores(self.known, name, coder, coded, groups, self.random_state)
+        informed = learn_from_known(self.known, name, coder, coded, groups, self.random_state)
         return scores | {INFORMED: informed.matched, WITHOUT: informed.guess}, learned, informed.records
 
     def _judged(self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Any]) -> dict[str, Estimate]:
@@ -163,6 +160,6 @@ def _best(learned: "Sequence[LearnedChances]") -> str | None:
     return max(learned, key=lambda each: each.fit).learner if learned else None
 
 
-def _seen(release: AnatomyRelease) -> list[str]:
+def _list_visible_columns(release: AnatomyRelease) -> list[str]:
     """What everybody sees of a person: the identifying attributes and the class."""
     return [*release.identifying_names, *([] if release.label is None else [release.label])]

@@ -17,7 +17,14 @@ from modicum.attacks.membership.attack_models import (
     cross_scores,
 )
 from modicum.attacks.membership.membership_result import MembershipAnswers, MembershipResult, best_threshold
-from modicum.attacks.membership.two_sides import RecordSide, both_sides, joined, person_units, taken, warn_of_shared
+from modicum.attacks.membership.two_sides import (
+    RecordSide,
+    both_sides,
+    concat_rows,
+    person_units,
+    take_rows,
+    warn_of_shared,
+)
 from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
@@ -41,9 +48,11 @@ def likelihood_ratios(
     random = np.random.default_rng(random_state)
     inside = _halves(len(y), shadows, units, random)
     seeds = random.integers(0, 2**31 - 1, shadows)
-    models = [_trained(shadow, X, y, np.flatnonzero(rows), int(seed)) for rows, seed in zip(inside, seeds, strict=True)]
+    models = [
+        _train_shadow(shadow, X, y, np.flatnonzero(rows), int(seed)) for rows, seed in zip(inside, seeds, strict=True)
+    ]
     pairs = np.array([_true_and_rest(model, X, y) for model in [asked, *models]])
-    said = _scaled(pairs)
+    said = _compute_log_odds(pairs)
     return _ratio(said[0], said[1:], inside)
 
 
@@ -55,16 +64,16 @@ def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generat
     return np.vstack([first, ~first])
 
 
-def _trained(shadow: Any, X: Any, y: Any, rows: Codes, seed: int) -> AskedModel:
-    model = seeded(unfitted(shadow), seed)
+def _train_shadow(shadow: Any, X: Any, y: Any, rows: Codes, seed: int) -> AskedModel:
+    model = seed_model(clone_unfitted(shadow), seed)
     try:
-        model.fit(taken(X, rows), y[rows])
+        model.fit(take_rows(X, rows), y[rows])
     except Exception as error:
         raise DataError(f"A shadow model could not be trained: {safe_message(error, X)}") from error
     return AskedModel(model, "The 'shadow' parameter of MembershipInference")
 
 
-def unfitted(shadow: Any) -> Any:
+def clone_unfitted(shadow: Any) -> Any:
     """An unfitted copy."""
     from sklearn.base import clone
 
@@ -85,7 +94,7 @@ def unfitted(shadow: Any) -> Any:
     return copy
 
 
-def seeded(model: Any, seed: int) -> Any:
+def seed_model(model: Any, seed: int) -> Any:
     """The model with a number wherever it would draw its own seed."""
     open_ = [k for k, v in model.get_params().items() if k.split("__")[-1] == "random_state" and not isinstance(v, int)]
     return model.set_params(**dict.fromkeys(open_, seed))
@@ -98,7 +107,7 @@ def _true_and_rest(model: AskedModel, X: Any, y: Any) -> tuple[Floats, Floats]:
     return true, np.maximum(chances.sum(axis=1) - true, 0.0)
 
 
-def _scaled(pairs: Floats) -> Floats:
+def _compute_log_odds(pairs: Floats) -> Floats:
     """log p/(1−p) of the true class; 0 counts as half of the least chance that any of the models gives.
 
     A forest of 100 trees says 1 where all agree and 0.99 where one does not: by a fixed tiny number the two would be
@@ -156,7 +165,7 @@ class MemberPool:
         cls, asked: AskedModel, members: RecordSide, others: RecordSide, units: Codes | None, random_state: int
     ) -> "MemberPool":
         """Ask the model about everyone and draw the halves."""
-        X, y = joined(members.X, others.X), np.concatenate([members.y, others.y])
+        X, y = concat_rows(members.X, others.X), np.concatenate([members.y, others.y])
         evidence = ModelAnswers.of(asked, members).followed_by(ModelAnswers.of(asked, others))
         if (evidence.labels < 0).all():
             raise DataError("None of the labels is a class that the model knows; are they written as in its training?")
@@ -195,7 +204,7 @@ def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes,
     rank = np.random.default_rng(random_state).permutation(int(whose.max()) + 1)[whose]
     parts = [_cut(np.flatnonzero(side), rank) for side in (member, ~member)]
     known, attacked = ([part[i] for part in parts] for i in (0, 1))
-    return _balanced(known), _balanced(attacked)
+    return _balance_sides(known), _balance_sides(attacked)
 
 
 def _cut(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
@@ -207,7 +216,7 @@ def _cut(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
     return ordered[:half], ordered[half:]
 
 
-def _balanced(sides: list[Codes]) -> Codes:
+def _balance_sides(sides: list[Codes]) -> Codes:
     fewest = min(len(side) for side in sides)
     return np.sort(np.concatenate([side[:fewest] for side in sides]))
 
@@ -326,7 +335,7 @@ class MembershipInference:
 
     def _scores(self, name: str, pool: MemberPool) -> tuple[Floats, Floats]:
         if name == LIRA:
-            shadow = unfitted(pool.asked.model if self.shadow is None else self.shadow)
+            shadow = clone_unfitted(pool.asked.model if self.shadow is None else self.shadow)
             ratios = likelihood_ratios(pool.asked, pool.X, pool.y, shadow, self.shadows, pool.units, self.random_state)
             return ratios[pool.known], ratios[pool.attacked]
         model = self._attack_model(name)

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.attacks.breach import OverlapWarning, shared_rows
+from modicum.attacks.breach import OverlapWarning, count_shared_rows
 from modicum.errors import DataError, ParameterError
 from modicum.table.frames import as_frame, is_array, is_lazy
 from modicum.table.roles import unit_codes
@@ -47,7 +47,7 @@ class RecordSide:
 
     def some(self, rows: Codes) -> "RecordSide":
         """The records at these places."""
-        return RecordSide(taken(self.X, rows), self.y[rows])
+        return RecordSide(take_rows(self.X, rows), self.y[rows])
 
 
 def both_sides(members: Any, others: Any) -> tuple[RecordSide, RecordSide]:
@@ -61,14 +61,14 @@ def both_sides(members: Any, others: Any) -> tuple[RecordSide, RecordSide]:
     return first, second
 
 
-def taken(X: Any, rows: Codes) -> Any:
+def take_rows(X: Any, rows: Codes) -> Any:
     """Some rows of a frame or an array, in the same library."""
     if isinstance(X, np.ndarray):
         return X[rows]
     return nw.to_native(nw.from_native(X, eager_only=True)[rows.tolist()])
 
 
-def joined(first: Any, second: Any) -> Any:
+def concat_rows(first: Any, second: Any) -> Any:
     """The rows of two frames or arrays of the same columns, one after the other."""
     if isinstance(first, np.ndarray):
         return np.vstack([first, second])
@@ -81,9 +81,9 @@ def joined(first: Any, second: Any) -> Any:
 
 def warn_of_shared(members: RecordSide, others: RecordSide) -> int:
     """Count the others that are members as well, and warn where there are any."""
-    frame = as_frame(joined(members.X, others.X))
+    frame = as_frame(concat_rows(members.X, others.X))
     schema = Schema.infer(frame)
-    count = shared_rows(members.X, others.X, schema, schema.features)
+    count = count_shared_rows(members.X, others.X, schema, schema.features)
     if count:
         warnings.warn(
             f"{count:,} of the {len(others):,} others are also among the members, so that the model was trained on "

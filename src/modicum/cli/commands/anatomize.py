@@ -26,15 +26,15 @@ from modicum.cli.options import (
     ReportOption,
     SchemaOption,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
-    labelled,
+    drop_unlabelled,
     names,
     notes,
     out,
 )
 from modicum.cli.output import facts, likely_identifiers, printable
-from modicum.errors import DataError, ParameterError, PrivacyWarning, quoted
+from modicum.errors import DataError, ParameterError, PrivacyWarning, format_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +108,7 @@ def anatomize(
     from modicum.cli.release_files import anatomize_there, read_records
 
     _check_folder(output)
-    given_to(report, purpose=purpose, people=people, by=by, population=population)
+    check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
         raise ParameterError("With --engine there is no report: it is measured in memory.")
     check_places([file, schema], report=report)
@@ -126,7 +126,7 @@ def anatomize(
         return
     table, found = read_records(file, schema, missing, **roles)
     if found.label is not None:
-        table = labelled(table, found.label)
+        table = drop_unlabelled(table, found.label)
     protected = _sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
     asked: dict[str, Any] = {}
@@ -142,14 +142,14 @@ def anatomize(
         warnings.simplefilter("always", PrivacyWarning)
         anatomy.fit(table)
     release = anatomy.release_
-    attacked = _attacked(anatomy, table, seed) if attack else {}
+    attacked = _run_matching(anatomy, table, seed) if attack else {}
     page = None if report is None else _report(anatomy, table, asked | {"without_value": unknown}, purpose, people)
     release.save(output, format=format or "csv")
     if report is not None and page is not None:
-        from modicum.cli.judging import told_places, write_report
+        from modicum.cli.judging import describe_report_files, write_report
 
         write_report(page, report)
-        notes.print(told_places(report))
+        notes.print(describe_report_files(report))
     noticed = [str(each.message) for each in said]
     more: dict[str, Any] = {"without_sensitive_value": unknown}
     if attack:
@@ -222,7 +222,11 @@ def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple
     many = int(without.sum())
     if not many:
         return table, 0
-    named = "the sensitive column " + quoted(sensitive) if len(sensitive) == 1 else f"one of {quoted(sensitive)}"
+    named = (
+        "the sensitive column " + format_names(sensitive)
+        if len(sensitive) == 1
+        else f"one of {format_names(sensitive)}"
+    )
     if not drop:
         raise DataError(f"{many:,} rows have no value of {named}; leave them out with --drop-missing.")
     notes.print(printable(f"{many:,} rows without a value of {named} are left out."))
@@ -238,7 +242,7 @@ def _identifiers(schema: Schema, sensitive: list[str]) -> list[str]:
         return []
     verb = "looks" if len(columns) == 1 else "look"
     return [
-        f"{quoted(columns)} {verb} as if made to tell people apart, and will be written as it is; leave out with "
+        f"{format_names(columns)} {verb} as if made to tell people apart, and will be written as it is; leave out with "
         f"--identifier {','.join(columns)} what names a person."
     ]
 
@@ -252,7 +256,7 @@ def _sensitive(given: list[str] | None, schema: Schema, columns: list[str]) -> l
     return found
 
 
-def _attacked(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[str, MatchingResult]:
+def _run_matching(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[str, MatchingResult]:
     from modicum.attacks import Matching
 
     matching = Matching(random_state=seed or 0, progress=False)

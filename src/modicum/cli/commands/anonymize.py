@@ -24,8 +24,8 @@ from modicum.cli.options import (
     ReportOption,
     SchemaOption,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
     notes,
     out,
 )
@@ -116,10 +116,16 @@ def anonymize(
     FILE may be a folder of Parquet files. With --report, what was promised, counted, lost and could still leak is
     written for people (.html, .md) and for programs (.json).
     """
-    from modicum.cli.release_files import described, read_records, write_batches, write_records, write_there
+    from modicum.cli.release_files import (
+        parse_quasi_identifiers,
+        read_records,
+        write_batches,
+        write_records,
+        write_there,
+    )
     from modicum.table.files import file_format
 
-    given_to(report, purpose=purpose, people=people, by=by, population=population)
+    check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and (engine is not None or batch_rows is not None):
         raise ParameterError("With --engine or --batch-rows there is no report: it is measured in memory.")
     if engine is None:
@@ -172,7 +178,7 @@ def anonymize(
         from modicum.cli.judging import release_options
 
         asked = release_options(table, found, by, population)
-    settings["quasi_identifiers"] = described(quasi_identifiers, list(table.columns), found)
+    settings["quasi_identifiers"] = parse_quasi_identifiers(quasi_identifiers, list(table.columns), found)
     anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
     y = None if label is None else table[label]
     with notes.status("Making groups …"):
@@ -185,10 +191,10 @@ def anonymize(
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
     if report is not None and made is not None:
-        from modicum.cli.judging import told_places, write_report
+        from modicum.cli.judging import describe_report_files, write_report
 
         write_report(made, report)
-        notes.print(told_places(report))
+        notes.print(describe_report_files(report))
     _show(anonymizer.release_, output, as_json, found, majority)
     show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
 

@@ -15,7 +15,7 @@ from modicum.cli.options import (
     MissingOption,
     check_file,
     check_places,
-    loaded,
+    load_generalization,
     names,
     out,
 )
@@ -54,35 +54,35 @@ def apply(
     ] = None,
 ) -> None:
     """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
-    from modicum.engines.file_tables import opened
+    from modicum.engines.file_tables import open_table
 
-    g = _loaded(artifact)
+    g = _load_artifact(artifact)
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
-    with opened(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
+    with open_table(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
         kept = names(keep_columns, table.columns) or []
         _refuse_detail(g, kept)
         chosen = _columns(g, form)
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        result = _applied(g, table, form, chosen, kept)
+        result = _apply_in_engine(g, table, form, chosen, kept)
         parts = names(partition_by, [*kept, *chosen], "the result") or []
         _write(table, file, result, [g.schema[name] for name in g.needed], output, parts)
     out.print(f"Written to {output}.", markup=False)
 
 
-def _loaded(artifact: Path) -> Generalization | CellPartition:
+def _load_artifact(artifact: Path) -> Generalization | CellPartition:
     from modicum.generalization import CellPartition, load
 
     found = load(artifact)
-    return found if isinstance(found, CellPartition) else loaded(artifact)
+    return found if isinstance(found, CellPartition) else load_generalization(artifact)
 
 
 def _columns(g: Generalization | CellPartition, form: str) -> list[str]:
     return list(g.names if form == "values" else g.needed)
 
 
-def _applied(
+def _apply_in_engine(
     g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], kept: list[str]
 ) -> Any:
     from modicum.generalization import CellPartition
@@ -97,10 +97,10 @@ def _write(
     table: EngineTable, file: str, result: Any, read: list[Attribute], output: str, partition_by: list[str]
 ) -> None:
     from modicum.engines.partitioned_writing import put, write
-    from modicum.table.files import file_format, reading_typed
+    from modicum.table.files import file_format, read_typed
 
     if os.path.isfile(file) and file_format(file) == "csv":  # its text is read only now, and may be at fault
-        reading_typed(file, table.native, read, lambda: put(result, output, partition_by))
+        read_typed(file, table.native, read, lambda: put(result, output, partition_by))
     else:
         write(result, output, partition_by)
 

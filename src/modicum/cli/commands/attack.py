@@ -23,10 +23,10 @@ from modicum.cli.options import (
     SeedOption,
     WeightOption,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
-    labelled,
-    loaded,
+    drop_unlabelled,
+    load_generalization,
     names,
     numbers,
     out,
@@ -79,16 +79,16 @@ def attack(
     """
     from modicum.attacks import OverlapWarning, suite
     from modicum.attacks.result import PERCENT
-    from modicum.cli.judging import told_places, write_report
+    from modicum.cli.judging import describe_report_files, write_report
     from modicum.errors import ParameterError
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 
     check_places([artifact, file, known, *(also or [])], report=report)
-    given_to(report, purpose=purpose, people=people)
-    g = loaded(artifact)
-    others = [loaded(path) for path in also or []]
-    learned, breached = known_and_breached(g, file, known, missing, seed)
+    check_report_options(report, purpose=purpose, people=people)
+    g = load_generalization(artifact)
+    others = [load_generalization(path) for path in also or []]
+    learned, breached = read_attack_records(g, file, known, missing, seed)
     if (link_a is None) != (link_b is None):
         raise ParameterError("Linking needs both halves: --link-a and --link-b.")
     halves: Any = [names(half, g.names, "the artifact") for half in (link_a, link_b)]
@@ -119,13 +119,13 @@ def attack(
     show_attacks(made.to_dict(), out)
     if report is not None:
         out.print()
-        out.print(told_places(report))
+        out.print(describe_report_files(report))
 
 
 # What `attack` reads and shows.
 
 
-def known_and_breached(
+def read_attack_records(
     g: Generalization, file: Path, known: Path | None, missing: Sequence[str] | None, seed: int
 ) -> tuple[Any, Any]:
     """The records to learn from and those to attack: two files, or two parts of one."""
@@ -139,7 +139,7 @@ def known_and_breached(
         return _read(g, known, missing), table
     label = g.schema.label
     if label is not None and label in table.columns:
-        table = labelled(table, label)  # as for `minimize` and `judge`, so that the parts are the same
+        table = drop_unlabelled(table, label)  # as for `minimize` and `judge`, so that the parts are the same
     y = table[label] if label is not None and label in table.columns else np.zeros(len(table))
     parts = split_for(table, y, g.schema.person, seed)
     check_people(g.schema, table.iloc[parts.test], "breached records (30% of the rows)")

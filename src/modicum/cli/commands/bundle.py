@@ -58,7 +58,7 @@ def bundle(
     from modicum.generalization import Generalization
 
     check_bundle_folder(output)
-    g = asked_for(artifact, questionnaire)
+    g = load_artifact(artifact, questionnaire)
     if file is not None and onnx is not None:
         raise ParameterError("Give a file of records to train on, or --onnx with a trained model, not both.")
     found: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def bundle(
         y = _numbers_if_all_are(y)
         label = str(y.name)
         with notes.status("Training …"):
-            trained, found = _trained(g, X, y, seed)
+            trained, found = _train_model(g, X, y, seed)
     made = save_bundle(output, g, trained, label=label)
     content = {"identity": made.identity, "kind": made.kind, "label": made.label, **found}
     if as_json:
@@ -86,7 +86,7 @@ def bundle(
     out.print(f"Written to {printable(str(output))}: {made.kind} {made.identity[:12]}", markup=False)
 
 
-def asked_for(artifact: Path, questionnaire: bool) -> Collected:
+def load_artifact(artifact: Path, questionnaire: bool) -> Collected:
     """The artifact of a file, as a questionnaire where that is asked for."""
     from modicum.generalization import CellPartition, Questionnaire, load
 
@@ -108,7 +108,7 @@ def _numbers_if_all_are(y: pd.Series) -> pd.Series:
     return y if numbers.isna().any() else numbers
 
 
-def _trained(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) -> tuple[Any, dict[str, Any]]:
+def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) -> tuple[Any, dict[str, Any]]:
     """A model on all records, and what one like it does on records it has not seen."""
     import numpy as np
     from sklearn.base import clone, is_classifier

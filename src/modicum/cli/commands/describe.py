@@ -34,8 +34,10 @@ def describe(
         return
     description = g.describe(X)
     if as_json:
-        from modicum.reporting.disclosure import described  # deferred: it brings the judges, and scikit-learn with them
+        from modicum.reporting.disclosure import (
+            disclose_description,  # deferred: it brings the judges, and scikit-learn with them
+        )
 
-        typer.echo(json.dumps(described(description)))
+        typer.echo(json.dumps(disclose_description(description)))
     else:
         show_description(description, out)

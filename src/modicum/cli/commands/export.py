@@ -59,7 +59,7 @@ def export(
     ] = False,
 ) -> None:
     """Turn an artifact into SQL, a dbt model, a JavaScript module or a JSON schema."""
-    from modicum.cli.commands.bundle import asked_for
+    from modicum.cli.commands.bundle import load_artifact
 
     given = {"table": table, "dialect": dialect, "keep-columns": keep_columns, "name": name, "as": form}
     options = {option for option, value in given.items() if value is not None}
@@ -68,7 +68,7 @@ def export(
         _check_folder(output)
     else:
         check_places([artifact], output)
-    collected: Any = asked_for(artifact, questionnaire)
+    collected: Any = load_artifact(artifact, questionnaire)
     place = ("people" if table is None else table, dialect or "duckdb", keep_columns or [])
     if to == "dbt":
         _write_folder(output or Path(), _dbt(collected, *place, name="minimized" if name is None else name))

@@ -22,8 +22,8 @@ from modicum.cli.options import (
     WeightOption,
     check_file,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
     out,
     pairs,
 )
@@ -60,15 +60,15 @@ def judge(
     the seed of `minimize` these are records that the generalization was not made from. With --engine everything is
     counted where the data is, but for the model, which sees records drawn from it.
     """
-    from modicum.cli.judging import ReportOptions, check_known, judged_file, judged_in_engine, show_report
+    from modicum.cli.judging import ReportOptions, check_known, judge_file, judge_in_engine, show_report
     from modicum.reporting import report
 
     asked = ReportOptions(label, missing, by, pairs(weight), label_bins, confidence, seed)
     if engine is None:
         check_known(known)
-        made = report(judged_file(artifact, Path(file), asked))
+        made = report(judge_file(artifact, Path(file), asked))
     else:
-        made = report(judged_in_engine(artifact, file, known, engine, asked))
+        made = report(judge_in_engine(artifact, file, known, engine, asked))
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:
@@ -109,11 +109,11 @@ def report(
     decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
     """
     from modicum import reporting
-    from modicum.cli.judging import ReportOptions, evidence_of_file, told_places, write_report
+    from modicum.cli.judging import ReportOptions, describe_report_files, evidence_of_file, write_report
     from modicum.reporting.sources import check_date
 
     check_places([artifact, file, model], report=output)
-    given_to(output, purpose=purpose, people=people)
+    check_report_options(output, purpose=purpose, people=people)
     check_date(date)
     asked = ReportOptions(label, missing, by, pairs(weight), label_bins, confidence, seed)
     found = evidence_of_file(artifact, file, asked, population=population, model=model)
@@ -121,4 +121,4 @@ def report(
     write_report(made, output)
     out.print(printable(made.to_dict()["decision"]))
     out.print()
-    out.print(told_places(output))
+    out.print(describe_report_files(output))

@@ -32,15 +32,15 @@ from modicum.cli.options import (
     SchemaOption,
     SeedOption,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
     names,
     notes,
     out,
     read_task,
 )
 from modicum.cli.output import show_description, show_suggestions
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 
 if TYPE_CHECKING:
     from modicum.engines.table import EngineTable
@@ -124,19 +124,19 @@ def minimize(
     """
     from modicum.cli.judging import (
         check_people,
+        describe_report_files,
         evidence_on,
         groups_by,
         show_report,
         split_for,
-        told_places,
         write_report,
     )
-    from modicum.cli.output import check_min_group, compared, show_effect, summary
+    from modicum.cli.output import check_min_group, measure_effect, show_effect, summary
     from modicum.reporting import report as make_report
-    from modicum.reporting.disclosure import described
+    from modicum.reporting.disclosure import disclose_description
 
     check_places([file, schema], output, report)
-    given_to(report, by=by, purpose=purpose, people=people)
+    check_report_options(report, by=by, purpose=purpose, people=people)
     if leave_out and (engine is not None or sample is not None):
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
     given = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
@@ -144,12 +144,12 @@ def minimize(
     roles = Roles(label, schema, missing or (), person, personal, identifier, category)
     other = None
     if sample is not None:
-        X, y, found, other = drawn_in(file, engine or "duckdb", roles, sample, seed)
+        X, y, found, other = draw_in_engine(file, engine or "duckdb", roles, sample, seed)
     elif engine is not None:
         _method(method or MinimizationMethod.pat, risk, settings)
         unwanted = {"--keep": keep, "--max-error": max_error, "--min-group": min_group, "--report": report}
         check_options(unwanted | {"--method merge": None if method is not MinimizationMethod.merge else method})
-        g = fitted_in(file, engine, roles, label_bins, settings)
+        g = fit_in_engine(file, engine, roles, label_bins, settings)
         g.save(output)
         _show(g.describe(), output, as_json)
         return
@@ -172,23 +172,23 @@ def minimize(
         check_people(found, X.iloc[parts.test])
     larger, path = None, None
     if _method(method, risk, settings) is MinimizationMethod.merge:
-        g, chosen, path = _merged(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
+        g, chosen, path = _fit_merge_path(X, y, found, parts, label_bins, keep, max_error, risk, min_group, seed)
     else:
         if keep is None and max_error is None:
-            g, chosen = _fitted(X, y, found, parts, label_bins, settings), None
+            g, chosen = _fit_privacy_tree(X, y, found, parts, label_bins, settings), None
         else:
-            g, chosen = _searched(X, y, found, parts, label_bins, settings, keep, max_error, seed)
+            g, chosen = _search_privacy_trees(X, y, found, parts, label_bins, settings, keep, max_error, seed)
         if min_group is not None:
             with notes.status("Making groups larger …"):
                 train = X.iloc[parts.train], y.iloc[parts.train]
                 coarser = g.coarsen(*train, min_group=min_group, label_bins=label_bins)
-                larger = compared(g, coarser, X, parts)
+                larger = measure_effect(g, coarser, X, parts)
             g = coarser
-    enough = None if other is None else checked(g, X, y, other, label_bins)
+    enough = None if other is None else check_on_others(g, X, y, other, label_bins)
     description = g.describe(X.iloc[parts.test])
     made = None
     if report is not None:
-        why = None if chosen is None else _told(chosen)
+        why = None if chosen is None else _describe_choice(chosen)
         evidence = evidence_on(g, X, y, parts, path=path, why=why, by=groups, label_bins=label_bins, seed=seed)
         made = make_report(evidence, purpose, people=people, command=command_line())
     g.save(output)
@@ -199,7 +199,12 @@ def minimize(
     )
     if as_json:
         suggestions = [suggestion.model_dump() for suggestion in open_questions]
-        content = {"output": str(output), **described(description), "suggestions": suggestions, "search": chosen}
+        content = {
+            "output": str(output),
+            **disclose_description(description),
+            "suggestions": suggestions,
+            "search": chosen,
+        }
         content |= {} if larger is None else {"coarsened": summary(larger)}
         content |= {} if enough is None else {"sample": enough.to_dict()}
         typer.echo(json.dumps(content))
@@ -210,7 +215,7 @@ def minimize(
     show_description(description, out)
     if chosen is not None:
         more = " --report tells what it does on test records, which chose nothing." if report is None else ""
-        out.print(f"\n{_told(chosen)}{more}", markup=False)
+        out.print(f"\n{_describe_choice(chosen)}{more}", markup=False)
         if min_group is not None and larger is None:
             out.print(
                 f"Every combination of answers among the rows it learned from is shared by at least {min_group:,} "
@@ -218,14 +223,14 @@ def minimize(
                 markup=False,
             )
     if enough is not None:
-        from modicum.minimizers.sample_check import told
+        from modicum.minimizers.sample_check import describe_check
 
-        out.print(f"\n{told(enough)}", markup=False)
+        out.print(f"\n{describe_check(enough)}", markup=False)
     if report is not None and made is not None:
         out.print()
         show_report(made, out)
         out.print()
-        out.print(told_places(report))
+        out.print(describe_report_files(report))
     _show_next(output)
 
 
@@ -236,10 +241,12 @@ def _show_next(output: Path) -> None:
 
 def _show(description: Any, output: Path, as_json: bool) -> None:
     """What was learned in an engine."""
-    from modicum.reporting.disclosure import described
+    from modicum.reporting.disclosure import disclose_description
 
     if as_json:
-        typer.echo(json.dumps({"output": str(output), **described(description), "suggestions": [], "search": None}))
+        typer.echo(
+            json.dumps({"output": str(output), **disclose_description(description), "suggestions": [], "search": None})
+        )
         return
     show_description(description, out)
     _show_next(output)
@@ -256,7 +263,7 @@ def _method(method: MinimizationMethod | None, risk: Risk | None, of_tree: dict[
     return chosen
 
 
-def _told(chosen: dict[str, Any]) -> str:
+def _describe_choice(chosen: dict[str, Any]) -> str:
     """The choice in a sentence."""
     if chosen["method"] == MinimizationMethod.merge.value:
         many = "the one point" if chosen["considered"] == 1 else f"{chosen['considered']} points"
@@ -273,7 +280,7 @@ def _told(chosen: dict[str, Any]) -> str:
     )
 
 
-def _merged(
+def _fit_merge_path(
     X: Any,
     y: Any,
     schema: Any,
@@ -304,7 +311,7 @@ def _merged(
     return method.generalization_, {"method": MinimizationMethod.merge.value, "considered": len(path), **choice}, path
 
 
-def _fitted(
+def _fit_privacy_tree(
     X: Any, y: Any, schema: Any, parts: Split, label_bins: int | None, settings: dict[str, Any]
 ) -> Generalization:
     from modicum.minimizers import PrivacyTree
@@ -315,7 +322,7 @@ def _fitted(
     return fitted
 
 
-def _searched(
+def _search_privacy_trees(
     X: Any,
     y: Any,
     schema: Any,
@@ -414,14 +421,14 @@ def check_options(unwanted: dict[str, Any]) -> None:
         )
 
 
-def fitted_in(
+def fit_in_engine(
     file: Path, engine: str, roles: Roles, label_bins: int | None, settings: dict[str, Any]
 ) -> Generalization:
     """PAT's generalization of all records of a file, from counts."""
     from modicum.engines.coding import schema_at
     from modicum.minimizers import PrivacyTree
 
-    with labelled_in(file, engine, roles) as table:
+    with open_labelled(file, engine, roles) as table:
         given = roles.given
         schema = roles.applied(schema_at(table, table.columns) if given is None else given, table.columns)
         with notes.status("Learning what is needed …"):
@@ -430,37 +437,39 @@ def fitted_in(
     return found
 
 
-def drawn_in(file: Path, engine: str, roles: Roles, sample: int, seed: int) -> Any:
+def draw_in_engine(file: Path, engine: str, roles: Roles, sample: int, seed: int) -> Any:
     """Records drawn by an engine, as features, label and schema; and others to check with."""
-    from modicum.minimizers.sample_check import drawn
+    from modicum.minimizers.sample_check import draw_samples
     from modicum.table.schema import Schema
 
-    with labelled_in(file, engine, roles) as table, notes.status("Drawing records …"):
-        learning, other = drawn(table, roles.label, sample, seed)
+    with open_labelled(file, engine, roles) as table, notes.status("Drawing records …"):
+        learning, other = draw_samples(table, roles.label, sample, seed)
     X, given = learning.X.to_pandas(), roles.given
     found = Schema.infer(X.assign(**{roles.label: learning.y.to_numpy()})) if given is None else given
     return X, learning.y, roles.applied(found, [*X.columns, roles.label]), other
 
 
-def checked(g: Generalization, X: Any, y: Any, other: Any, label_bins: int | None) -> Any:
+def check_on_others(g: Generalization, X: Any, y: Any, other: Any, label_bins: int | None) -> Any:
     """Whether what was learned from the records drawn holds on the others."""
-    from modicum.minimizers.sample_check import answers_to, compared
+    from modicum.minimizers.sample_check import answers_to, compare_samples
     from modicum.table.targets import Labels
 
     answers = answers_to(g, X, other.X.to_pandas())
-    return compared(*answers, Labels.fit(y, label_bins), y, other.y)
+    return compare_samples(*answers, Labels.fit(y, label_bins), y, other.y)
 
 
 @contextmanager
-def labelled_in(file: Path, engine: str, roles: Roles) -> Iterator[EngineTable]:
+def open_labelled(file: Path, engine: str, roles: Roles) -> Iterator[EngineTable]:
     """The file's records that have a label; how many have none is said."""
     import narwhals.stable.v2 as nw
 
-    from modicum.engines.file_tables import opened, table_at
+    from modicum.engines.file_tables import open_table, table_at
 
-    with opened(file, engine, roles.given, roles.missing) as table:
+    with open_table(file, engine, roles.given, roles.missing) as table:
         if roles.label not in table.columns:
-            raise DataError(f"The label {roles.label!r} is not in the file; it has {quoted(table.columns, limit=8)}.")
+            raise DataError(
+                f"The label {roles.label!r} is not in the file; it has {format_names(table.columns, limit=8)}."
+            )
         known = table_at(table.lazy.filter(~nw.col(roles.label).is_null()).to_native())
         rows = known.rows()
         unlabelled = table.rows() - rows

@@ -25,15 +25,15 @@ from modicum.cli.options import (
     SchemaOption,
     SeedOption,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
     names,
     notes,
     out,
     read_task,
 )
 from modicum.cli.output import facts, printable
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 
 if TYPE_CHECKING:
     from modicum.evaluation import ModelCost, PrismCost
@@ -109,12 +109,12 @@ def prism(
     attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
     every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
-    from modicum.cli.judging import told_places
+    from modicum.cli.judging import describe_report_files
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 
     check_places([file, schema], report=report)
-    given_to(report, purpose=purpose, people=people)
+    check_report_options(report, purpose=purpose, people=people)
     X, y, found = read_task(
         file, label, schema, missing, person, identifiers=identifier, categories=category, sensitive=None
     )
@@ -144,7 +144,7 @@ def prism(
         warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
         if report is not None:
             told: dict[str, Any] = {"purpose": purpose, "people": people, "command": command_line()}
-            cost = _reported(model, X, y, report, told, adversary, seed)
+            cost = _report_evidence(model, X, y, report, told, adversary, seed)
         else:
             cost = prism_cost(X, y, model, adversary=adversary, random_state=seed, progress=False)
     if as_json:
@@ -153,10 +153,10 @@ def prism(
         show_cost(cost, label, out)
         if report is not None:
             out.print()
-            out.print(told_places(report))
+            out.print(describe_report_files(report))
 
 
-def _reported(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any], adversary: bool, seed: int) -> Any:
+def _report_evidence(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any], adversary: bool, seed: int) -> Any:
     """The evidence on the split that is shown, written as a report; what it costs is shown as without one."""
     from modicum import reporting
     from modicum.cli.judging import check_people, write_report
@@ -227,7 +227,7 @@ def show_cost(cost: PrismCost, label: str, console: Console) -> None:
     _show_sets(cost, console)
     facts(_choice(cost), console)
     console.print()
-    console.print(_compared(cost))
+    console.print(_build_cost_table(cost))
     console.print()
     chosen = cost.of(PRISM)
     on = f"of {label!r}, on {cost.tested_on:,} records that trained nothing"
@@ -247,7 +247,7 @@ def show_cost(cost: PrismCost, label: str, console: Console) -> None:
 
 
 def _show_sets(cost: PrismCost, console: Console) -> None:
-    found, sensitive = cost.correlations, quoted(cost.prism.sensitive_)
+    found, sensitive = cost.correlations, format_names(cost.prism.sensitive_)
     many = {0: "No set of attributes reveals", 1: "1 smallest set of attributes reveals"}
     sets = many.get(len(found), f"{len(found):,} smallest sets of attributes reveal")
     console.print(printable(f"{sets} {sensitive}: {_rule_text(found)}. {sum(found.tested):,} sets were tested."))
@@ -283,7 +283,8 @@ def _choice(cost: PrismCost) -> list[tuple[str, str]]:
         ("asked for", ", ".join(model.predictors_) or nothing),
         (
             "promise",
-            f"no set of up to {model.max_size} of them reveals {quoted(model.sensitive_)} in the sense above, among "
+            f"no set of up to {model.max_size} of them reveals {format_names(model.sensitive_)} in the sense above, "
+            "among "
             f"{cost.trained_on:,} training records with numbers in {model.bins} bins",
         ),
         ("all of them together", f"{_strength(chosen.association)}{_verdict(cost)}"),
@@ -314,7 +315,7 @@ def _strength(each: Correlation) -> str:
     return f"strength {strength} ({by_chance} by chance, p-value {p_value})"
 
 
-def _compared(cost: PrismCost) -> Table:
+def _build_cost_table(cost: PrismCost) -> Table:
     from modicum.evaluation.evidence.prism_cost import PRISM
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -327,7 +328,12 @@ def _compared(cost: PrismCost) -> Table:
         table.add_column(printable(title), justify="right", no_wrap=len(names) == 1)
         table.add_column("MCC", justify="right", no_wrap=True)
     for each in cost.models:
-        shown = [_KINDS[each.model], str(len(each.predictors)), _within(_score(cost, each), ".1%"), *_attacked(each)]
+        shown = [
+            _KINDS[each.model],
+            str(len(each.predictors)),
+            _within(_score(cost, each), ".1%"),
+            *_format_adversaries(each),
+        ]
         table.add_row(*shown)
     return table
 
@@ -343,7 +349,7 @@ def _score(cost: PrismCost, each: ModelCost) -> Any:
     return each.balanced_accuracy if _is_balanced(cost) else each.accuracy
 
 
-def _attacked(each: ModelCost) -> list[str]:
+def _format_adversaries(each: ModelCost) -> list[str]:
     found = each.adversaries.values()
     return [text for one in found for text in (_within(one.accuracy, ".1%"), _within(one.mcc, ".3f"))]
 

@@ -103,14 +103,14 @@ def show_several(
 ) -> None:
     """Attack the sample under all versions together and under each alone; where there is one, only look at it."""
     from modicum.attacks import MultiBreach, OverlapWarning
-    from modicum.cli.commands.attack import known_and_breached
+    from modicum.cli.commands.attack import read_attack_records
     from modicum.generalization import Generalization
     from modicum.service.stores.store import artifact_of
 
     versions = [artifact_of(each) for each in stored]
-    views = together([*versions, new])
+    views = align_versions([*versions, new])
     personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
-    known, breached = known_and_breached(views[-1], sample, None, missing, seed)
+    known, breached = read_attack_records(views[-1], sample, None, missing, seed)
     if not stored:
         console.print("The store holds records of no other version, so that there is nothing to measure.")
         return
@@ -137,16 +137,16 @@ def show_several(
     )
 
 
-def together(versions: Sequence[Collected]) -> list[Generalization]:
+def align_versions(versions: Sequence[Collected]) -> list[Generalization]:
     """Generalizations of the same attributes: what a version does not speak of, it does not collect.
 
     Examples
     --------
     >>> import pandas as pd, modicum as md
-    >>> from modicum.cli.commands.serve import together
+    >>> from modicum.cli.commands.serve import align_versions
     >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
     >>> one, two = (md.Uniform(buckets=2).fit(X[names]).generalization_ for names in (["age"], ["age", "job"]))
-    >>> [g.needed for g in together([one, two])]
+    >>> [g.needed for g in align_versions([one, two])]
     [['age'], ['age', 'job']]
     """
     from modicum.generalization import Generalization

@@ -27,8 +27,8 @@ from modicum.cli.options import (
     SchemaOption,
     WeightOption,
     check_places,
+    check_report_options,
     command_line,
-    given_to,
     notes,
     numbers,
     out,
@@ -85,15 +85,15 @@ def study(
     Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. Everything that is
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
-    from modicum.cli.judging import split_for, told_places, write_report
-    from modicum.cli.output import check_min_group, compared, show_effect, summary
+    from modicum.cli.judging import describe_report_files, split_for, write_report
+    from modicum.cli.output import check_min_group, measure_effect, show_effect, summary
     from modicum.errors import ParameterError, StoppedWarning
     from modicum.evaluation import coarsened_choice
     from modicum.evaluation.study.run import study as run
     from modicum.evaluation.study.study_store import FILES
     from modicum.measures.front import check_target
 
-    given_to(report, purpose=purpose, people=people)
+    check_report_options(report, purpose=purpose, people=people)
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)
     own = [folder / name for name in FILES]
@@ -131,7 +131,7 @@ def study(
         with notes.status("Making groups larger …"):
             made, choice = coarsened_choice(made, choice, X, y, min_group)
             parts = split_for(X, y, found.person, made.seed)
-            larger = compared(before, choice.generalization, X, parts, pairs(weight), confidence)
+            larger = measure_effect(before, choice.generalization, X, parts, pairs(weight), confidence)
     told: dict[str, Any] = {"evidence": report is not None, "people": people, "command": command_line()}
     content = made.report(purpose, choice, **told)
     if output is not None:
@@ -151,7 +151,7 @@ def study(
     if output is not None:
         out.print(f"Written to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
     if report is not None:
-        out.print(told_places(report))
+        out.print(describe_report_files(report))
 
 
 def show_study(made: Any, choice: Any, console: Console) -> None:
@@ -200,7 +200,7 @@ def _minimizers(made: Any) -> Table:
 
 
 def _front(made: Any, choice: Any) -> Table:
-    from modicum.generalization.description import buckets_asked
+    from modicum.generalization.description import count_asked_buckets
     from modicum.reporting.disclosure import few
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -211,7 +211,7 @@ def _front(made: Any, choice: Any) -> Table:
     for c in [*front, *([] if choice.candidate in front else [choice.candidate])]:
         table.add_row(
             printable(f"{'* ' if c == choice.candidate else ''}{c.name}"),
-            str(buckets_asked(c.generalization)),
+            str(count_asked_buckets(c.generalization)),
             f"{c.error:.1%}",
             f"{c.adversary_error:.1%}",
             f"{c.certified_error:.1%}",

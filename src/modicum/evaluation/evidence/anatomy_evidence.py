@@ -15,11 +15,11 @@ from modicum.attacks import Matching, MatchingResult
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
 from modicum.evaluation._utility import group_names
 from modicum.evaluation.evidence.release_learning import NoTrialError, hold_out
-from modicum.measures.anonymity import alike, held
+from modicum.measures.anonymity import alike, count_group_values
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.measures.uniqueness import Crowd, check_population, crowd
-from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
+from modicum.provenance import describe_grouping, describe_settings, frame_hash, text_hash, versions
 from modicum.releases.anatomy_release import GID, AnatomyRelease
 from modicum.table.frames import as_frame, texts
 from modicum.table.inference import not_whole
@@ -333,10 +333,10 @@ class AnatomyAttribute:
     values: int
 
 
-def measured(release: AnatomyRelease, name: str) -> SensitiveMeasured:
+def measure_sensitive(release: AnatomyRelease, name: str) -> SensitiveMeasured:
     """What a sensitive table has, counted on it alone."""
     table, gid = as_frame(release.sensitive_tables[name]), release.group_column(name)
-    found = held(alike(table, [gid]), alike(table, [name]))
+    found = count_group_values(alike(table, [gid]), alike(table, [name]))
     return SensitiveMeasured(
         name=name,
         l=int(l_diversity(table.to_native(), [gid], name, kind="frequency")),
@@ -349,7 +349,7 @@ def measured(release: AnatomyRelease, name: str) -> SensitiveMeasured:
     )
 
 
-def published(release: AnatomyRelease, raw: nw.DataFrame[Any]) -> tuple[AnatomyAttribute, ...]:
+def describe_attributes(release: AnatomyRelease, raw: nw.DataFrame[Any]) -> tuple[AnatomyAttribute, ...]:
     """Where each column stands; what is in no table was left out.
 
     `raw` are the full records of those who were released: values of others would tell of who was left out.
@@ -499,8 +499,8 @@ def anatomy_evidence(
     return AnatomyEvidence(
         release=release,
         l=None if work.owner is None else int(work.owner.l),
-        measured=tuple(measured(release, name) for name in release.sensitive_names),
-        attributes=published(release, full),
+        measured=tuple(measure_sensitive(release, name) for name in release.sensitive_names),
+        attributes=describe_attributes(release, full),
         crowds=crowds(release, population, random_state, work.released_persons),
         matching=tuple(
             attack.run(release, work.released_raw[name].to_native(), name) for name in release.sensitive_names
@@ -522,13 +522,13 @@ def _provenance(work: AnatomyWork, estimator: Any, X_test: Any, by: Any, populat
     release = work.release
     hashes = {"identifying table": frame_hash(release.identifying), "schema": text_hash(release.schema.to_dict())}
     hashes |= {f"table of {name}": frame_hash(table) for name, table in release.sensitive_tables.items()}
-    settings = {} if work.owner is None else told_settings(work.owner)
+    settings = {} if work.owner is None else describe_settings(work.owner)
     settings.pop("random_state", None)
     settings |= {
         "method": "Anatomy",
         "grouping": release.grouping,
         "estimator": "LinearSVC" if estimator is None else type(estimator).__name__,
-        "by": told_by(by, work.raw.columns),
+        "by": describe_grouping(by, work.raw.columns),
         "population": population,
         "seed of the evidence": work.random_state,
     }

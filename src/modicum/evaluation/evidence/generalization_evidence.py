@@ -9,14 +9,14 @@ from modicum.engines import is_table
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
 from modicum.evaluation._alternatives import Alternatives
-from modicum.evaluation._judge import Judgement, together
+from modicum.evaluation._judge import Judgement, assemble_judgement
 from modicum.evaluation._necessity import Necessity, necessity
 from modicum.evaluation._utility import MOST_GROUPS, RANGES, check_generalization, group_names, model_on, utility
 from modicum.generalization import Generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence
 from modicum.progress import cores
-from modicum.provenance import estimator_settings, generalization_provenance, model_file, told_by
+from modicum.provenance import describe_grouping, estimator_settings, generalization_provenance, model_file
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.roles import attribute_weights, personal_attributes
 from modicum.table.targets import Labels, label_name, label_values
@@ -149,7 +149,7 @@ def evidence(
     first, certificate = attacks.reconstruction["A1"], attacks.certificates["A1"]
     settings = {
         **whose,
-        "by": told_by(groups, test.columns),
+        "by": describe_grouping(groups, test.columns),
         "estimator": estimator_settings(estimator),
         "label_bins": label_bins,
         "confidence": confidence,
@@ -157,7 +157,7 @@ def evidence(
         "random_state": random_state,
     }
     return Evidence(
-        judgement=together(g, train, y_train, test, lost, first, certificate, labels),
+        judgement=assemble_judgement(g, train, y_train, test, lost, first, certificate, labels),
         attacks=attacks,
         necessity=necessity(g, train, y_train, test, y_test, **whose, **learned, **shared),
         alternatives=alternatives,

@@ -15,7 +15,7 @@ from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_
 from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
 from modicum.prism.discovery.discovery import Discovery
-from modicum.progress import watched
+from modicum.progress import track_progress
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, is_array
 from modicum.table.roles import as_names, person_codes, unit_codes
@@ -145,19 +145,21 @@ def scores(right: Any, truth: Any, units: Any, random_state: int) -> dict[str, E
     return {
         "accuracy": Estimate(float(right.mean()), mean_interval(right, units), float(shares.max())),
         "balanced_accuracy": Estimate(
-            balanced(labels, right), balanced_interval(labels, right, units, random_state), 1 / len(shares)
+            compute_balanced_mean(labels, right),
+            compute_balanced_interval(labels, right, units, random_state),
+            1 / len(shares),
         ),
     }
 
 
-def balanced(labels: Any, values: Any, draws: Any = None) -> float:
+def compute_balanced_mean(labels: Any, values: Any, draws: Any = None) -> float:
     """The mean over the labels of their records' mean, such as the share that is right."""
     many = np.bincount(labels, draws)
     hits = np.bincount(labels, values if draws is None else values * draws)
     return float(np.mean(hits[many > 0] / many[many > 0]))
 
 
-def balanced_interval(
+def compute_balanced_interval(
     labels: Any, values: Any, units: Any, random_state: int, of_label: Callable[..., Interval] = mean_interval
 ) -> Interval:
     """By resampling persons; the mean of the labels' own intervals where a label has too few or none differ."""
@@ -165,7 +167,7 @@ def balanced_interval(
     each_label = [labels == label for label in range(int(labels.max()) + 1)]
     if min(len(np.unique(people[each])) for each in each_label) >= ENOUGH_UNITS:
         drawn = Resampling(len(values), units, random_state=random_state)
-        low, high = drawn.interval(lambda draws: balanced(labels, values, draws))
+        low, high = drawn.interval(lambda draws: compute_balanced_mean(labels, values, draws))
         if low < high:
             return low, high
     ends = [of_label(values[each], None if units is None else unit_codes(units[each])) for each in each_label]
@@ -224,7 +226,7 @@ def prism_cost(
         Part(frame[rows.tolist()], values[rows], None if units is None else unit_codes(units[rows]))
         for rows in (parts.train, parts.test)
     )
-    return compared(model, train, test, label_of(y), numbers, adversary, random_state, progress)
+    return compare_classifiers(model, train, test, label_of(y), numbers, adversary, random_state, progress)
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ def split_of(
     return parts, units, values
 
 
-def compared(
+def compare_classifiers(
     model: PrismClassifier,
     train: Part,
     test: Part,
@@ -257,7 +259,7 @@ def compared(
     progress: bool,
 ) -> PrismCost:
     """The classifiers, trained on some records and reported on others."""
-    fitted = _fitted(model, train.frame.to_native(), pd.Series(train.values, name=label), numbers)
+    fitted = _fit_classifiers(model, train.frame.to_native(), pd.Series(train.values, name=label), numbers)
     attacks = _attacks(fitted, train.frame, train.units, model, random_state, progress) if adversary else {}
     seen, truth = test.frame.to_native(), test.values
     models = [
@@ -314,7 +316,7 @@ def _check_parts(label: str, values: Any, parts: Split) -> None:
 Fitted = tuple[str, int | None, Any, float]  # the kind of model, its most predictors, the model, seconds
 
 
-def _fitted(model: PrismClassifier, X: Any, y: Any, numbers: list[int]) -> list[Fitted]:
+def _fit_classifiers(model: PrismClassifier, X: Any, y: Any, numbers: list[int]) -> list[Fitted]:
     """The plain classifier, and for each number of predictors the other two."""
     found = []
     for kind, name, asked in (
@@ -336,7 +338,7 @@ def _attacks(
     by_choice = {tuple(each.predictors_): each for _, _, each, _ in fitted}
     sensitive = _sensitive(model, frame)
     found = {}
-    for choice, each in watched(by_choice.items(), "attacking", total=len(by_choice), progress=progress):
+    for choice, each in track_progress(by_choice.items(), "attacking", total=len(by_choice), progress=progress):
         found[choice] = {
             name: SensitiveInference(
                 name, critical_values=critical, schema=model.schema, random_state=random_state, progress=False

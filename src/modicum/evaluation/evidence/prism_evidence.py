@@ -11,8 +11,8 @@ import pandas as pd
 from sklearn.base import clone
 
 from modicum.attacks import Linkability, LinkResult, SinglingOut, SinglingOutResult
-from modicum.errors import DataError, ModicumError, ParameterError, quoted
-from modicum.evaluation.evidence.prism_cost import Part, PrismCost, compared, frame_of, units_of
+from modicum.errors import DataError, ModicumError, ParameterError, format_names
+from modicum.evaluation.evidence.prism_cost import Part, PrismCost, compare_classifiers, frame_of, units_of
 from modicum.evaluation.evidence.prism_reasons import AttributeReason, PrismAlternatives, reasons
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
@@ -20,7 +20,7 @@ from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.prism import PrismClassifier
 from modicum.prism.base import PreparedTask, label_of
 from modicum.prism.discovery.discovery import Discovery
-from modicum.provenance import frame_hash, text_hash, told_settings, versions
+from modicum.provenance import describe_settings, frame_hash, text_hash, versions
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import column, texts
@@ -64,13 +64,13 @@ def exposure(
     train, test : full records; a sensitive number is cut into bins on the first, all else is counted on the others
     confidence : of the certificate
     """
-    asked = collected(model, schema, test)
+    asked = build_asked_generalization(model, schema, test)
     alone = SinglingOut(random_state=random_state).run(asked, test)
-    linked = _linked(model, asked, test, alone.people, random_state)
-    return Exposure(alone, linked, _bound(model, asked, train, test, confidence))
+    linked = _run_linkability(model, asked, test, alone.people, random_state)
+    return Exposure(alone, linked, _certify_sensitive(model, asked, train, test, confidence))
 
 
-def collected(model: PrismClassifier, schema: Schema, frame: Any) -> Generalization:
+def build_asked_generalization(model: PrismClassifier, schema: Schema, frame: Any) -> Generalization:
     """What is asked for as an artifact: predictors in full detail, nothing else."""
     found = raw_generalization(frame, schema)
     for name in found.names:
@@ -78,7 +78,7 @@ def collected(model: PrismClassifier, schema: Schema, frame: Any) -> Generalizat
     return found
 
 
-def _linked(
+def _run_linkability(
     model: PrismClassifier, asked: Generalization, test: Any, people: int, random_state: int
 ) -> LinkResult | None:
     """Every other column in one half, the rest in the other."""
@@ -89,7 +89,7 @@ def _linked(
     return Linkability(columns[::2], columns[1::2], k, random_state=random_state).run(asked, test)
 
 
-def _bound(
+def _certify_sensitive(
     model: PrismClassifier, asked: Generalization, train: Any, test: Any, confidence: float
 ) -> Certificate | None:
     columns = [name for name in model.sensitive_ if name in asked.names]
@@ -142,7 +142,7 @@ def prism_provenance(
             "classifier": text_hash(rule),
         },
         "versions": versions(),
-        "settings": plain({**told_settings(model), **settings}),
+        "settings": plain({**describe_settings(model), **settings}),
     }
 
 
@@ -292,19 +292,19 @@ def prism_evidence(
     train, test = part_of(model, X_train, y_train), part_of(model, X_test, y_test)
     check_parts(model, train, test)
     label, schema = label_of(y_train), schema_of(model, train.frame)
-    cost = compared(model, train, test, label, [model.max_predictors], adversary, random_state, progress)
+    cost = compare_classifiers(model, train, test, label, [model.max_predictors], adversary, random_state, progress)
     check_same(model, cost.prism)
-    prepared = _prepared(cost.prism, train, label)
+    prepared = _prepare_training(cost.prism, train, label)
     tried = PrismAlternatives(cost.prism, prepared, test.frame, test.values, test.units, random_state)
     labels = _label_people(test)
     settings = {"adversary": adversary, "confidence": confidence, "seed of the evidence": random_state}
     return PrismEvidence(
         cost=cost,
         attributes=tuple(reasons(cost.prism, prepared, schema, tried)),
-        remeasured=_remeasured(cost.prism, prepared.task.discovery),
+        remeasured=_remeasure_subsets(cost.prism, prepared.task.discovery),
         exposure=exposure(cost.prism, schema, train.frame, test.frame, confidence, random_state),
         label=label or "y",
-        values={name: _counted(train, name) for name in cost.prism.sensitive_ if name in train.frame.columns},
+        values={name: _count_values(train, name) for name in cost.prism.sensitive_ if name in train.frame.columns},
         unit=_unit(test),
         people={"train": _people(train), "test": _people(test)},
         labels=len(labels),
@@ -314,14 +314,14 @@ def prism_evidence(
     )
 
 
-def _prepared(model: PrismClassifier, train: Part, label: str | None) -> PreparedTask:
+def _prepare_training(model: PrismClassifier, train: Part, label: str | None) -> PreparedTask:
     """What the classifier was trained from, to train others."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="At most")  # it was said when the classifier was trained
         return clone(model)._prepared(train.frame.to_native(), pd.Series(train.values, name=label), None)
 
 
-def _remeasured(model: PrismClassifier, discovery: Discovery) -> int | None:
+def _remeasure_subsets(model: PrismClassifier, discovery: Discovery) -> int | None:
     """Measure every set of up to `max_size` predictors by itself: none may reveal."""
     names, found = model.predictors_, model.correlations_
     sizes = range(1, min(found.max_size, len(names)) + 1)
@@ -331,11 +331,11 @@ def _remeasured(model: PrismClassifier, discovery: Discovery) -> int | None:
     for each in chain.from_iterable(combinations(names, size) for size in sizes):
         told = discovery.assess(each)
         if told.strength >= found.threshold and (told.p_value or 0.0) <= found.p_value:
-            raise ModicumError(f"The attributes asked for hold a set that reveals: {quoted(each)}.")
+            raise ModicumError(f"The attributes asked for hold a set that reveals: {format_names(each)}.")
     return many
 
 
-def _counted(train: Part, name: str) -> dict[str, int]:
+def _count_values(train: Part, name: str) -> dict[str, int]:
     """How many records have each value of a column."""
     codes, words = texts(column(train.frame, name))
     many = np.bincount(codes + 1, minlength=len(words) + 1)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from modicum.errors import ModicumError
-from modicum.evaluation.evidence.prism_cost import balanced, balanced_interval
+from modicum.evaluation.evidence.prism_cost import compute_balanced_interval, compute_balanced_mean
 from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import PreparedTask, forbidden_units
@@ -143,8 +143,10 @@ class PrismAlternatives:
         """The change of the error, from what changes of each record, with its interval."""
         if self._labels is None:
             return float(differences.mean()), difference_interval(differences, self._units)
-        interval = balanced_interval(self._labels, differences, self._units, self._random_state, difference_interval)
-        return balanced(self._labels, differences), interval
+        interval = compute_balanced_interval(
+            self._labels, differences, self._units, self._random_state, difference_interval
+        )
+        return compute_balanced_mean(self._labels, differences), interval
 
 
 def is_balanced(model: PrismClassifier) -> bool:
@@ -273,7 +275,7 @@ def _reason(
     alone, asked = discovery.assess([name]), name in model.predictors_
     if asked:
         other = tried.without(name)
-        why = _why_asked(len(holding), other)
+        why = _explain_choice(len(holding), other)
         return AttributeReason(name, columns, "asked", "predicts", why, alone, len(holding), other=other)
     completes = tuple(
         sorted(
@@ -282,13 +284,13 @@ def _reason(
         )
     )
     other = tried.with_also(name)
-    reason = _left_out_for(name, model, completes, other)
+    reason = _find_reason(name, model, completes, other)
     instead = tried.in_place(name, completes) if reason == "together" else None
     why = _why_left_out(reason, model, completes, other, instead)
     return AttributeReason(name, columns, "left out", reason, why, alone, len(holding), completes, other, instead)
 
 
-def _left_out_for(
+def _find_reason(
     name: str, model: PrismClassifier, completes: Sequence[Correlation], other: PrismAlternative
 ) -> Reason:
     """Why it is out: what forbids it, unless it would be of no use anyway."""
@@ -311,7 +313,7 @@ def _role(columns: Sequence[str], schema: Schema) -> str:
     return "The schema says that it is not to be used: it is forbidden, or sensitive too."
 
 
-def _why_asked(sets: int, without: PrismAlternative) -> str:
+def _explain_choice(sets: int, without: PrismAlternative) -> str:
     """It was chosen because the objective is worse without it; where that is mere rounding, so it is said."""
     helps = "It helps the prediction on the training records"
     if without.objective <= 0 or without.is_nothing:

@@ -14,19 +14,26 @@ from modicum.anonymizers.base import Anonymizer
 from modicum.attacks import MembershipResult
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
 from modicum.evaluation._utility import Utility
-from modicum.evaluation.evidence.release_learning import Learned, Lesson, NoTrialError, hold_out, learned, members_told
+from modicum.evaluation.evidence.release_learning import (
+    Learned,
+    Lesson,
+    NoTrialError,
+    attack_membership,
+    hold_out,
+    train_and_compare,
+)
 from modicum.evaluation.evidence.release_measures import (
     GroupInference,
     Measured,
     PublishedAttribute,
+    describe_attributes,
     group_inference,
-    measured,
-    published,
+    measure_release,
     value_targets,
 )
 from modicum.learners.portfolio import TREES
 from modicum.measures.uniqueness import Crowd, check_population, crowd
-from modicum.provenance import frame_hash, text_hash, told_by, told_settings, versions
+from modicum.provenance import describe_grouping, describe_settings, frame_hash, text_hash, versions
 from modicum.releases.release import Release
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import as_frame, column
@@ -208,11 +215,11 @@ def learning(work: ReleaseWork, X_test: Any, y_test: Any, estimator: Any, by: An
     why = _why_not(work, X_test, label_bins)
     if why is None:
         try:
-            lesson = _trial(work) if X_test is None else _tested(work, as_frame(X_test), y_test)
+            lesson = _trial(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
         except NoTrialError as error:
             why = str(error)
         else:
-            found = learned(lesson, estimator, by, label_bins, work.random_state)
+            found = train_and_compare(lesson, estimator, by, label_bins, work.random_state)
             return Learning(found, lesson, X_test is None, {})
     return Learning(None, None, False, {"utility": why})
 
@@ -230,11 +237,11 @@ def _why_not(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | No
     return None
 
 
-def _tested(work: ReleaseWork, test: nw.DataFrame[Any], y_test: Any) -> Lesson:
+def _build_test_lesson(work: ReleaseWork, test: nw.DataFrame[Any], y_test: Any) -> Lesson:
     """The release itself to learn from, and other records to test on."""
     frame = work.frame
     if work.release.output == "ranges":
-        frame, _ = _made_again(work.owner, work.raw.to_native(), work.y)
+        frame, _ = _remake_release(work.owner, work.raw.to_native(), work.y)
     return _lesson(work, frame, work.raw, label_values(work.y), work.rows, test, y_test)
 
 
@@ -243,7 +250,7 @@ def _trial(work: ReleaseWork) -> Lesson:
     values = label_values(work.y)
     train, test = hold_out(values, work.persons, work.random_state)
     raw = work.raw[train.tolist()]
-    frame, rows = _made_again(work.owner, raw.to_native(), values[train])
+    frame, rows = _remake_release(work.owner, raw.to_native(), values[train])
     return _lesson(work, frame, raw, values[train], rows, work.raw[test.tolist()], values[test])
 
 
@@ -265,7 +272,7 @@ def _lesson(
     )
 
 
-def _made_again(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Codes]:
+def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Codes]:
     """A release of these records by the same settings, as values to learn from; and which records it has."""
     again = clone(owner).set_params(output="values")
     with warnings.catch_warnings():
@@ -404,14 +411,14 @@ def release_evidence(
     told, skipped = _membership(found, work)
     return ReleaseEvidence(
         release=work.release,
-        measured=measured(work.release, work.frame, work.schema, work.released_persons),
-        attributes=published(work.release, work.released_raw, work.frame, work.schema, work.label_column),
+        measured=measure_release(work.release, work.frame, work.schema, work.released_persons),
+        attributes=describe_attributes(work.release, work.released_raw, work.frame, work.schema, work.label_column),
         crowds=work.crowds(population),
         inference=tuple(each for each in inferred.values() if each is not None),
         utility=None if found.learned is None else found.learned.utility,
         membership=told,
         held_out=found.held_out,
-        skipped={**found.skipped, **skipped, **_not_inferred(inferred)},
+        skipped={**found.skipped, **skipped, **_explain_no_inference(inferred)},
         label=None if work.y is None else work.label,
         records=len(work.raw),
         people=work.people,
@@ -421,7 +428,7 @@ def release_evidence(
     )
 
 
-def _not_inferred(inferred: dict[str, GroupInference | None]) -> dict[str, str]:
+def _explain_no_inference(inferred: dict[str, GroupInference | None]) -> dict[str, str]:
     """Why something is not guessed."""
     if not inferred:
         return {"inference": "No sensitive attribute is named and there is no label, so there is nothing to infer."}
@@ -433,7 +440,7 @@ def _membership(found: Learning, work: ReleaseWork) -> tuple[dict[str, Membershi
     if found.learned is None or found.lesson is None:
         return None, {"membership": "No model was trained, so there is none to ask."}
     try:
-        told = members_told(found.lesson, found.learned, work.random_state)
+        told = attack_membership(found.lesson, found.learned, work.random_state)
     except DataError as error:
         return None, {"membership": str(error)}
     return {"release": told["minimized"], "raw": told["raw"]}, {}
@@ -446,11 +453,11 @@ def _provenance(
     hashes |= {"schema": text_hash(work.schema.to_dict())}
     if X_test is not None:
         hashes["test records"] = frame_hash(X_test)
-    settings = {} if work.owner is None else told_settings(work.owner)
+    settings = {} if work.owner is None else describe_settings(work.owner)
     settings |= {
         "method": work.release.method,
         "estimator": estimator if isinstance(estimator, str) else type(estimator).__name__,
-        "by": told_by(by, work.raw.columns),
+        "by": describe_grouping(by, work.raw.columns),
         "label_bins": label_bins,
         "population": population,
         "seed of the evidence": work.random_state,

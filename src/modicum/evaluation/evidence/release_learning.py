@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
 from modicum.errors import DataError
-from modicum.evaluation._utility import BucketModel, Utility, compared_utility, group_names, model_on
+from modicum.evaluation._utility import BucketModel, Utility, compare_utility, group_names, model_on
 from modicum.generalization.core import raw_generalization
 from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
@@ -87,7 +87,7 @@ def hold_out(y: Any, persons: Any, random_state: int) -> tuple[Codes, Codes]:
     return train, parts.test
 
 
-def learned(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, random_state: int) -> Learned:
+def train_and_compare(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, random_state: int) -> Learned:
     """Train on both kinds of records, and compare on the test records."""
     if not len(lesson.test):
         raise DataError("The test data has no rows.")
@@ -101,7 +101,7 @@ def learned(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, ran
     }
     chances = {name: model.predict_proba(lesson.test) for name, model in fitted.items()}
     chances["majority"] = np.tile(np.bincount(raw, minlength=classes) / len(raw), (len(lesson.test), 1))
-    utility = compared_utility(
+    utility = compare_utility(
         chances,
         truth,
         persons=person_codes(lesson.schema, lesson.test),
@@ -113,7 +113,7 @@ def learned(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, ran
     return Learned(utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
 
 
-def members_told(lesson: Lesson, found: Learned, random_state: int) -> dict[str, MembershipResult]:
+def attack_membership(lesson: Lesson, found: Learned, random_state: int) -> dict[str, MembershipResult]:
     """Whether each model tells whose raw records it, or what was released of them, was trained on.
 
     Members are those whose records were released: whoever was left out taught the model on the release nothing.

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.measures.anonymity import alike, held, k_anonymity
+from modicum.measures.anonymity import alike, count_group_values, k_anonymity
 from modicum.measures.closeness import Distance, t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
@@ -65,7 +65,7 @@ class PublishedAttribute:
     values_after: int
 
 
-def measured(release: Release, frame: nw.DataFrame[Any], schema: Schema, persons: Codes | None) -> Measured:
+def measure_release(release: Release, frame: nw.DataFrame[Any], schema: Schema, persons: Codes | None) -> Measured:
     """Count k, ℓ and t on the released records."""
     names, asked = list(release.quasi_identifiers), release.asked
     table = frame
@@ -96,17 +96,17 @@ def _closeness(
     return distance, float(found)
 
 
-def published(
+def describe_attributes(
     release: Release, raw: nw.DataFrame[Any], frame: nw.DataFrame[Any], schema: Schema, label: str | None
 ) -> tuple[PublishedAttribute, ...]:
     """How each column was published; `raw` are the full records of those who were released.
 
     Values before and after are counted on the same people: otherwise their difference would tell of those left out.
     """
-    return tuple(_published(release, raw, frame, schema, name, label) for name in raw.columns)
+    return tuple(_describe_attribute(release, raw, frame, schema, name, label) for name in raw.columns)
 
 
-def _published(
+def _describe_attribute(
     release: Release, raw: nw.DataFrame[Any], frame: nw.DataFrame[Any], schema: Schema, name: str, label: str | None
 ) -> PublishedAttribute:
     before = _values(raw[name])
@@ -183,18 +183,18 @@ class GroupInference:
     raw: GroupGuess
 
 
-def guessed(groups: Codes, values: Codes) -> GroupGuess:
+def guess_from_groups(groups: Codes, values: Codes) -> GroupGuess:
     """Say of everybody the most frequent value of the group.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.evaluation.evidence.release_measures import guessed
-    >>> found = guessed(np.array([0, 0, 0, 1, 1]), np.array([7, 7, 7, 7, 8]))
+    >>> from modicum.evaluation.evidence.release_measures import guess_from_groups
+    >>> found = guess_from_groups(np.array([0, 0, 0, 1, 1]), np.array([7, 7, 7, 7, 8]))
     >>> found.right, found.certain, found.highest
     (0.8, 0.6, 1.0)
     """
-    found = held(groups, values)
+    found = count_group_values(groups, values)
     most = np.zeros(len(found.sizes), dtype=np.int64)
     np.maximum.at(most, found.group, found.count)
     shares = most / found.sizes
@@ -239,6 +239,6 @@ def group_inference(
         values=many,
         in_ranges=in_ranges,
         naive=float(np.unique(codes, return_counts=True)[1].max() / len(codes)),
-        release=guessed(alike(as_frame(released), quasi), codes),
-        raw=guessed(alike(as_frame(raw), quasi), codes),
+        release=guess_from_groups(alike(as_frame(released), quasi), codes),
+        raw=guess_from_groups(alike(as_frame(raw), quasi), codes),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from modicum.evaluation.study.judges import Judged, PartScores, Screened
 from modicum.generalization import Generalization
-from modicum.generalization.description import buckets_asked
+from modicum.generalization.description import count_asked_buckets
 from modicum.measures.front import ErrorLimits
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain
@@ -87,7 +87,7 @@ class Candidate:
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without the artifact."""
         content = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
-        content |= {"n_buckets": buckets_asked(self.generalization), "needed": self.generalization.needed}
+        content |= {"n_buckets": count_asked_buckets(self.generalization), "needed": self.generalization.needed}
         content |= {"screened": asdict(self.screened), "judged": None if self.judged is None else asdict(self.judged)}
         return dict(plain(content | {"certified_error": self.certified_error}))
 

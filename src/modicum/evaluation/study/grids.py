@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.errors import ParameterError, quoted
+from modicum.errors import ParameterError, format_names
 from modicum.evaluation.search import SIZES
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
@@ -143,7 +143,7 @@ def _names(minimizers: str | Iterable[str]) -> list[str]:
     if unknown or not names:
         got = f"Got {unknown[0]!r} instead." if unknown else "Got an empty list."
         raise ParameterError(
-            f"The 'minimizers' parameter must be 'default', 'all' or name some of {quoted(GRIDS, limit=9)}. {got}"
+            f"The 'minimizers' parameter must be 'default', 'all' or name some of {format_names(GRIDS, limit=9)}. {got}"
         )
     return names
 
@@ -153,11 +153,11 @@ def _grid(name: str, grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) ->
     strange = [key for key in grids or {} if key not in GRIDS]
     if strange:
         raise ParameterError(
-            f"The 'grids' parameter names {strange[0]!r}; the minimizers are {quoted(GRIDS, limit=9)}."
+            f"The 'grids' parameter names {strange[0]!r}; the minimizers are {format_names(GRIDS, limit=9)}."
         )
     unknown = [key for key in given if key not in GRIDS[name]]
     if unknown:
-        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {quoted(GRIDS[name])}.")
+        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(GRIDS[name])}.")
     grid = {**GRIDS[name], **given}
     for key, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
@@ -177,14 +177,16 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
 
 def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(most: int, fixed: dict[str, Any], X: Any, y: Any, context: Context) -> Made:
-        found = MergePath(**fixed, random_state=context.seed, progress=False, **_shared(context)).fit_path(X, y)
+        found = MergePath(
+            **fixed, random_state=context.seed, progress=False, **_build_shared_options(context)
+        ).fit_path(X, y)
         errors = [(point.error, point.adversary_error) for point in found]
         return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, most)]
 
     own = {name: values for name, values in grid.items() if name != "points"}
     every = [dict(zip(own, values, strict=True)) for values in product(*own.values())]
     return [
-        Job("MergePath", f"MergePath-points={most}-{_listed(list(fixed.items()))}", partial(make, most, fixed))
+        Job("MergePath", f"MergePath-points={most}-{_format_values(list(fixed.items()))}", partial(make, most, fixed))
         for most in grid["points"]
         for fixed in every
     ]
@@ -205,14 +207,16 @@ def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     sizes = sorted(grid["max_leaves"])
 
     def make(privacy: float, min_leaf: int, X: Any, y: Any, context: Context) -> Made:
-        method = PrivacyTree(max_leaves=sizes[-1], privacy=privacy, min_leaf=min_leaf, **_shared(context)).fit(X, y)
+        method = PrivacyTree(
+            max_leaves=sizes[-1], privacy=privacy, min_leaf=min_leaf, **_build_shared_options(context)
+        ).fit(X, y)
         fixed = {"privacy": privacy, "min_leaf": min_leaf}
         return [({**fixed, "max_leaves": size}, g) for size, g in zip(sizes, method.path(sizes), strict=True)]
 
     return [
         Job(
             "PrivacyTree",
-            f"PrivacyTree-privacy={p!r}-min_leaf={leaf}-max_leaves={_listed(sizes)}",
+            f"PrivacyTree-privacy={p!r}-min_leaf={leaf}-max_leaves={_format_values(sizes)}",
             partial(make, p, leaf),
         )
         for leaf in grid["min_leaf"]
@@ -222,17 +226,17 @@ def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 
 def _iterative(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(k: int, X: Any, y: Any, context: Context) -> Made:
-        method = Iterative(buckets=k, random_state=context.seed, progress=False, **_shared(context))
+        method = Iterative(buckets=k, random_state=context.seed, progress=False, **_build_shared_options(context))
         return [({"max_error": e, "buckets": k}, g) for e, g in method.fit_path(X, y, grid["share"]).items()]
 
-    name = _listed(grid["share"])
+    name = _format_values(grid["share"])
     return [Job("Iterative", f"Iterative-buckets={k}-share={name}", partial(make, k)) for k in grid["buckets"]]
 
 
 def _feature_selection(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(score: Any, keep: Any, X: Any, y: Any, context: Context) -> Made:
         most = len(context.schema.features)
-        shared = {name: value for name, value in _shared(context).items() if name != "weights"}
+        shared = {name: value for name, value in _build_shared_options(context).items() if name != "weights"}
         kept = most if keep == "all" else min(keep, most)
         g = FeatureSelection(keep=kept, score=score, **shared).fit(X, y).generalization_
         return [({"keep": kept, "score": score}, g)]
@@ -282,7 +286,7 @@ def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
             made.append(({"max_depth": depth, "target": target}, found.generalization_))
         return made
 
-    name = _listed(grid["target"])
+    name = _format_values(grid["target"])
     return [Job("Apt", f"Apt-max_depth={d}-target={name}", partial(make, d)) for d in grid["max_depth"]]
 
 
@@ -294,20 +298,21 @@ def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     name = method.__name__
 
     def make(k: int, X: Any, y: Any, context: Context) -> Made:
-        fitted = method(buckets=k, random_state=context.seed, progress=False, **_shared(context))
+        fitted = method(buckets=k, random_state=context.seed, progress=False, **_build_shared_options(context))
         found = fitted.fit_path(X, y, grid["privacy"])
         return [({"privacy": p, "buckets": k}, g) for p, g in zip(grid["privacy"], found, strict=True)]
 
     return [
-        Job(name, f"{name}-buckets={k}-privacy={_listed(grid['privacy'])}", partial(make, k)) for k in grid["buckets"]
+        Job(name, f"{name}-buckets={k}-privacy={_format_values(grid['privacy'])}", partial(make, k))
+        for k in grid["buckets"]
     ]
 
 
-def _shared(context: Context) -> dict[str, Any]:
+def _build_shared_options(context: Context) -> dict[str, Any]:
     return {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _format_values(values: Sequence[Any]) -> str:
     return ",".join(map(repr, values))
 
 

@@ -66,7 +66,7 @@ class Screened:
     seconds: float
 
 
-def screened(g: Generalization, data: SeedData) -> Screened:
+def screen_generalization(g: Generalization, data: SeedData) -> Screened:
     """Judge a generalization by counts."""
     start = time.perf_counter()
     codes = data.whole.columns.codes(g)
@@ -161,7 +161,7 @@ class Judged:
     seconds: float
 
 
-def judged(g: Generalization, data: SeedData, confidence: float) -> Judged:
+def judge_generalization(g: Generalization, data: SeedData, confidence: float) -> Judged:
     """Judge a generalization with boosted trees and the portfolio."""
     start = time.perf_counter()
     model = model_on(g, TREES, len(data.labels), data.seed).fit(data.train, data.classes[data.parts.train])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import modicum
-from modicum.engines.sampling import SAMPLE, sampled
+from modicum.engines.sampling import SAMPLE, sample_if_table
 from modicum.errors import ParameterError
 from modicum.evaluation.study.grids import jobs
 from modicum.evaluation.study.study_data import StudyData
@@ -97,10 +97,10 @@ def study(
     if fronts_of not in ("all", "each"):
         raise ParameterError(f"The 'fronts_of' parameter must be 'all' or 'each'. Got {fronts_of!r} instead.")
     check_confidence(confidence)
-    X, y = sampled(X, y, schema, sample)
+    X, y = sample_if_table(X, y, schema, sample)
     schema = (Schema.infer(as_frame(X)) if schema is None else schema).with_roles(personal=as_names(personal))
     data = StudyData(X, y, schema, weights, label_bins)
-    periods = {name: sampled(*pair, schema, sample) for name, pair in _periods(later).items()}
+    periods = {name: sample_if_table(*pair, schema, sample) for name, pair in _periods(later).items()}
     others = {name: StudyData(*pair, schema, weights, label_bins) for name, pair in periods.items()}
     store = StudyStore(folder)
     head = {

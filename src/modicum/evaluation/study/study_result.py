@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.evaluation._utility import WEAK
 from modicum.evaluation.study.candidates import Candidate, Choice, Later, SeedLimits, Volume
 from modicum.evaluation.study.study_data import StudyData
-from modicum.generalization.description import buckets_asked
+from modicum.generalization.description import count_asked_buckets
 from modicum.measures import front as fronts
 from modicum.measures.front import ErrorLimits, check_target
 from modicum.measures.intervals import seeds_interval
-from modicum.measures.scores import skill_kept
+from modicum.measures.scores import compute_skill_kept
 
 if TYPE_CHECKING:
     from modicum.evaluation.evidence.generalization_evidence import Evidence
@@ -86,7 +86,7 @@ class Study:
         """The candidates of a minimizer (or all), of the first seed where none is named."""
         if minimizer is not None and minimizer not in self.minimizers:
             raise ParameterError(
-                f"The study has no minimizer {minimizer!r}; it has {quoted(self.minimizers, limit=9)}."
+                f"The study has no minimizer {minimizer!r}; it has {format_names(self.minimizers, limit=9)}."
             )
         wanted = self.seed if seed is None else seed
         return [
@@ -152,7 +152,7 @@ class Study:
         if candidate.judged is None:
             raise ParameterError("Only a judged candidate's skill is known; see `study.pareto()`.")
         raw, majority = self.limits[candidate.seed].log_losses[part]
-        return skill_kept(candidate.scores(part).log_loss, raw, majority)
+        return compute_skill_kept(candidate.scores(part).log_loss, raw, majority)
 
     def hypervolume(self, train_size: float = 1.0, utility: str = "error") -> dict[str, Volume]:
         """Minimizer → the share of the trade-off that it reaches on test records; its front is chosen on validation.
@@ -319,7 +319,7 @@ def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
         "train_size": c.train_size,
         "minimizer": c.minimizer,
         "parameters": c.told_parameters,
-        "buckets": buckets_asked(c.generalization),
+        "buckets": count_asked_buckets(c.generalization),
         "attributes": len(c.generalization.needed),
         "on_front": is_chosen,
         "judged": is_judged,

@@ -15,14 +15,14 @@ from modicum.engines.spark import SparkWorkers
 from modicum.errors import DataError, ModicumError
 from modicum.evaluation.study.candidates import Candidate, Later, SeedLimits
 from modicum.evaluation.study.grids import Context, Job
-from modicum.evaluation.study.judges import Judged, PartScores, Screened, judged, screened
+from modicum.evaluation.study.judges import Judged, PartScores, Screened, judge_generalization, screen_generalization
 from modicum.evaluation.study.study_data import SeedData, StudyData, limits_of
 from modicum.evaluation.study.study_result import Study
 from modicum.evaluation.study.study_store import StudyStore
 from modicum.generalization import Generalization
 from modicum.measures import front as fronts
 from modicum.measures.certificate import margin_of
-from modicum.progress import Stop, results, watched
+from modicum.progress import Stop, results, track_progress
 from modicum.table.values import plain
 
 # The pieces of a study's work, each by itself: what a thread here, or an executor elsewhere, is given to do.
@@ -78,7 +78,7 @@ class Bench:
             found = limits(self.of(piece.where))
         else:
             g = Generalization.from_dict(piece.artifact)
-            found = asdict(judged(g, self.of(piece.where), piece.confidence))
+            found = asdict(judge_generalization(g, self.of(piece.where), piece.confidence))
         return dict(plain(found))
 
     def of(self, where: Where) -> SeedData:
@@ -108,7 +108,7 @@ class Bench:
             key = digest(artifact)
             if key not in seen:
                 seen.add(key)
-                scores = self._seen.get((seed, key)) or asdict(screened(g, data))
+                scores = self._seen.get((seed, key)) or asdict(screen_generalization(g, data))
                 self._seen[seed, key] = scores
                 seconds = fit + scores["seconds"]
                 found.append({"parameters": parameters, "artifact": artifact, "seconds": seconds, "screened": scores})
@@ -199,7 +199,7 @@ class Work:
     def _finish(self, pieces: Pieces, title: str, *, do: Do, stop: Stop, at_once: int | None, progress: bool) -> None:
         todo = [(name, piece) for name, piece in pieces if self.store.get(name) is None]
         made = results([partial(self._done, name, piece, do, stop) for name, piece in todo], at_once)
-        for _ in watched(made, title, total=len(todo), progress=progress):
+        for _ in track_progress(made, title, total=len(todo), progress=progress):
             pass  # once stopped, the pieces that are left do nothing
 
     def _done(self, name: str, piece: Piece, do: Do, stop: Stop) -> None:
@@ -249,7 +249,7 @@ class Work:
         for candidate in front:
             content = self.store.get(f"{self._later_key(name)}-{digest(candidate.artifact)}")
             if content is not None:
-                points.append((candidate, _with_judged(candidate, content).point("test")))
+                points.append((candidate, _attach_judged(candidate, content).point("test")))
         return None if limits is None else Later(_limits_from(limits).test, limits["people"]["test"], points)
 
     @cached_property
@@ -276,7 +276,7 @@ class Work:
     def _candidate(
         self, seed: int, size: float, job: Job, one: dict[str, Any], margin: float, many: int, judged: set[str]
     ) -> Candidate:
-        counts = _screened_from(one["screened"])
+        counts = _load_screened(one["screened"])
         delta = (1 - self.confidence) / (len(self.data.attributes) * many)
         wider = margin * math.sqrt(math.log(1 / delta))
         bounds = {name: min(1.0, u + wider) for name, u in counts.observed.items()}
@@ -294,7 +294,7 @@ class Work:
         )
         piece = _judge_piece(candidate, self.confidence)
         content = self.store.get(piece) if piece in judged and seed == self.seeds[0] and size == 1 else None
-        return candidate if content is None else _with_judged(candidate, content)
+        return candidate if content is None else _attach_judged(candidate, content)
 
     def result(self, is_whole: bool) -> Study:
         """The study as far as it is finished."""
@@ -335,11 +335,11 @@ def _judge_piece(candidate: Candidate, confidence: float) -> str:
     return f"{candidate.seed}-judged-{digest([candidate.artifact, confidence])}"
 
 
-def _screened_from(content: dict[str, Any]) -> Screened:
+def _load_screened(content: dict[str, Any]) -> Screened:
     return Screened(**content | {part: PartScores(**content[part]) for part in ("validation", "test")})
 
 
-def _with_judged(candidate: Candidate, content: dict[str, Any]) -> Candidate:
+def _attach_judged(candidate: Candidate, content: dict[str, Any]) -> Candidate:
     parts = {part: PartScores(**content[part]) for part in ("validation", "test")}
     return replace(candidate, judged=Judged(**content | parts))
 

@@ -29,7 +29,7 @@ def column(partition: AnyPartition, dialect: Dialect, output: str) -> Node:
     """The attribute's labels, codes or representative values, without a name; a number in full detail as it is."""
     if isinstance(partition, FullDetail):
         return _full_detail(partition, dialect, output)
-    return bucketed(partition, dialect, results(partition, dialect, output))
+    return build_bucket_expression(partition, dialect, results(partition, dialect, output))
 
 
 def results(partition: Dropped | Intervals | Groups, dialect: Dialect, output: str) -> list[Node]:
@@ -46,7 +46,7 @@ def values(attribute: Attribute, given: Sequence[Scalar], dialect: Dialect) -> l
     return [_value(value, attribute.name, dialect) for value in representatives(attribute, given, None)[0]]
 
 
-def bucketed(partition: Dropped | Intervals | Groups, dialect: Dialect, found: Sequence[Node]) -> Node:
+def build_bucket_expression(partition: Dropped | Intervals | Groups, dialect: Dialect, found: Sequence[Node]) -> Node:
     """The one of `found` that stands for the record's bucket."""
     if isinstance(partition, Dropped):
         return found[0].copy()

@@ -13,7 +13,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from modicum.errors import ParameterError, quoted
+from modicum.errors import ParameterError, format_names
 
 Node = exp.Expression
 
@@ -87,7 +87,9 @@ class Dialect:
         for name in names:
             other = seen.setdefault(self.fold(name), name)
             if other != name:
-                raise ParameterError(f"{self.title} cannot tell the columns {quoted([other, name])} apart; rename one.")
+                raise ParameterError(
+                    f"{self.title} cannot tell the columns {format_names([other, name])} apart; rename one."
+                )
 
     def _check_name(self, name: str, what: str) -> None:
         size = len(name.encode("utf-8", "replace")) if self.measured_in == "bytes" else len(name)

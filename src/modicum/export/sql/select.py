@@ -19,7 +19,7 @@ from modicum.generalization.loading import check_collected
 # What SELECTs of generalizations and of cells share: where they read, what they pass through, how they are written.
 
 
-def selected(
+def build_select(
     columns: Sequence[tuple[str, Node]], origin: exp.Table | exp.Subquery, dialect: Dialect, keep: Sequence[str]
 ) -> exp.Select:
     """`keep` as they are and the columns under their names, from a table."""
@@ -67,7 +67,7 @@ def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
     return names
 
 
-def written(tree: exp.Select, dialect: Dialect) -> str:
+def render_sql(tree: exp.Select, dialect: Dialect) -> str:
     """The tree as text, which sqlglot must read back as the same tree."""
     text = tree.sql(dialect=dialect.name, pretty=True)
     if sqlglot.parse(text, dialect=dialect.name) != [tree]:
@@ -90,14 +90,14 @@ def select_cells(
     asked = [cells.names[j] for j in cells.tree.asked]
     place = {name: f"{_free(cells, passed)}_{j}" for j, name in enumerate(asked)}
     coded = [(place[name], column(cells.detail[name], dialect, "codes")) for name in asked]
-    inner = selected([*beside, *coded], origin, dialect, passed)
+    inner = build_select([*beside, *coded], origin, dialect, passed)
     cell = (_free(cells, passed), _cell(cells, place, dialect))
-    middle = selected([*_plain(cells.kept, dialect), cell], _below(inner, dialect, "buckets"), dialect, passed)
-    told = [(name, _told(cells, name, cell[0], dialect, output)) for name in _chosen(cells, output)]
-    return selected(told, _below(middle, dialect, "cells"), dialect, passed)
+    middle = build_select([*_plain(cells.kept, dialect), cell], _below(inner, dialect, "buckets"), dialect, passed)
+    told = [(name, _build_cell_column(cells, name, cell[0], dialect, output)) for name in _choose_names(cells, output)]
+    return build_select(told, _below(middle, dialect, "cells"), dialect, passed)
 
 
-def _chosen(cells: CellPartition, output: str) -> list[str]:
+def _choose_names(cells: CellPartition, output: str) -> list[str]:
     return cells.names if output == "values" else cells.needed
 
 
@@ -142,7 +142,7 @@ def _all(conditions: Sequence[Node]) -> Node:
     return found
 
 
-def _told(cells: CellPartition, name: str, cell: str, dialect: Dialect, output: str) -> Node:
+def _build_cell_column(cells: CellPartition, name: str, cell: str, dialect: Dialect, output: str) -> Node:
     """What each cell tells of an attribute."""
     if name in cells.kept:
         return dialect.column(name)
@@ -191,8 +191,8 @@ def to_sql(
     known = dialect_of(dialect)
     origin = source(table, known)
     if isinstance(artifact, CellPartition):
-        return written(select_cells(artifact, origin, known, output, keep), known)
-    return written(select(artifact, origin, known, output, keep), known)
+        return render_sql(select_cells(artifact, origin, known, output, keep), known)
+    return render_sql(select(artifact, origin, known, output, keep), known)
 
 
 def select(
@@ -204,4 +204,4 @@ def select(
     kept = check_keep(keep, g.names)
     chosen = [p for p in g.partitions if output == "values" or not isinstance(p, Dropped)]
     columns = [(p.name, column(p, dialect, output)) for p in chosen]
-    return selected(columns, origin, dialect, kept)
+    return build_select(columns, origin, dialect, kept)

@@ -11,8 +11,8 @@ from modicum.errors import DataError
 from modicum.generalization import Generalization
 from modicum.learners.boosting import RecordTrees
 from modicum.measures.front import ErrorLimits, above
-from modicum.measures.scores import Predictions, skill_kept
-from modicum.minimizers.merge_path.record_cells import Cells, stacked
+from modicum.measures.scores import Predictions, compute_skill_kept
+from modicum.minimizers.merge_path.record_cells import Cells, stack_columns
 from modicum.table.codes import Weights, group_rows
 from modicum.typing import Codes
 
@@ -138,7 +138,7 @@ class Chooser:
 
     def _kept(self, p: Predictions) -> float:
         losses = (one.log_loss(self.validation.weights) for one in (p, self.raw, self.majority))
-        return skill_kept(*losses)
+        return compute_skill_kept(*losses)
 
     def _choice(self, i: int, why: str, p: Predictions) -> PathChoice:
         return PathChoice(
@@ -176,7 +176,7 @@ class Holdout:
         value what is most frequent in its own bucket is guessed.
         """
         known = cells.joined(groups)
-        here = stacked([group[self.places[:, a]] for a, group in enumerate(groups)], len(self.places))
+        here = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self.places))
         number = group_rows(np.vstack([known.places, here]))
         of_cell = np.full(int(number.max()) + 1, -1)
         learned = known.labels.sum(axis=1) > 0  # cells of nobody but people set aside tell nothing

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from modicum.errors import DataError, ParameterError, check_number, quoted
+from modicum.errors import DataError, ParameterError, check_number, format_names
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
 from modicum.generalization.core import raw_generalization
-from modicum.generalization.description import buckets_asked
+from modicum.generalization.description import count_asked_buckets
 from modicum.learners.boosting import RecordTrees
 from modicum.learners.portfolio import set_aside
 from modicum.measures.front import ErrorLimits, check_target, knee
-from modicum.minimizers.base import CodedData, Minimizer, guessed_codes, obeying
+from modicum.minimizers.base import CodedData, Minimizer, enforce_schema, make_guess_codes
 from modicum.minimizers.merge_path.choice import ChoiceRecords, Chooser, Holdout, PathChoice
-from modicum.minimizers.merge_path.path import STEPS, Rules, carried, label_places, nothing, path
-from modicum.minimizers.merge_path.record_cells import TINY, Cells, Guessing, stacked
-from modicum.progress import stoppable, watched
+from modicum.minimizers.merge_path.path import STEPS, Rules, label_places, map_to_coarse, nothing, path
+from modicum.minimizers.merge_path.record_cells import TINY, Cells, Guessing, stack_columns
+from modicum.progress import stoppable, track_progress
 from modicum.table.codes import Coder, Coding, NumberCoding, equal_starts
 from modicum.table.frames import as_frame, column, numbers
 from modicum.table.roles import attribute_weights, person_codes
@@ -74,7 +74,7 @@ class Places:
     def of(self, frame: Any, codes: Any) -> Codes:
         """The places of some records, by their values and codes."""
         pairs = zip(self.columns, self.rows, strict=True)
-        return stacked(
+        return stack_columns(
             [self._exactly(frame, j) if j in self.exact else row[codes[:, j]] for j, row in pairs], len(codes)
         )
 
@@ -161,7 +161,7 @@ def _places(data: CodedData, personal: Sequence[str], records: Floats, chances: 
     owner: list[int] = []
     for p, name in enumerate(personal):
         j = data.coder.names.index(name)
-        own = guessed_codes(codings[j])
+        own = make_guess_codes(codings[j])
         guessed.append((j, own + len(owner)))
         owner += [p] * (int(own.max()) + 1)
     return Places(codings, columns, rows, exact, guessed), np.array(owner)
@@ -453,7 +453,7 @@ class MergePath(Minimizer):
         groupings: list[list[Codes]] = []
         with stoppable("merging buckets") as stop:
             pieces = path(prepared.cells, prepared.rules, stop)
-            for piece in watched(pieces, "Merging buckets", total=STEPS, progress=self.progress):
+            for piece in track_progress(pieces, "Merging buckets", total=STEPS, progress=self.progress):
                 groupings += piece
         if stop.asked:  # what is collected least is whole in any case
             groupings.append(nothing(prepared.cells, prepared.rules))
@@ -464,7 +464,7 @@ class MergePath(Minimizer):
         least = prepared.cells.joined(nothing(prepared.cells, prepared.rules)).measured.fewest
         if least < self._least - TINY:
             locked = [prepared.places.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
-            of = f"with {quoted(locked)} in full detail" if locked else "with nothing collected"
+            of = f"with {format_names(locked)} in full detail" if locked else "with nothing collected"
             raise DataError(
                 f"Even {of}, the smallest group has {ceil(least - TINY):,} of the {self.min_group:,} people that "
                 "min_group asks for; ask for fewer, or give it more rows."
@@ -511,12 +511,12 @@ def _points(
     points, kept = [], []
     cells, before = prepared.cells, [np.arange(size) for size in prepared.cells.sizes]
     for groups in groupings:
-        cells = cells.joined([carried(group, own) for group, own in zip(groups, before, strict=True)])
+        cells = cells.joined([map_to_coarse(group, own) for group, own in zip(groups, before, strict=True)])
         before = groups
         if cells.measured.fewest >= prepared.rules.min_group - TINY:
-            g = obeying(coder, prepared.places.partitions(groups))
+            g = enforce_schema(coder, prepared.places.partitions(groups))
             m = cells.measured
             fewest = ceil(m.fewest - TINY)
-            points.append(PathPoint(g, buckets_asked(g), m.cells, fewest, m.error, m.log_loss, 1 - m.accuracy))
+            points.append(PathPoint(g, count_asked_buckets(g), m.cells, fewest, m.error, m.log_loss, 1 - m.accuracy))
             kept.append(groups)
     return points, kept

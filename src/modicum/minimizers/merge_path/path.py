@@ -5,7 +5,7 @@ At a price λ the best generalization is the one with the least
     J = adversary + λ · label + 2 (1 + λ) / n · buckets,
 
 the two parts of `groupings` as shares of the n records; so a bucket must be worth two of them, more than chance often
-brings. `descended` goes from attribute to attribute and gives each the grouping that is best while the others stay,
+brings. `descend` goes from attribute to attribute and gives each the grouping that is best while the others stay,
 until none can be improved. `path` lets the price fall so that every solution is a coarsening of the one before; single
 merges lead from one to the next.
 
@@ -56,14 +56,14 @@ def interval_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 
     """
     tables: Any = _interval_costs
     lost, right, own = tables(*_kernel_input(runs), mix, least, penalty)
-    return Costs(lost, right + own * _told_by_intervals(runs))
+    return Costs(lost, right + own * _compute_interval_tops(runs))
 
 
 def set_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 0.0) -> Costs:
     """The same for every set of buckets, numbered by its bits."""
     tables: Any = _set_costs
     lost, right, own = tables(*_kernel_input(runs), mix, least, penalty)
-    return Costs(lost, right + own * _told_by_sets(runs))
+    return Costs(lost, right + own * _compute_set_tops(runs))
 
 
 def _kernel_input(runs: Runs) -> tuple[Any, ...]:
@@ -75,7 +75,7 @@ def _kernel_input(runs: Runs) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _told_by_intervals(runs: Runs) -> Any:
+def _compute_interval_tops(runs: Runs) -> Any:
     """w_p M_p of every interval of the attribute's buckets."""
     if runs.personal < 0:
         return 0.0
@@ -88,7 +88,7 @@ def _told_by_intervals(runs: Runs) -> Any:
     return share * top
 
 
-def _told_by_sets(runs: Runs) -> Any:
+def _compute_set_tops(runs: Runs) -> Any:
     if runs.personal < 0:
         return 0.0
     share = runs.cells.guessing.share[runs.personal]
@@ -127,7 +127,7 @@ def _add(
 
 
 @numba.njit(cache=True, nogil=True)
-def _known(sums: Any, top: Any, share: Any, told: float, strength: float) -> Any:  # pragma: no cover (compiled)
+def _count_right(sums: Any, top: Any, share: Any, told: float, strength: float) -> Any:  # pragma: no cover (compiled)
     """What the adversary is right about without the attribute's own bucket, and what M_p of that counts."""
     n = 0.0
     for s in sums[:-1]:
@@ -162,7 +162,7 @@ def _interval_costs(
                 high = place[cells[b]]
                 until = place[cells[b + 1]] if b + 1 < len(cells) else size
                 cost[0] = _utility(sums, mix, least, penalty)
-                cost[1], cost[2] = _known(sums, top, share, told[r], strength)
+                cost[1], cost[2] = _count_right(sums, top, share, told[r], strength)
                 for t in range(3):
                     tables[t, before + 1, high] += cost[t]
                     tables[t, low + 1, high] -= cost[t]
@@ -201,7 +201,7 @@ def _set_costs(
                 if chosen >> place[x] & 1:
                     _add(x, labels, starts, values, counts, owner, sums, total, top)
             of[0, chosen] = _utility(sums, mix, least, penalty)
-            of[1, chosen], of[2, chosen] = _known(sums, top, share, told[r], strength)
+            of[1, chosen], of[2, chosen] = _count_right(sums, top, share, told[r], strength)
             for x in cells:
                 for e in range(starts[x], starts[x + 1]):
                     total[values[e]] = 0
@@ -308,13 +308,13 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     optima, top = [nothing(cells, rules)], 1.0
     least, most = _loss(part, rules), _loss(part.joined(_dense(optima[0])), rules)
     for price in RISING:
-        optima.append(descended(part, optima[-1], price * unit, scaled, optima[0])[0])
+        optima.append(descend(part, optima[-1], price * unit, scaled, optima[0])[0])
         top = max(top, price)
         if stop.asked or _loss(part.joined(_dense(optima[-1])), rules) - least < _WHOLE * (most - least):
             break
         yield []
-    finest = [_numbered(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
-    yield list(_halved(cells, finest))
+    finest = [_number_rows(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
+    yield list(_halve_groups(cells, finest))
     prices = 2.0 ** (np.arange(4 * np.log2(top), _LAST - 1, -1) / 4)
     here = cells.joined(finest)
     knee = int(np.argmin(np.abs(np.log(prices))))
@@ -322,23 +322,23 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
         yield [_dense(_through(groups, finest)) for groups in groupings]
 
 
-def _halved(cells: Cells, finest: Sequence[Codes]) -> Iterator[list[Codes]]:
+def _halve_groups(cells: Cells, finest: Sequence[Codes]) -> Iterator[list[Codes]]:
     """From every bucket on its own to the finest groups, in steps that join neighbours inside each of them."""
     groups = everything(cells)
     while True:
         yield groups
         if all(len(np.unique(g)) == len(np.unique(f)) for g, f in zip(groups, finest, strict=True)):
             return
-        groups = [_joined_pairs(g, f) for g, f in zip(groups, finest, strict=True)]
+        groups = [_join_pairs(g, f) for g, f in zip(groups, finest, strict=True)]
 
 
-def _joined_pairs(groups: Codes, within: Codes) -> Codes:
+def _join_pairs(groups: Codes, within: Codes) -> Codes:
     """Every two neighbouring groups made one, but none across two of those that they lie within."""
-    outer = carried(within, groups)
+    outer = map_to_coarse(within, groups)
     order = np.argsort(outer, kind="stable")
     rank = np.empty(len(outer), dtype=np.int64)
     rank[order] = np.arange(len(outer)) - np.searchsorted(outer[order], outer[order])
-    return _numbered(np.column_stack([outer, rank // 2]))[groups]
+    return _number_rows(np.column_stack([outer, rank // 2]))[groups]
 
 
 def _unit(cells: Cells, rules: Rules) -> float:
@@ -358,12 +358,12 @@ def _between(
         yield list(_merges(cells, bottom, rules.mix))
         return
     order = _in_order(cells, bottom, rules)
-    here, end = cells.joined(order), _dense([carried(b, o) for b, o in zip(bottom, order, strict=True)])
-    tried = (descended(here, begin, prices[first], rules, end) for begin in (everything(here), end))
+    here, end = cells.joined(order), _dense([map_to_coarse(b, o) for b, o in zip(bottom, order, strict=True)])
+    tried = (descend(here, begin, prices[first], rules, end) for begin in (everything(here), end))
     target = _through(min(tried, key=lambda found: found[1])[0], order)
     yield from _between(cells, rules, target, prices[:first], first // 2, stop)
     dense = _dense(target)
-    below = [carried(b, t) for b, t in zip(bottom, dense, strict=True)]
+    below = [map_to_coarse(b, t) for b, t in zip(bottom, dense, strict=True)]
     rest = prices[first + 1 :]
     for groupings in _between(cells.joined(dense), rules, below, rest, len(rest) // 2, stop):
         yield [_through(groups, dense) for groups in groupings]
@@ -374,7 +374,7 @@ def _through(coarse: Sequence[Codes], fine: Sequence[Codes]) -> list[Codes]:
     return [outer[inner] for outer, inner in zip(coarse, fine, strict=True)]
 
 
-def carried(coarse: Codes, fine: Codes) -> Codes:
+def map_to_coarse(coarse: Codes, fine: Codes) -> Codes:
     """The coarse group of each fine one."""
     found = np.empty(int(fine.max()) + 1, dtype=np.int64)
     found[fine] = coarse
@@ -396,7 +396,7 @@ def everything(cells: Cells) -> list[Codes]:
     return [np.arange(size) for size in cells.sizes]
 
 
-def descended(
+def descend(
     cells: Cells, groups: Sequence[Codes], price: float, rules: Rules, bottom: Sequence[Codes]
 ) -> tuple[list[Codes], float]:
     """Groups, each inside one of the bottom's, that no regrouping of one attribute improves; and what they cost.
@@ -404,16 +404,16 @@ def descended(
     Where groups of people must not be small, what is too small is also made dear step by step: who forbids it from
     the beginning is soon stuck, since every attribute's first buckets keep the others from having any.
     """
-    found = _settled(cells, groups, price, rules, bottom, FORBIDDEN)
+    found = _settle_groups(cells, groups, price, rules, bottom, FORBIDDEN)
     if rules.min_group:
         eased = list(groups)
         for penalty in _PENALTIES:
-            eased, cost = _settled(cells, eased, price, rules, bottom, penalty)
+            eased, cost = _settle_groups(cells, eased, price, rules, bottom, penalty)
         found = min(found, (eased, cost), key=lambda pair: pair[1])
     return found
 
 
-def _settled(
+def _settle_groups(
     cells: Cells, groups: Sequence[Codes], price: float, rules: Rules, bottom: Sequence[Codes], penalty: float
 ) -> tuple[list[Codes], float]:
     grouped = Grouped(cells, groups)
@@ -423,7 +423,7 @@ def _settled(
     while pending:
         for a in [a for a in free if a in pending]:
             pending.discard(a)
-            found, before, cost = _regrouped(grouped, a, price, rules, bottom[a], penalty)
+            found, before, cost = _regroup_attribute(grouped, a, price, rules, bottom[a], penalty)
             if cost < before - _GAIN:
                 grouped.regroup(a, found)
                 pending.update(b for b in free if b != a)
@@ -432,7 +432,7 @@ def _settled(
     return grouped.groups, cost
 
 
-def _regrouped(
+def _regroup_attribute(
     grouped: Grouped, a: int, price: float, rules: Rules, walls: Codes, penalty: float
 ) -> tuple[Codes, float, float]:
     """The best groups of one attribute, none across a wall, and what all cost before and after."""
@@ -534,5 +534,5 @@ def label_places(codes: Codes, labels: Floats) -> Codes:
     return np.argsort(np.argsort(share @ axis, kind="stable"))
 
 
-def _numbered(parts: Codes) -> Codes:
+def _number_rows(parts: Codes) -> Codes:
     return np.unique(parts, axis=0, return_inverse=True)[1].ravel()

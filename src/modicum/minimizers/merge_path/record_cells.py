@@ -108,7 +108,7 @@ class Cells:
 
     def joined(self, groups: Sequence[Codes]) -> "Cells":
         """The cells when the buckets of each attribute are joined: `groups[a][bucket]` is the new bucket."""
-        places = stacked([group[self.places[:, a]] for a, group in enumerate(groups)], len(self))
+        places = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self))
         return self._gathered(group_rows(places), places, [int(group.max()) + 1 for group in groups])
 
     def sampled(self, most: int) -> "Cells":
@@ -208,7 +208,7 @@ class MeasuredCells:
     fewest: float
 
 
-def stacked(columns: Sequence[Codes], n: int) -> Codes:
+def stack_columns(columns: Sequence[Codes], n: int) -> Codes:
     """Columns side by side; a table without columns where there are none."""
     return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
 

@@ -73,7 +73,7 @@ def exactly(coding: Coding) -> AttributeGrouping:
     return AttributeGrouping(codes, codes, exact=True)
 
 
-def grouped(coding: Coding, bucket_of: Codes) -> AttributeGrouping:
+def group_codes(coding: Coding, bucket_of: Codes) -> AttributeGrouping:
     """Codes with the same number share a bucket, which its median or most frequent category stands for."""
     _, numbers = np.unique(bucket_of, return_inverse=True)
     stands = []
@@ -114,7 +114,7 @@ def coarser(
     largest; a bucket of missing values alone joins any of those; and all may become one at once.
     """
     if grouping.exact:
-        finest = grouped(coding, np.arange(coding.n_codes))
+        finest = group_codes(coding, np.arange(coding.n_codes))
         yield finest, (-1,)
         yield whole(coding), (-1,)
         return

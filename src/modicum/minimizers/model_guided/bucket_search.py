@@ -74,7 +74,7 @@ class State:
         """The state once these steps are made, which touch different buckets."""
         groupings = list(self.groupings)
         for step in steps:
-            groupings[step.attribute] = _joined(groupings[step.attribute], self.groupings[step.attribute], step)
+            groupings[step.attribute] = _redo_merge(groupings[step.attribute], self.groupings[step.attribute], step)
         return self.changed(groupings, records)
 
     def changed(self, groupings: Groupings, records: Records) -> "State":
@@ -86,7 +86,7 @@ class State:
         return State(groupings, matrix, misses)
 
 
-def _joined(now: AttributeGrouping, before: AttributeGrouping, step: DescentStep) -> AttributeGrouping:
+def _redo_merge(now: AttributeGrouping, before: AttributeGrouping, step: DescentStep) -> AttributeGrouping:
     """A merge made before other merges of the same attribute, made after them."""
     if now is before or len(step.touched) != 2:
         return step.grouping
@@ -103,11 +103,11 @@ def descend(
     """
     state = start
     while not stop.asked:
-        steps = tried(state, records, n_sample, losses, free)
+        steps = try_steps(state, records, n_sample, losses, free)
         if not steps:
             return
         budget = budget_of(state, n_sample, FAR)
-        state = state.after(chosen(steps, budget), records)
+        state = state.after(choose_steps(steps, budget), records)
         yield state
 
 
@@ -116,7 +116,7 @@ def budget_of(state: State, n_sample: int, rate: float) -> float:
     return max(LEAST_STEP * n_sample, rate * float(state.misses[:n_sample].sum()))
 
 
-def tried(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[DescentStep]:
+def try_steps(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[DescentStep]:
     """Every step to less detail, with what it costs on the first records and what it hides; the cheapest first."""
     found: list[tuple[int, AttributeGrouping, tuple[int, ...], float]] = []
     which, numbers, attributes = [], [], []
@@ -158,7 +158,7 @@ def _gain(
     return losses.part(a, both) - sum(parts[bucket] for bucket in touched)
 
 
-def chosen(steps: Sequence[DescentStep], budget: float) -> list[DescentStep]:
+def choose_steps(steps: Sequence[DescentStep], budget: float) -> list[DescentStep]:
     """The cheapest step, and as many of the next ones as fit the budget and do not stand in each other's way.
 
     A bucket whose stand stays may take in several others; one that is taken in cannot do anything else.
@@ -201,9 +201,9 @@ def best(setting: Setting) -> Iterator[FoundBuckets]:
         return FoundBuckets(path, len(path) - 1)
 
     yield noted(State.of(setting.untouched(), setting.tried))
-    state = refined(State.of(setting.of_tree(setting.tree), setting.tried), setting)
+    state = refine_state(State.of(setting.of_tree(setting.tree), setting.tried), setting)
     yield noted(state)
-    for closer in constrained(state, setting):
+    for closer in descend_within_target(state, setting):
         state = closer
         yield noted(state)
     at = len(path) - 1
@@ -212,7 +212,7 @@ def best(setting: Setting) -> Iterator[FoundBuckets]:
     yield FoundBuckets(path, at)
 
 
-def refined(state: State, setting: Setting) -> State:
+def refine_state(state: State, setting: Setting) -> State:
     """The state with more detail, until the target is reached (or everything is as it was).
 
     Always the attribute whose detail saves most predictions for each unit of information loss given up: to all its
@@ -255,12 +255,12 @@ def _worth(state: State, options: Sequence[tuple[int, AttributeGrouping]], setti
     return [float((s + 1e-6) / max(loss, 1e-6)) for s, loss in zip(saved, lost, strict=True)]
 
 
-def constrained(state: State, setting: Setting) -> Iterator[State]:
+def descend_within_target(state: State, setting: Setting) -> Iterator[State]:
     """Steps to less detail as long as the target is kept on the records to choose on."""
     refused: set[tuple[int, tuple[int, ...]]] = set()
     failures = 0
     while failures < _FAILURES and not setting.stop.asked:
-        steps = tried(state, setting.tried, setting.n_sample, setting.losses, setting.free)
+        steps = try_steps(state, setting.tried, setting.n_sample, setting.losses, setting.free)
         room = setting.allowed - state.missed(setting.n_sample)
         if room < 0:
             return
@@ -268,8 +268,8 @@ def constrained(state: State, setting: Setting) -> Iterator[State]:
         steps = [step for step in steps if (step.attribute, step.touched) not in refused and step.cost <= most]
         if not steps:
             return
-        taken = chosen(steps, min(budget_of(state, setting.n_sample, NEAR), most))
-        after = _kept(state, taken, setting)
+        taken = choose_steps(steps, min(budget_of(state, setting.n_sample, NEAR), most))
+        after = _take_steps(state, taken, setting)
         if after is None:
             refused.add((taken[0].attribute, taken[0].touched))
             failures += 1
@@ -280,7 +280,7 @@ def constrained(state: State, setting: Setting) -> Iterator[State]:
         yield state
 
 
-def _kept(state: State, steps: Sequence[DescentStep], setting: Setting) -> State | None:
+def _take_steps(state: State, steps: Sequence[DescentStep], setting: Setting) -> State | None:
     """The state after as many of the steps as keep the target; None where the first alone does not."""
     while steps:
         after = state.after(steps, setting.tried)
@@ -319,7 +319,7 @@ def paper(setting: Setting, representatives: str) -> list[PaperStep]:
     locked = [a for a, c in enumerate(setting.coder.codings) if a not in setting.free and not c.attribute.forbidden]
     steps = [_step(Stands.of(setting.tree, setting, representatives), locked, setting)]
     if steps[0].agreement >= setting.target:
-        return _pruned(steps, setting, representatives)
+        return _prune_levels(steps, setting, representatives)
     while (
         steps[-1].agreement < setting.target
         and not setting.stop.asked
@@ -336,7 +336,7 @@ def paper(setting: Setting, representatives: str) -> list[PaperStep]:
     return steps
 
 
-def _pruned(steps: list[PaperStep], setting: Setting, representatives: str) -> list[PaperStep]:
+def _prune_levels(steps: list[PaperStep], setting: Setting, representatives: str) -> list[PaperStep]:
     for level in range(1, int(setting.nodes.heights[0]) + 1):
         step = _step(Stands.of(setting.nodes.by_level(level), setting, representatives), steps[0].kept, setting)
         if step.agreement < setting.target or setting.stop.asked:

@@ -22,7 +22,7 @@ from modicum.typing import Codes, Floats
 # A pruned tree and one record for each leaf, made into the artifact.
 
 
-def made_cells(
+def make_cells(
     tree: Tree,
     coder: Coder,
     values: Sequence[Sequence[Scalar]],
@@ -80,14 +80,14 @@ def _entries(
         here = reaches.get(a, np.ones(len(split.goes_left), dtype=bool))
         left = set(tables[a][here & split.goes_left].tolist())
         if split.goes_left[usual_code(coder.codings[a])]:
-            left |= _never_seen(detail.partitions[a], tables[a])
+            left |= _find_unseen_codes(detail.partitions[a], tables[a])
         found.append(Ask(ask=detail.names[a], left=tuple(sorted(left))))
         waiting.append((2 * node + 2, reaches | {a: here & ~split.goes_left}))
         waiting.append((2 * node + 1, reaches | {a: here & split.goes_left}))
     return found
 
 
-def _never_seen(part: AnyPartition, table: npt.NDArray[Any]) -> set[int]:
+def _find_unseen_codes(part: AnyPartition, table: npt.NDArray[Any]) -> set[int]:
     """The codes of unseen and missing values that no record had: they go with the usual value, as in the search."""
     if isinstance(part, Dropped):
         return set()
@@ -142,7 +142,7 @@ class Stands:
         return np.concatenate(found)
 
 
-def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]:
+def search_cells(setting: Setting, representatives: str) -> tuple[Stands, list[int]]:
     """The tree and its records, and the attributes that are kept besides."""
     kept = [a for a, c in enumerate(setting.coder.codings) if a not in setting.free and not c.attribute.forbidden]
     way = setting.pruned
@@ -160,10 +160,10 @@ def searched(setting: Setting, representatives: str) -> tuple[Stands, list[int]]
         surplus += max(missed - setting.allowed, 1.0)
     # The whole tree but for questions that no record to choose on needs.
     stands = Stands.of(way.tree(int(np.flatnonzero(way.costs <= way.costs.min())[-1])), setting, representatives)
-    return stands, released(stands, setting, kept)
+    return stands, release_attributes(stands, setting, kept)
 
 
-def released(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]:
+def release_attributes(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]:
     """More attributes told in full until the target is reached: always the one that saves most for what it tells.
 
     What is saved is looked up among the records that are missed so far.
@@ -198,4 +198,4 @@ def artifact(stands: Stands, kept: Sequence[int], setting: Setting, representati
     values = [[asked.value(j, int(number)) for j, number in enumerate(row)] for row in stands.numbers]
     said = asked.predictions(stands.numbers)
     predictions = [None] * len(said) if kept else [outcomes.plain(p) for p in said]
-    return made_cells(stands.tree, setting.coder, values, predictions, kept, representatives)
+    return make_cells(stands.tree, setting.coder, values, predictions, kept, representatives)

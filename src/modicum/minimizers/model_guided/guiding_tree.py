@@ -110,13 +110,13 @@ def _loss(loss: Any, coding: Coding) -> Callable[[Codes], float]:
     if loss == "entropy":
         return _Entropy(coding)
     if callable(loss):
-        return lambda codes: _checked(loss(coding, codes))
+        return lambda codes: _check_loss(loss(coding, codes))
     raise ParameterError(
         f"The 'loss' parameter of ModelGuided must be 'ncp', 'entropy' or a function. Got {loss!r} instead."
     )
 
 
-def _checked(value: Any) -> float:
+def _check_loss(value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
         raise ParameterError(f"The 'loss' function must give a number from 0 to 1. Got {value!r} instead.")
     return float(value)
@@ -343,25 +343,25 @@ def node_costs(nodes: Nodes, outcomes: Outcomes, rows: Codes, leaves: Codes, oth
     n = nodes.tree.n_leaves
     sizes = nodes.summed(np.bincount(leaves, minlength=n).astype(np.float64))
     if outcomes.kind == "r2":
-        mean = _summed(nodes, leaves, said) / np.maximum(sizes, 1)
+        mean = _sum_by_node(nodes, leaves, said) / np.maximum(sizes, 1)
         count = nodes.summed(np.bincount(at, minlength=n).astype(np.float64))
         own = _squares(nodes, leaves, said, mean, sizes)
         return [sizes, own / outcomes.scale, _squares(nodes, at, other_said, mean, count) / outcomes.scale]
     k = int(outcomes.guide.max()) + 1
-    table = nodes.summed(_counted(leaves, said, n, k))
-    other = nodes.summed(_counted(at, other_said, n, k))
+    table = nodes.summed(_count_predictions(leaves, said, n, k))
+    other = nodes.summed(_count_predictions(at, other_said, n, k))
     usual, every = table.argmax(axis=1), np.arange(len(table))
     return [sizes, table.sum(axis=1) - table[every, usual], other.sum(axis=1) - other[every, usual]]
 
 
-def _counted(leaves: Codes, said: Codes, n_leaves: int, k: int) -> Floats:
+def _count_predictions(leaves: Codes, said: Codes, n_leaves: int, k: int) -> Floats:
     return np.bincount(leaves * k + said, minlength=n_leaves * k).reshape(n_leaves, k).astype(np.float64)
 
 
-def _summed(nodes: Nodes, leaves: Codes, values: Floats) -> Floats:
+def _sum_by_node(nodes: Nodes, leaves: Codes, values: Floats) -> Floats:
     return nodes.summed(np.bincount(leaves, weights=values, minlength=nodes.tree.n_leaves).astype(np.float64))
 
 
 def _squares(nodes: Nodes, leaves: Codes, values: Floats, mean: Floats, counts: Floats) -> Floats:
     """Σ (value − mean)² at every node, from sums alone."""
-    return _summed(nodes, leaves, values**2) - 2 * mean * _summed(nodes, leaves, values) + counts * mean**2
+    return _sum_by_node(nodes, leaves, values**2) - 2 * mean * _sum_by_node(nodes, leaves, values) + counts * mean**2

@@ -16,13 +16,13 @@ from modicum.learners.asking import Model
 from modicum.minimizers.base import Minimizer, in_memory_only
 from modicum.minimizers.model_guided.bucket_search import best, paper
 from modicum.minimizers.model_guided.cell_records import CellMembers
-from modicum.minimizers.model_guided.cell_search import artifact, hidden, one_cell, searched
+from modicum.minimizers.model_guided.cell_search import artifact, hidden, one_cell, search_cells
 from modicum.minimizers.model_guided.guiding_tree import Losses, homogeneous_tree
 from modicum.minimizers.model_guided.held_out import HeldOut, Reported
 from modicum.minimizers.model_guided.outcomes import Outcomes, groups_of
 from modicum.minimizers.model_guided.records import ModelView, Records
 from modicum.minimizers.model_guided.setting import Setting
-from modicum.progress import Stop, stoppable, watched
+from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame, is_array
 from modicum.table.roles import as_names, attribute_weights, person_codes
@@ -345,13 +345,13 @@ class ModelGuided(Minimizer):
         """Fill in the artifacts and the path; the agreement reached on the records to choose on."""
         if self.search == "paper":
             return self._searched_as_paper(setting)
-        found = list(watched(best(setting), "Merging buckets", progress=self.progress))[-1]
+        found = list(track_progress(best(setting), "Merging buckets", progress=self.progress))[-1]
         self.path_ = found.path
         chosen = self.path_[found.chosen]
         if setting.stop.asked and chosen.agreement < self.target_agreement:
             chosen = self.path_[0]  # stopped on the way to the target: everything as it is
         self.generalization_ = chosen.generalization
-        stands, kept = searched(setting, self.representatives)
+        stands, kept = search_cells(setting, self.representatives)
         if hidden(stands, kept, setting) >= chosen.loss - 1e-9 and not setting.stop.asked:
             self.cells_ = artifact(stands, kept, setting, self.representatives)
         else:

@@ -149,7 +149,7 @@ def groups_of(generalizer: Any, frame: Any, said: Codes, coder: Coder, codes: An
     gives a group for each.
     """
     if callable(generalizer):
-        return _numbered(generalizer, frame, said)
+        return _number_groups(generalizer, frame, said)
     if generalizer == "clusters":
         return _clusters(_points(coder, codes), said, seed)
     raise ParameterError(
@@ -157,7 +157,7 @@ def groups_of(generalizer: Any, frame: Any, said: Codes, coder: Coder, codes: An
     )
 
 
-def _numbered(generalizer: Callable[[Any, Codes], Any], frame: Any, said: Codes) -> npt.NDArray[np.uint16]:
+def _number_groups(generalizer: Callable[[Any, Codes], Any], frame: Any, said: Codes) -> npt.NDArray[np.uint16]:
     found = np.asarray(generalizer(frame, said))
     if found.shape != said.shape:
         raise DataError(

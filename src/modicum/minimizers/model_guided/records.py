@@ -17,7 +17,7 @@ import pandas as pd
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import Scalar
 from modicum.generalization.build import plain, value_of
-from modicum.generalization.representatives import typed_column
+from modicum.generalization.representatives import build_typed_column
 from modicum.learners.asking import Model, Predictions, ask_in_stead
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.table.codes import CategoryCoding, Coder, Coding, usual_code
@@ -56,7 +56,7 @@ class ModelView:
     @classmethod
     def of(cls, X: Any, columns: Sequence[str], slices: Any, scaler: Any) -> "ModelView":
         """Check what the caller says of the model's columns."""
-        named = _named_slices(slices, columns)
+        named = _parse_slices(slices, columns)
         within = {name for members in named.values() for name in members}
         scaled: Sequence[str] = ()
         if scaler is not None:
@@ -129,7 +129,7 @@ class ModelView:
             return {}
         found = {name: column(frame, name).to_numpy() for name in self.scaled}
         values = self._scale("inverse_transform", found)
-        return {name: _rounded(values[:, j]) for j, name in enumerate(self.scaled)}
+        return {name: _round_numbers(values[:, j]) for j, name in enumerate(self.scaled)}
 
     def _scale(self, way: str, columns: Mapping[str, Any]) -> Floats:
         try:
@@ -161,7 +161,7 @@ def _native(series: nw.Series[Any]) -> Any:
     return native if isinstance(native, pd.Series) else series.to_numpy()
 
 
-def _named_slices(slices: Any, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _parse_slices(slices: Any, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
     if slices is None:
         return {}
     if isinstance(slices, Mapping):
@@ -225,7 +225,7 @@ def _beginning(members: Sequence[str]) -> str:
     return shared[: max(shared.rfind(mark) for mark in _MARKS) + 1]
 
 
-def _rounded(values: Any) -> Any:
+def _round_numbers(values: Any) -> Any:
     """Without the noise of scaling there and back; whole numbers where all are."""
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(values == 0, 0.0, np.floor(np.log10(np.abs(values))))
@@ -307,7 +307,7 @@ class Records:
         found = []
         for coding, (values, _) in zip(self.coder.codings, self._distinct, strict=True):
             every = [*(value_of(coding, code) for code in range(coding.n_codes)), *values]
-            found.append(typed_column(coding.attribute, every, np.arange(len(every)), self.frame))
+            found.append(build_typed_column(coding.attribute, every, np.arange(len(every)), self.frame))
         return found
 
     def check_rebuilt(self) -> None:

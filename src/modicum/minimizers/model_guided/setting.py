@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from modicum.generalization import Generalization
-from modicum.minimizers.base import obeying
+from modicum.minimizers.base import enforce_schema
 from modicum.minimizers.model_guided.attribute_grouping import (
     AttributeGrouping,
     Groupings,
     exactly,
-    grouped,
+    group_codes,
     partition_of,
     whole,
 )
@@ -47,7 +47,7 @@ class GuidedPoint:
     @cached_property
     def generalization(self) -> Generalization:
         found = [partition_of(c, g) for c, g in zip(self.coder.codings, self.groupings, strict=True)]
-        return obeying(self.coder, found)
+        return enforce_schema(self.coder, found)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Setting:
         """The buckets that a tree's questions make of the free attributes (papers/1 §3.1)."""
         found = self.untouched()
         for j, buckets in zip(tree.layout.splits, tree.buckets(), strict=True):
-            found[j] = grouped(self.coder.codings[j], buckets)
+            found[j] = group_codes(self.coder.codings[j], buckets)
         return found
 
     def hidden(self, groupings: Sequence[AttributeGrouping]) -> float:
@@ -132,4 +132,4 @@ class Setting:
 
     def finest(self, attribute: int) -> AttributeGrouping:
         coding = self.coder.codings[attribute]
-        return grouped(coding, np.arange(coding.n_codes))
+        return group_codes(coding, np.arange(coding.n_codes))

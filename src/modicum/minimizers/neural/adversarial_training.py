@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import check_number
-from modicum.minimizers.base import guessed_codes
+from modicum.minimizers.base import make_guess_codes
 from modicum.minimizers.neural.base import RATE, NeuralMinimizer, Perceptron, Training, set_rate
 from modicum.table.codes import Weights
 from modicum.table.schema import Schema
@@ -117,7 +117,7 @@ class _Adversary:
         torch, data = training.torch, training.data
         self.training, self.inner_steps = training, inner_steps
         places = [data.coder.names.index(name) for name in training.weights]
-        guessed = [guessed_codes(data.coder.codings[j]) for j in places]
+        guessed = [make_guess_codes(data.coder.codings[j]) for j in places]
         values = [own[data.codes[:, j]] for own, j in zip(guessed, places, strict=True)]
         self._truth = torch.stack([torch.from_numpy(v) for v in values], dim=1).to(training.device)
         self._weights = torch.tensor(list(training.weights.values()), dtype=torch.float32, device=training.device)

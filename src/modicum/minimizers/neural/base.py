@@ -10,9 +10,9 @@ from modicum.errors import DataError, ParameterError, check_number, require
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
-from modicum.minimizers.base import CodedData, Minimizer, obeying
+from modicum.minimizers.base import CodedData, Minimizer, enforce_schema
 from modicum.minimizers.neural.soft_buckets import SoftBuckets
-from modicum.progress import stoppable, watched
+from modicum.progress import stoppable, track_progress
 from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
 
@@ -64,7 +64,7 @@ class NeuralMinimizer(Minimizer):
             self._check_privacy(value)
         self._check_parameters()
         data = self._coded(X, y, None)
-        found = [obeying(data.coder, partitions) for partitions in self._trained(data, privacy)]
+        found = [enforce_schema(data.coder, partitions) for partitions in self._trained(data, privacy)]
         self.generalization_ = found[-1]
         return found
 
@@ -137,7 +137,7 @@ class Training:
         optimizer = self.torch.optim.Adam(groups, lr=RATE)
         start, end = TEMPERATURE
         with stoppable("training the buckets") as stop:
-            for epoch in watched(range(epochs), "Training buckets", progress=progress):
+            for epoch in track_progress(range(epochs), "Training buckets", progress=progress):
                 rate = RATE * 0.1 ** (4 * epoch // epochs)
                 temperature = start + (end - start) * epoch / max(1, epochs - 1)
                 for batch in self.batches():

@@ -49,8 +49,8 @@ class SoftBuckets:
         self.offsets = np.cumsum([0, *self.sizes])
         graded = [j for j, coding in enumerate(codings) if _is_graded(coding)]
         self._free_rows = self._positions([_free(coding) for coding in codings], device)
-        self._graded_rows = self._positions([_graded(coding) for coding in codings], device)
-        self._rank, self._share, self._place = _padded([codings[j] for j in graded])
+        self._graded_rows = self._positions([_find_graded_codes(coding) for coding in codings], device)
+        self._rank, self._share, self._place = _pad_ranks([codings[j] for j in graded])
         self._rank, self._share = (torch.from_numpy(x).to(device) for x in (self._rank, self._share))
         self._place = torch.from_numpy(self._place).to(device)
 
@@ -114,8 +114,8 @@ class SoftBuckets:
             chosen = self.probabilities(0.5)[:, run].argmax(dim=1).cpu().numpy()
         found = [chosen[low:high] for low, high in pairwise(self.offsets)]
         for coding, own in zip(self._codings, found, strict=True):
-            graded = own[_graded(coding)]
-            own[_graded(coding)] = np.maximum.accumulate(graded)  # M rises but for rounding
+            graded = own[_find_graded_codes(coding)]
+            own[_find_graded_codes(coding)] = np.maximum.accumulate(graded)  # M rises but for rounding
         return found
 
     def _positions(self, chosen: Sequence[Codes], device: str) -> Any:
@@ -128,14 +128,14 @@ def _is_graded(coding: Coding) -> bool:
     return isinstance(coding, NumberCoding) or coding.attribute.has_order
 
 
-def _graded(coding: Coding) -> Codes:
+def _find_graded_codes(coding: Coding) -> Codes:
     """The codes that have a rank."""
     return np.arange(coding.n_values if _is_graded(coding) else 0)
 
 
 def _free(coding: Coding) -> Codes:
     """The codes that do not: those of a category, and missing."""
-    return np.arange(len(_graded(coding)), coding.n_codes)
+    return np.arange(len(_find_graded_codes(coding)), coding.n_codes)
 
 
 def middle_ranks(coding: Coding) -> Floats:
@@ -154,7 +154,7 @@ def middle_ranks(coding: Coding) -> Floats:
     return np.asarray((ends - coding.counts / 2) / ends[-1])
 
 
-def _padded(codings: Sequence[Coding]) -> tuple[Any, Any, Any]:
+def _pad_ranks(codings: Sequence[Coding]) -> tuple[Any, Any, Any]:
     """Ranks and shares of all graded codes as attributes × codes × 1, filled up with zeros; and where each code is."""
     longest = max((coding.n_values for coding in codings), default=0)
     ranks = np.zeros((len(codings), longest, 1), dtype=np.float32)

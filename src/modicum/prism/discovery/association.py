@@ -145,7 +145,7 @@ class Association:
         """Strength, p-value and null value from χ²/n."""
         p_value, expected = null.beyond(phi * n), null.mean / n
         if self._corrected:
-            width = np.minimum(_narrowed(cells, n), _narrowed(np.full(1, values), n))
+            width = np.minimum(_correct_width(cells, n), _correct_width(np.full(1, values), n))
             return _root(np.maximum(phi - expected, 0), width), p_value, _root(null.mean_excess() / n, width)
         width = np.minimum(cells, values) - 1.0
         return _root(phi, width), p_value, _root(expected, width)
@@ -161,7 +161,7 @@ class _Table:
     weights: Ints
 
 
-def _narrowed(cells: Ints, n: int) -> Floats:
+def _correct_width(cells: Ints, n: int) -> Floats:
     """Bergsma's number of values less one."""
     return cells - (cells - 1.0) ** 2 / max(n - 1, 1) - 1
 

@@ -76,7 +76,7 @@ class Discovery:
         check_total(weights)
         self._sides = split_attributes(frame, schema, sensitive, groups, exclude)
         self._encoding, self._p_value = encoding, float(p_value)
-        self._counted = _counted(frame, schema, self._sides, critical_values, encoding, int(bins), weights)
+        self._counted = _code_records(frame, schema, self._sides, critical_values, encoding, int(bins), weights)
         self._measure = self._measured_by(measure, frame, schema, _seed(random_state))
 
     @property
@@ -194,7 +194,7 @@ class Discovery:
             _check_word("correction", correction, CORRECTIONS, " or None")
 
 
-def _counted(
+def _code_records(
     frame: nw.DataFrame[Any],
     schema: Schema,
     sides: Sides,

@@ -29,11 +29,11 @@ def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore
     room = np.zeros(SMALL, np.int64)
     first = 0
     while first < m:
-        for j in range(_shared(sets, first), c - 1):
+        for j in range(_count_shared(sets, first), c - 1):
             column = sets[first, j]
             widths[j + 1] = _join(keys[j], widths[j], codes, column, sizes[column], keys[j + 1])
         end = first + 1
-        while end < m and _shared(sets, end) == c - 1:
+        while end < m and _count_shared(sets, end) == c - 1:
             end += 1
         room = _extend(keys[c - 1], widths[c - 1], codes, sizes, classes, shares, weights, sets, first, end, room,
                        spreads, cells)  # fmt: skip
@@ -42,7 +42,7 @@ def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore
 
 
 @numba.njit(cache=True, nogil=True)
-def _shared(sets, i):  # type: ignore[no-untyped-def]
+def _count_shared(sets, i):  # type: ignore[no-untyped-def]
     """How many attributes, the last left aside, this set begins with as the set before it does."""
     if i == 0:
         return 0
@@ -101,9 +101,9 @@ def _extend(key, width, codes, sizes, classes, shares, weights, sets, first, end
         if width * sizes[column] * n_classes <= PLACES:
             if len(room) < width * sizes[column] * n_classes:
                 room = np.zeros(width * sizes[column] * n_classes, np.int64)
-            cells[i] = _touched(key, codes, column, sizes[column], classes, shares, weights, room, spreads[i])
+            cells[i] = _count_large(key, codes, column, sizes[column], classes, shares, weights, room, spreads[i])
         else:
-            cells[i] = _sorted(key, codes, column, sizes[column], classes, shares, weights, spreads[i])
+            cells[i] = _count_by_sorting(key, codes, column, sizes[column], classes, shares, weights, spreads[i])
         i += 1
     return room
 
@@ -193,7 +193,7 @@ def _add_cell(room, at, shares, spread):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _touched(key, codes, column, size, classes, shares, weights, room, spread):  # type: ignore[no-untyped-def]
+def _count_large(key, codes, column, size, classes, shares, weights, room, spread):  # type: ignore[no-untyped-def]
     """One set whose table is large: count all rows, then visit (and so clear) each joint value that a row has."""
     n_classes, cells = len(shares), 0
     for r in range(len(key)):
@@ -206,7 +206,7 @@ def _touched(key, codes, column, size, classes, shares, weights, room, spread): 
 
 
 @numba.njit(cache=True, nogil=True)
-def _sorted(key, codes, column, size, classes, shares, weights, spread):  # type: ignore[no-untyped-def]
+def _count_by_sorting(key, codes, column, size, classes, shares, weights, spread):  # type: ignore[no-untyped-def]
     """One set whose table would be too large: rows in the order of their joint value, one small table at a time."""
     n, cells = len(key), 0
     full = np.empty(n, np.int64)

@@ -21,7 +21,7 @@ Function = Callable[[npt.NDArray[np.int64], npt.NDArray[np.bool_]], float]
 Found = tuple[float, float, float]
 
 
-def _permuted(strength: float, threshold: float, once_more: Callable[[], float]) -> Found:
+def _test_by_permutation(strength: float, threshold: float, once_more: Callable[[], float]) -> Found:
     """Strength, p-value and null value: the latter two from permutations, made where the threshold is reached.
 
     They end once 20 of them are as strong: p is then 20 by their number (a sequential test, as valid as the whole).
@@ -70,15 +70,15 @@ class GuessedByTree:
         positive = np.bincount(cell, weights=weights * sign, minlength=len(values)).astype(np.int64)
 
         def strength(positive: Ints) -> float:
-            return _balanced_accuracy(values, np.column_stack([total - positive, positive]), random, self._seed)
+            return _compute_balanced_accuracy(values, np.column_stack([total - positive, positive]), random, self._seed)
 
         def once_more() -> float:
             return strength(_deal(total, int(positive.sum()), random))
 
-        return _permuted(strength(positive), threshold, once_more)
+        return _test_by_permutation(strength(positive), threshold, once_more)
 
 
-def _balanced_accuracy(values: Ints, counts: Ints, random: np.random.Generator, seed: int) -> float:
+def _compute_balanced_accuracy(values: Ints, counts: Ints, random: np.random.Generator, seed: int) -> float:
     """Of guesses for the records of one fold by a tree grown on the others; counts are of λ = −1 and λ = +1."""
     said = np.zeros(2)  # records said to be +1, of those that are not and those that are
     for fold in _folds(counts, random):
@@ -149,7 +149,7 @@ class Computed:
         sign = self._counted.signs(self._counted.labels[label])[self._rows]
         random = np.random.default_rng([self._seed, label, *columns.tolist()])
         strength = self._strength(codes, sign)
-        return _permuted(strength, threshold, lambda: self._strength(codes, random.permutation(sign)))
+        return _test_by_permutation(strength, threshold, lambda: self._strength(codes, random.permutation(sign)))
 
     def _strength(self, codes: Ints, sign: npt.NDArray[np.bool_]) -> float:
         try:

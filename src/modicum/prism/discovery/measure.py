@@ -12,7 +12,7 @@ import numpy.typing as npt
 from modicum.errors import ParameterError
 from modicum.prism.discovery.attribute_codes import CodedAttributes
 from modicum.prism.discovery.sensitive_values import Label, SensitiveAttribute
-from modicum.progress import results, watched
+from modicum.progress import results, track_progress
 from modicum.typing import Floats, Ints
 
 # The sets of one size that are left to test: those all of whose subsets one smaller were tested and do not correlate.
@@ -39,19 +39,19 @@ def next_candidates(left: Sets) -> Sets:
     >>> next_candidates(np.array([[0, 1], [0, 2], [1, 2], [1, 3]], dtype=np.int32)).tolist()
     [[0, 1, 2]]
     """
-    found = _joined(left, MOST_SETS, np.empty((0, left.shape[1] + 1), np.int32))
+    found = _join_sets(left, MOST_SETS, np.empty((0, left.shape[1] + 1), np.int32))
     if found > MOST_SETS:
         raise ParameterError(
             f"More than {MOST_SETS:,} sets of {left.shape[1] + 1} attributes would have to be tested; lower 'max_size' "
             f"to {left.shape[1]}, lower 'threshold', or let one-hot columns be one attribute (groups='attribute')."
         )
     sets = np.empty((found, left.shape[1] + 1), np.int32)
-    _joined(left, MOST_SETS, sets)
+    _join_sets(left, MOST_SETS, sets)
     return sets
 
 
 @numba.njit(cache=True, nogil=True)
-def _joined(left, most, sets):  # type: ignore[no-untyped-def]
+def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
     """Write the next sets where there is room for them; how many there are, or one too many."""
     m, c = left.shape
     found = 0
@@ -169,4 +169,4 @@ def in_pieces(
 ) -> Iterator[Assessed]:
     """The work on `size` sets at a time, on all cores, in order."""
     pieces = [partial(work, sets[i : i + size]) for i in range(0, len(sets), size)]
-    return watched(results(pieces), title, total=len(pieces), progress=progress)
+    return track_progress(results(pieces), title, total=len(pieces), progress=progress)

@@ -86,7 +86,7 @@ def _correlations(
 ) -> tuple[Floats, Floats]:
     """Correlations between the columns, and of the columns with each λ; weighted, a constant column has none."""
     d, n = int(starts[-1]), counted.records
-    scaled = [_scaled(values, counted.weights) for values in given]
+    scaled = [_standardize(values, counted.weights) for values in given]
     total, products = np.zeros(d + signs.shape[1]), np.zeros((d + signs.shape[1],) * 2)
     for first in range(0, len(counted.weights), _ROWS):
         rows = slice(first, first + _ROWS)
@@ -101,7 +101,7 @@ def _correlations(
     return matrix[:d, :d], matrix[:d, d:]
 
 
-def _scaled(values: Floats | None, weights: Ints) -> Floats | None:
+def _standardize(values: Floats | None, weights: Ints) -> Floats | None:
     """Numbers with mean 0 and spread 1, so that sums of products are exact enough; missing stays."""
     if values is None or np.isnan(values).all():
         return values

@@ -68,7 +68,7 @@ def read_sensitive(
     if len(values) < 2:
         raise DataError(f"The sensitive attribute {name!r} has the same value in every record: nothing to protect.")
     named = None if critical is None else _critical(name, critical, values, binned)
-    classes, kept = (codes, values) if named is None else _joined(codes, values, named)
+    classes, kept = (codes, values) if named is None else _merge_others(codes, values, named)
     if len(kept) > MOST_VALUES:
         raise DataError(
             f"The sensitive attribute {name!r} has {len(kept):,} values to protect, more than {MOST_VALUES}; name its "
@@ -102,7 +102,7 @@ def _values(
 ) -> tuple[Ints, tuple[str, ...], bool]:
     """Each record's value as a code, the values as texts, and whether they are bins of a number."""
     if len(columns) > 1:
-        return (*(_one_hot if is_one_hot(frame, columns) else _together)(frame, columns), False)
+        return (*(_one_hot if is_one_hot(frame, columns) else _join_columns)(frame, columns), False)
     attribute, series = schema[columns[0]], column(frame, columns[0])
     codes, words = texts(series)
     if attribute.is_category or len(words) <= FEW_NUMBERS:
@@ -130,7 +130,7 @@ def _one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tu
     return classes, tuple(values[j] for j in present)
 
 
-def _together(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+def _join_columns(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """The joint value of columns that were declared to be one attribute."""
     coded = [_present(*texts(column(frame, each))) for each in columns]
     codes = group_rows(np.column_stack([own for own, _ in coded]))
@@ -173,7 +173,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or value is pd.NA or value != value
 
 
-def _joined(codes: Ints, values: Sequence[str], named: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+def _merge_others(codes: Ints, values: Sequence[str], named: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """The critical values, in the order they were named, and all others as one class, the last, where there are any."""
     position = {value: t for t, value in enumerate(named)}
     classes = np.array([position.get(value, len(named)) for value in values])[codes]

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.errors import DataError, ParameterError, quoted
+from modicum.errors import DataError, ParameterError, format_names
 from modicum.table.frames import column, texts
 from modicum.table.schema import Schema
 
@@ -41,7 +41,7 @@ def attribute_columns(
     ['age', 'job=clerk', 'job=nurse']
     """
     if isinstance(groups, Mapping):
-        return _declared(names, groups)
+        return _parse_groups(names, groups)
     if groups not in ("attribute", "column"):
         raise ParameterError(
             f"The 'groups' parameter must be 'attribute', 'column' or a mapping from names to columns. Got {groups!r}."
@@ -53,10 +53,10 @@ def attribute_columns(
         if len(columns) > 1 and attribute not in names and is_one_hot(frame, columns)
         for each in columns
     }
-    return _collected(names, owner)
+    return _collect_columns(names, owner)
 
 
-def _declared(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def _parse_groups(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     owner: dict[str, str] = {}
     for attribute, columns in groups.items():
         if not isinstance(columns, Iterable):
@@ -72,10 +72,10 @@ def _declared(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict
     taken = [each for each in names if each not in owner and each in owner.values()]
     if taken:
         raise ParameterError(f"The 'groups' parameter calls an attribute {taken[0]!r}, as another column is called.")
-    return _collected(names, owner)
+    return _collect_columns(names, owner)
 
 
-def _collected(names: Sequence[str], owner: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def _collect_columns(names: Sequence[str], owner: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for each in names:
         attribute = owner.get(each, each)
@@ -169,7 +169,7 @@ class Sides:
         if attribute not in self.candidates:
             raise ParameterError(
                 f"The {parameter!r} parameter names {name!r}, which is no attribute to choose from; there are "
-                f"{quoted(self.candidates, limit=8)}."
+                f"{format_names(self.candidates, limit=8)}."
             )
         return attribute
 
@@ -196,7 +196,7 @@ def split_attributes(
     together = attribute_columns(frame, frame.columns, groups)
     owner = {each: attribute for attribute, columns in together.items() for each in columns}
     owner |= {attribute: attribute for attribute in together}
-    left_out = _excluded(exclude, owner)
+    left_out = _parse_exclude(exclude, owner)
     own = dict(_own(together, owner, name, frame) for name in sensitive)
     for attribute, columns in own.items():
         _check_sensitive(attribute, columns, schema, left_out)
@@ -223,7 +223,7 @@ def _own(
     columns = tuple(each for each in frame.columns if stem(each) == name)
     if not columns:
         raise DataError(
-            f"The sensitive attribute {name!r} is not in the data; it has {quoted(frame.columns, limit=8)}."
+            f"The sensitive attribute {name!r} is not in the data; it has {format_names(frame.columns, limit=8)}."
         )
     return name, columns
 
@@ -240,7 +240,7 @@ def _may_tell(name: str, schema: Schema, sensitive: set[str]) -> bool:
     return usable and stem(name) not in sensitive
 
 
-def _excluded(exclude: Any, owner: dict[str, str]) -> list[str]:
+def _parse_exclude(exclude: Any, owner: dict[str, str]) -> list[str]:
     listed = [] if exclude is None else [exclude] if isinstance(exclude, str) else exclude
     if not isinstance(listed, Iterable):
         raise ParameterError(f"The 'exclude' parameter must be a list of names. Got {exclude!r} instead.")

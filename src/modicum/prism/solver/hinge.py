@@ -5,7 +5,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from modicum.prism.solver.cuts import EPS, Cut, Solved, conjugate
-from modicum.prism.solver.problem import Merging, Problem, added, grouped
+from modicum.prism.solver.problem import Merging, Problem, group_keys, sum_by_group
 from modicum.typing import Codes, Floats
 
 # The linear support vector machine of merged rows, by augmented Lagrangians and Newton's method.
@@ -47,7 +47,7 @@ def solve(
     ([0.5], [0.125, 0.125])
     """
     scale = 2 * min(cost[y > 0].sum(), cost[y < 0].sum())  # the objective without any column
-    search = _StepSearch(_centred(X), y, cost / scale, bound, ridge / scale)
+    search = _StepSearch(_centre_columns(X), y, cost / scale, bound, ridge / scale)
     best_w, best_a, lowest, highest = search.w, search.a, np.inf, -np.inf
     for _ in range(_ROUNDS):
         search.minimize(1e-6 * tolerance)
@@ -61,7 +61,7 @@ def solve(
     return best_w, best_a * cost
 
 
-def _centred(X: Floats) -> Floats:
+def _centre_columns(X: Floats) -> Floats:
     """The columns around 0 where one lies far from it: that changes b alone, and w is told from b more easily."""
     lowest, highest = X.min(axis=0), X.max(axis=0)
     middle = (lowest + highest) / 2
@@ -130,7 +130,7 @@ class _StepSearch:
     def _smoothed(self, f: Floats, b: float, w: Floats) -> tuple[float, Floats, Floats]:
         """The smoothed objective, each row's t and each column's multiplier of its bound."""
         t = np.empty(len(f))
-        loss = smoothed_rows(self.y, f, b, self.cost, self.a, self.delta, t)
+        loss = smooth_rows(self.y, f, b, self.cost, self.a, self.delta, t)
         firm = self._firmness()
         over = self.m + firm * w
         m = np.sign(over) * np.maximum(0.0, np.abs(over) - firm * self.bound)
@@ -169,7 +169,7 @@ class _StepSearch:
 
 
 @numba.njit(cache=True, nogil=True)
-def smoothed_rows(y: Floats, f: Floats, b: float, cost: Floats, a: Floats, delta: float, t: Floats) -> float:
+def smooth_rows(y: Floats, f: Floats, b: float, cost: Floats, a: Floats, delta: float, t: Floats) -> float:
     """Sets each row's t, and gives the smoothed loss Σ c δ/2 (2tu − t² − a²)."""
     total = 0.0
     for i in range(len(y)):
@@ -241,8 +241,8 @@ class Hinge:
     def _task(self, columns: Codes, y: Floats, keys: Codes | None) -> tuple[Floats, float, float, Floats]:
         X, cost, group = self.problem.columns, self.cost, None
         if keys is not None:
-            first, group = grouped(2 * keys + (y > 0))
-            X, y, cost = X[first], y[first], added(cost, group)
+            first, group = group_keys(2 * keys + (y > 0))
+            X, y, cost = X[first], y[first], sum_by_group(cost, group)
         if len(columns) < X.shape[1]:
             X = X[:, columns]
         w, alpha = np.zeros(len(columns)), cost
@@ -256,7 +256,7 @@ class Hinge:
 
     def cut(self, alpha: Floats, y: Floats) -> Cut:
         """A true lower bound from any multipliers: made feasible, and lower by all that rounding could add."""
-        alpha = repaired(alpha, y, self.cost)
+        alpha = repair_multipliers(alpha, y, self.cost)
         total = float(alpha.sum())
         unbalanced = abs(float(alpha[y > 0].sum() - alpha[y < 0].sum())) + _ROUND * total
         s = self.problem.columns.T @ (alpha * y)
@@ -265,7 +265,7 @@ class Hinge:
         return Cut(total * (1 - _ROUND) - unbalanced * self.reach, slopes)
 
 
-def repaired(alpha: Floats, y: Floats, cost: Floats) -> Floats:
+def repair_multipliers(alpha: Floats, y: Floats, cost: Floats) -> Floats:
     """The multipliers within [0, cost] and with the same sum in both classes: the heavier class is scaled down."""
     alpha = np.clip(alpha, 0.0, cost)
     plus, minus = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())

@@ -15,7 +15,7 @@ from modicum.typing import Codes
 Packed = npt.NDArray[np.uint8]  # one support a row, one unit a bit
 
 
-def listed(
+def list_supports(
     allowed: npt.NDArray[np.bool_], most: int, forbidden: Sequence[Sequence[int]], limit: int, work: int
 ) -> Packed | None:
     """All supports of at most so many units that no unit can join; None beyond the limit or so many steps of work.
@@ -23,8 +23,8 @@ def listed(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.solver.kernel import listed
-    >>> listed(np.ones(3, dtype=bool), 2, [[0, 1]], limit=10, work=1_000).tolist()
+    >>> from modicum.prism.solver.kernel import list_supports
+    >>> list_supports(np.ones(3, dtype=bool), 2, [[0, 1]], limit=10, work=1_000).tolist()
     [[5], [6]]
     """
     out = np.zeros((limit, (len(allowed) + 7) // 8), dtype=np.uint8)

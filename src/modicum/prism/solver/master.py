@@ -9,7 +9,7 @@ import numpy as np
 
 from modicum.prism.solver.cuts import Cut, Solved
 from modicum.prism.solver.pool import Search
-from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpacked
+from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpack_support
 from modicum.typing import Floats
 
 # One solved set of units that disproves many supports: all that lie within it.
@@ -54,8 +54,8 @@ class Bounds:
     >>> import numpy as np
     >>> from modicum.prism.solver.cuts import Cut
     >>> from modicum.prism.solver.master import Bounds
-    >>> from modicum.prism.solver.supports import packed
-    >>> bounds = Bounds(packed([(0, 1), (1, 2)], 3), 3)
+    >>> from modicum.prism.solver.supports import pack_supports
+    >>> bounds = Bounds(pack_supports([(0, 1), (1, 2)], 3), 3)
     >>> bounds.add(Cut(9.0, np.array([1.0, 2.0, 3.0])))
     >>> bounds.values.tolist(), bounds.lowest()
     ([6.0, 4.0], (1, 2))
@@ -77,7 +77,7 @@ class Bounds:
 
     def lowest(self) -> tuple[int, ...]:
         """The most promising support."""
-        return unpacked(self.bytes[:, int(self.values.argmin())], self.n_units)
+        return unpack_support(self.bytes[:, int(self.values.argmin())], self.n_units)
 
 
 def explicit(search: Search, supports: Packed) -> Iterator[None]:
@@ -211,7 +211,7 @@ def cutting_planes(search: Search) -> Iterator[None]:
         search.raise_bound(answer.bound)
         if answer.ended == "failed" or search.proven or search.out_of_time:
             return
-        support = None if answer.p is None else _completed(search, answer.p)
+        support = None if answer.p is None else _complete_support(search, answer.p)
         if support is not None and support not in search.pool.supports:
             solved = search.solve(support)
             yield
@@ -222,7 +222,7 @@ def cutting_planes(search: Search) -> Iterator[None]:
             patience *= 2
 
 
-def _completed(search: Search, p: Floats) -> tuple[int, ...] | None:
+def _complete_support(search: Search, p: Floats) -> tuple[int, ...] | None:
     """The support that p means, with what else fits; None where rounding has broken a limit."""
     chosen = tuple(np.flatnonzero(p > 0.5).tolist())
     steepest = np.argsort(-search.pool.cuts[search.pool.strongest(chosen)[0]].slopes, kind="stable")

@@ -84,7 +84,7 @@ class Problem:
             X, t, counts = X[counts > 0], t[counts > 0], counts[counts > 0]
         first, group = distinct_rows(X, t)
         if len(first) < len(X):
-            X, t, counts = X[first], t[first], added(counts, group)
+            X, t, counts = X[first], t[first], sum_by_group(counts, group)
         return cls(np.ascontiguousarray(X), t, counts, tuple(tuple(u) for u in units), float(penalty), float(box), loss)
 
     def columns_of(self, support: Iterable[int]) -> Codes:
@@ -136,7 +136,7 @@ def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
             bits = np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
             key = (key ^ bits) * np.uint64(_ODD)
             key ^= key >> np.uint64(29)
-    first, group = grouped(key)
+    first, group = group_keys(key)
     if len(first) < len(key) and not all(_equal(table, first, group) for table in tables):
         whole = np.hstack(tables) + 0.0
         _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
@@ -144,7 +144,7 @@ def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
     return first, group
 
 
-def grouped(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
+def group_keys(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
     """One row with each key, and for every row which key it has."""
     if key.dtype == np.int64 and key.max(initial=0) < 4 * len(key):  # no need to sort
         there = np.bincount(key) > 0
@@ -156,7 +156,7 @@ def grouped(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
     return first, group
 
 
-def added(values: Floats, group: Codes) -> Floats:
+def sum_by_group(values: Floats, group: Codes) -> Floats:
     """The sum of the values of each group."""
     return np.bincount(group, values).astype(np.float64)
 
@@ -202,7 +202,7 @@ class Merging:
                 return None
             many = int(codes.max()) + 1
             if size * many > _LIMIT:
-                key = grouped(key)[1]
+                key = group_keys(key)[1]
                 size = int(key.max()) + 1
             key, size = key * many + codes, size * many
         return key

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.prism.solver.kernel import Packed, largest, listed
+from modicum.prism.solver.kernel import Packed, largest, list_supports
 from modicum.typing import Floats
 
 # HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
@@ -43,12 +43,12 @@ def solve_milp(*args: Any, **kwargs: Any) -> Any:
     """
     from scipy.optimize import milp  # deferred: it takes a while to load
 
-    with _ALONE, _without_own_lines():
+    with _ALONE, _silence_solver():
         return milp(*args, **kwargs)
 
 
 @contextmanager
-def _without_own_lines() -> Iterator[None]:
+def _silence_solver() -> Iterator[None]:
     try:
         flush = ctypes.CDLL(None).fflush
         saved = os.dup(1)
@@ -201,12 +201,12 @@ def _fewest_that_hit(limits: SupportLimits) -> int:
     return 1 if bound is None or not np.isfinite(bound) else max(1, int(np.ceil(bound - 1e-6)))
 
 
-def packed(supports: Sequence[Sequence[int]], n_units: int) -> Packed:
+def pack_supports(supports: Sequence[Sequence[int]], n_units: int) -> Packed:
     """Supports as rows of bits."""
     return np.packbits(incidence(supports, n_units), axis=1, bitorder="little")
 
 
-def unpacked(row: Packed, n_units: int) -> tuple[int, ...]:
+def unpack_support(row: Packed, n_units: int) -> tuple[int, ...]:
     """The units of one support."""
     return tuple(np.flatnonzero(np.unpackbits(row, bitorder="little")[:n_units]).tolist())
 
@@ -225,16 +225,16 @@ def maximal_supports(limits: SupportLimits, limit: int) -> Packed | None:
     Examples
     --------
     >>> from modicum.prism.solver.supports import maximal_supports
-    >>> from modicum.prism.solver.supports import SupportLimits, unpacked
+    >>> from modicum.prism.solver.supports import SupportLimits, unpack_support
     >>> found = maximal_supports(SupportLimits.of(3, 2, [[0, 1]]), limit=100)
-    >>> [unpacked(row, 3) for row in found]
+    >>> [unpack_support(row, 3) for row in found]
     [(0, 2), (1, 2)]
     """
     if not limits.forbidden and comb(len(limits.allowed), limits.max_units) > limit:
         return None
     found = _by_hitting_sets(limits, limit)
     if found is None:
-        found = listed(limits.is_allowed, limits.max_units, limits.forbidden, limit, _LISTING_WORK)
+        found = list_supports(limits.is_allowed, limits.max_units, limits.forbidden, limit, _LISTING_WORK)
     return None if found is None or len(found) > limit else np.unique(found, axis=0)
 
 
@@ -252,7 +252,7 @@ def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
     if sum(comb(len(whole), min(len(whole), limits.max_units)) for whole in wholes) > limit:
         return None
     found = [s for whole in wholes for s in combinations(whole, min(len(whole), limits.max_units))]
-    return packed(found, limits.n_units)
+    return pack_supports(found, limits.n_units)
 
 
 def _bits(mask: int) -> list[int]:

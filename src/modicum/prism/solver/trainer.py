@@ -12,7 +12,7 @@ from modicum.prism.solver.master import branching, cutting_planes, exchange, exp
 from modicum.prism.solver.pool import TIE, Search, SupportPool
 from modicum.prism.solver.problem import Problem
 from modicum.prism.solver.supports import SupportLimits, maximal_supports
-from modicum.progress import Stop, stoppable, watched
+from modicum.progress import Stop, stoppable, track_progress
 from modicum.typing import Floats
 
 LISTED = 300_000  # maximal supports that are listed; more are left to the mixed integer program
@@ -110,13 +110,13 @@ class Trainer:
         limits = SupportLimits.of(len(self.problem.units), max_units, forbidden)
         with stoppable("training") as stop:
             search = Search(self._pool, limits, gap, stop, None if time_limit is None else start + time_limit)
-            for _ in watched(chain(grow(search), _proof(search)), "Training", progress=progress):
+            for _ in track_progress(chain(grow(search), _proof(search)), "Training", progress=progress):
                 pass
             search.raise_bound(node_bound(search, (), limits.allowed))
             best = self._without_idle_units(search.best, stop)
         proven = _gap(best.objective, search.bound)
         return Trained(
-            *_used(best),
+            *_unpack_rule(best),
             objective=best.objective,
             bound=min(search.bound, best.objective),
             gap=proven,
@@ -131,7 +131,7 @@ class Trainer:
         start, solves = time.monotonic(), self._pool.solves
         given = self._pool.solved(support)
         return Trained(
-            *_used(given),
+            *_unpack_rule(given),
             objective=given.objective,
             bound=min(given.bound, given.objective),
             gap=_gap(given.objective, given.bound),
@@ -173,7 +173,7 @@ def _proof(search: Search) -> Iterator[None]:
             yield from step(search)
 
 
-def _used(solved: Solved) -> tuple[tuple[int, ...], Floats, Floats]:
+def _unpack_rule(solved: Solved) -> tuple[tuple[int, ...], Floats, Floats]:
     return solved.support, solved.coefficients, solved.intercepts
 
 

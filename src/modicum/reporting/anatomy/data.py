@@ -7,8 +7,8 @@ from pydantic import Field
 
 from modicum.attacks import MatchingResult
 from modicum.evaluation import AnatomyEvidence
-from modicum.reporting.disclosure import check_size, compared, few, highest, outward, tens
-from modicum.reporting.formats import count_of, in_disguise, named, no_better, number, percent
+from modicum.reporting.disclosure import check_size, few, highest, outward, select_comparable_groups, tens
+from modicum.reporting.formats import count_of, in_disguise, no_better, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Share, crowd_content
 from modicum.reporting.release_parts import ErrorContent, GroupError, head, too_few
 from modicum.table.codes import FEW
@@ -98,7 +98,7 @@ class AnatomyContent(Head):
 
 def decision(content: dict[str, Any]) -> str:
     """The decision in one paragraph."""
-    names = " and ".join(named(each["name"]) for each in content["measured"])
+    names = " and ".join(quote_name(each["name"]) for each in content["measured"])
     highest = max(each["highest"] for each in content["measured"])
     told = (
         f"This release publishes {count_of(content['records'], 'record')} as tables tied by groups: every value is "
@@ -111,14 +111,14 @@ def decision(content: dict[str, Any]) -> str:
     told += f"; left out: {left_out}."
     for each in content["matching"]:
         told += (
-            f" Someone who learns from the release alone is right about {named(each['sensitive'])} for "
+            f" Someone who learns from the release alone is right about {quote_name(each['sensitive'])} for "
             f"{percent(each['learned'])} of people ({percent(each['promised'])} is the promise against someone who "
             f"learns nothing; {percent(each['naive'])} have the most frequent value)."
         )
     if content["utility"] is not None:
         errors = content["utility"]["errors"]
         told += (
-            f" A model for {named(content['label'])} that learns from such tables is wrong for "
+            f" A model for {quote_name(content['label'])} that learns from such tables is wrong for "
             f"{percent(errors['pruned']['error'])} of new records ({percent(errors['raw']['error'])} from raw records, "
             f"{percent(errors['majority']['error'])} when always guessing the majority)."
         )
@@ -148,7 +148,8 @@ def warnings(content: dict[str, Any]) -> list[str]:
         told.append(
             (
                 low > each["promised"],
-                f"The promise of {percent(each['promised'])} for {named(each['sensitive'])} is about an adversary who "
+                f"The promise of {percent(each['promised'])} for {quote_name(each['sensitive'])} is about an "
+                "adversary who "
                 "takes every matching of people to values to be equally likely. One who learns from the release how "
                 f"attributes go with values is right for {percent(each['learned'])} of people: more than promised.",
             )
@@ -271,5 +272,5 @@ def _utility(found: AnatomyEvidence) -> dict[str, Any] | None:
         },
         "by_group": groups,
         "small_groups": len(own.by_group) - len(large),
-        "worst_group": highest(errors, compared({name: each.people for name, each in large.items()})),
+        "worst_group": highest(errors, select_comparable_groups({name: each.people for name, each in large.items()})),
     }

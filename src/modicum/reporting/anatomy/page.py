@@ -22,8 +22,8 @@ from modicum.reporting.release_parts import (
     FOOTER,
     LEVEL,
     closing,
+    describe_expected_uniques,
     error_picture,
-    expected_text,
     figure,
     group_blocks,
     opening,
@@ -99,13 +99,13 @@ def _attributes(content: dict[str, Any]) -> list[Block]:
         Text(
             "The identifying table has what others may know of a person, the class, and the number of a group. A "
             "sensitive table has the number of the group and a value, in an order that says nothing. Every value in "
-            f"them is exact; only who of a group has which value is hidden. {_made(content['grouping'])}"
+            f"them is exact; only who of a group has which value is hidden. {_describe_grouping(content['grouping'])}"
         ),
         Table(heads, rows),
     ]
 
 
-def _made(grouping: str | None) -> str:
+def _describe_grouping(grouping: str | None) -> str:
     return (
         "How groups were made is not known."
         if grouping is None
@@ -148,7 +148,7 @@ def _singling_out(content: dict[str, Any]) -> list[Block]:
     ]
     sizes = {name: each["sizes"] for name, each in crowds.items()}
     first, own = next(iter(crowds.items()))
-    expected = expected_text(own, "these attributes")
+    expected = describe_expected_uniques(own, "these attributes")
     return [
         Text(
             "Yes, wherever a person's attributes are known: the identifying table holds exact values, so that its "
@@ -185,11 +185,11 @@ def _inference(content: dict[str, Any]) -> list[Block]:
         )
     ]
     for each in content["matching"]:
-        blocks += _matched(each)
+        blocks += _build_matching_blocks(each)
     return blocks
 
 
-def _matched(each: dict[str, Any]) -> list[Block]:
+def _build_matching_blocks(each: dict[str, Any]) -> list[Block]:
     rows = [(_WHO[a["name"]], a["right"], a["interval"]) for a in each["adversaries"]]
     table: list[list[TableCell | str]] = [
         [TableCell(_WHO[a["name"]], [a["means"]]), figure(a["right"], a["interval"])] for a in each["adversaries"]

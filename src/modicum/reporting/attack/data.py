@@ -10,8 +10,8 @@ from modicum import __version__
 from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
 from modicum.attacks.breach import overlap_text
 from modicum.measures.certificate import Certificate, confidence_text
-from modicum.reporting.disclosure import check_size, combinations, few, outward, tens, tens_up, weighted
-from modicum.reporting.formats import named
+from modicum.reporting.disclosure import check_size, combinations, compute_weighted_mean, few, outward, tens, tens_up
+from modicum.reporting.formats import quote_name
 from modicum.reporting.parts import ContentPart, Ends, Few, Provenance, Share
 from modicum.table.codes import FEW
 from modicum.table.values import plain
@@ -215,7 +215,7 @@ def sentences(content: dict[str, Any]) -> list[str]:
     if strongest is not None:
         told.append(
             f"Someone who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
-            + (f"; the most is gained about {named(strongest['worst'])}." if strongest["worst"] else ".")
+            + (f"; the most is gained about {quote_name(strongest['worst'])}." if strongest["worst"] else ".")
         )
     link, single = content["linkability"], content["singling_out"]
     if link is not None:
@@ -227,13 +227,13 @@ def sentences(content: dict[str, Any]) -> list[str]:
     return told
 
 
-def most_exposed(content: dict[str, Any]) -> dict[str, Any] | None:
+def summarize_most_exposed(content: dict[str, Any]) -> dict[str, Any] | None:
     """A2 on the smallest part of the guesses that may be told of; None where that is none or all of them."""
     level = min(content["confident"], key=lambda each: each["percent"], default=None)
     if level is None or level["percent"] >= 100:
         return None
     few = [percent for percent in content["too_few_for_confident"] if percent < level["percent"]]
-    few_text = "" if not few else f" The surest {_listed(few)} are of too few people to be told of."
+    few_text = "" if not few else f" The surest {_format_percents(few)} are of too few people to be told of."
     ends = "" if level["interval"] is None else f"95% interval {_between(level['interval'])}; "
     sentence = (
         f"Of the {level['percent']:g}% of guesses that someone who sees the collected records is most confident of, "
@@ -242,7 +242,7 @@ def most_exposed(content: dict[str, Any]) -> dict[str, Any] | None:
     return {key: level[key] for key in ("percent", "records", "error", "interval", "naive")} | {"sentence": sentence}
 
 
-def _listed(percents: Sequence[float]) -> str:
+def _format_percents(percents: Sequence[float]) -> str:
     return ", ".join(f"{percent:g}%" for percent in percents)
 
 
@@ -339,7 +339,7 @@ def attack_summary(
             id: {"name": name, "short": f"{id} {short}", "knows": does} for id, (name, short, does) in NAMES.items()
         },
     }
-    content["a2_most_exposed"] = most_exposed(content)
+    content["a2_most_exposed"] = summarize_most_exposed(content)
     content["warnings"] = [overlap_text(_overlap(found.overlap, first.records), first.records)] if found.overlap else []
     return dict(plain(content | {"sentences": sentences(content), "limits": limits(content)}))
 
@@ -357,9 +357,9 @@ def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
         "name": NAMES[name][0],
         "short": f"{name} {NAMES[name][1]}",
         "knows": NAMES[name][2],
-        "error": weighted({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
+        "error": compute_weighted_mean({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
         "interval": outward(result.interval, n),
-        "naive": weighted({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
+        "naive": compute_weighted_mean({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
         "raw": result.raw,
         "over_attributes": {
             how: {"attribute": result.aggregates[how]["attribute"], "error": tens(result.aggregates[how]["error"], n)}
@@ -389,7 +389,7 @@ def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
                     "error": tens(each.by_attribute[name].error, n),
                     "interval": outward(each.by_attribute[name].interval, n),
                     "method": each.by_attribute[name].method,
-                    "certified": _certified_error(found.certificates.get(kind), name),
+                    "certified": _compute_certified_error(found.certificates.get(kind), name),
                 }
                 for kind, each in ((kind, found.reconstruction.get(kind)) for kind in ORDER)
                 if each is not None
@@ -399,7 +399,7 @@ def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
     ]
 
 
-def _certified_error(certificate: Certificate | None, name: str) -> float | None:
+def _compute_certified_error(certificate: Certificate | None, name: str) -> float | None:
     return None if certificate is None else 1 - tens_up(certificate.bounds[name], certificate.persons)
 
 
@@ -412,9 +412,9 @@ def _confident(level: ConfidentResult, weights: dict[str, float]) -> dict[str, A
     return {
         "percent": level.percent,
         "records": few(level.records),
-        "error": weighted(errors, weights),
+        "error": compute_weighted_mean(errors, weights),
         "interval": outward(level.interval, n),
-        "naive": weighted(naive, weights),
+        "naive": compute_weighted_mean(naive, weights),
         "raw": level.raw,
         "by_attribute": errors,
         "naive_by_attribute": naive,
@@ -467,7 +467,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
     bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
     return {
         "bounds": bounds,
-        "mean_error": 1 - weighted(bounds, certificate.weights),
+        "mean_error": 1 - compute_weighted_mean(bounds, certificate.weights),
         "confidence": certificate.confidence,
         "records": certificate.records,
         "vacuous": certificate.vacuous,

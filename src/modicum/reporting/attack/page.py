@@ -147,13 +147,13 @@ def linkability(content: dict[str, Any], level: Literal[2, 3] = 2) -> Section:
     shares = {key: percent(1 - found[key], 2) for key in ("error", "naive", "raw")}
     row = ["share of people", shares["error"], interval(right, 2), shares["naive"], shares["raw"]]
     halves = (
-        f"One half holds {_listed_people(found['a'])}; the other {_listed_people(found['b'])}. The adversary joins "
+        f"One half holds {_join_names(found['a'])}; the other {_join_names(found['b'])}. The adversary joins "
         f"{count_of(found['k'], 'person', 'people')} at once, of {number(found['people'])} in all."
     )
     return Section(title, [Text(LINKING), Text(halves), Table(columns, [row])], level)
 
 
-def _listed_people(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return ", ".join(names)
 
 
@@ -241,9 +241,9 @@ def _adversaries(content: dict[str, Any]) -> list[Block]:
         ),
         Picture(adversaries_chart(found), signs),
         Table(columns, [_adversary(each) for each in found]),
-        Text(_certified_text(content), "soft"),
+        Text(_describe_certificate(content), "soft"),
         *(Text(f"{id}: {c['note']}", "soft") for id, c in certificates.items() if c["note"]),
-        *_skipped(content),
+        *_build_skipped_blocks(content),
     ]
 
 
@@ -256,7 +256,7 @@ def _records(content: dict[str, Any]) -> str:
     )
 
 
-def _skipped(content: dict[str, Any]) -> list[Block]:
+def _build_skipped_blocks(content: dict[str, Any]) -> list[Block]:
     """Those of A1 to A6 that do not apply; A7 says so in its own section."""
     told = [f"{each['id']} {each['name']}: {each['why']}." for each in content["skipped"] if each["id"] != "A7"]
     return [Text("What did not apply:", "soft"), Bullets(told)] if told else []
@@ -281,7 +281,7 @@ def _adversary(each: dict[str, Any]) -> list[TableCell | str]:
     ]
 
 
-def _certified_text(content: dict[str, Any]) -> str:
+def _describe_certificate(content: dict[str, Any]) -> str:
     first = content["certificates"]["A1"]
     return (
         f"“Certified at least” holds for every adversary with the same knowledge, whatever their method, with "
@@ -308,17 +308,17 @@ def _attributes(content: dict[str, Any]) -> list[Block]:
 
 def _attribute(each: dict[str, Any]) -> list[TableCell | str]:
     begun = [each["name"], number(each["values"]), percent(each["weight"]), percent(each["naive"])]
-    return [*begun, *(_found(found) for found in each["errors"].values())]
+    return [*begun, *(_build_error_cell(found) for found in each["errors"].values())]
 
 
-def _found(found: dict[str, Any]) -> TableCell:
+def _build_error_cell(found: dict[str, Any]) -> TableCell:
     certified = [] if found["certified"] is None else [f"certified ≥ {at_least(found['certified'])}"]
     return TableCell(percent(found["error"]), [interval(found["interval"]), *certified])
 
 
 def _confident(content: dict[str, Any]) -> list[Block]:
     levels, few = content["confident"], content["too_few_for_confident"]
-    hidden = f" At {_listed(few)} there are too few people to be told of." if few else ""
+    hidden = f" At {_format_percents(few)} there are too few people to be told of." if few else ""
     told = Text(
         "The average hides those who are easy to guess. So these are the errors on the guesses that the adversary A1 "
         "is most confident of, mean over the attributes, beside the naive guess about the same people." + hidden,
@@ -352,7 +352,7 @@ def _level(each: dict[str, Any]) -> str:
     return f"{each['percent']:g}%"
 
 
-def _listed(percents: list[float]) -> str:
+def _format_percents(percents: list[float]) -> str:
     return ", ".join(f"{each:g}%" for each in percents)
 
 

@@ -19,18 +19,18 @@ from modicum.reporting.disclosure import (
     change_outward,
     check_size,
     combinations,
-    compared,
+    compute_weighted_mean,
     decimals_of,
-    described,
+    disclose_description,
     few,
     highest,
     outward,
     ranking_of,
+    select_comparable_groups,
     tens,
     tens_up,
-    weighted,
 )
-from modicum.reporting.formats import in_disguise, named, points, points_interval
+from modicum.reporting.formats import in_disguise, points, points_interval, quote_name
 from modicum.reporting.parts import ContentPart, Ends, Few, Head
 from modicum.reporting.sources import day_in_words, provenance
 from modicum.table.codes import FEW
@@ -261,7 +261,7 @@ VERDICTS = ("not shown to be needed", "not collected, would help")
 def decision(content: dict[str, Any]) -> str:
     """The decision in one paragraph: what is asked, what that costs and leaves at risk, and what it rests on."""
     collected, utility, attack = content["collected"], content["utility"], content["attack"]
-    label = named(content["label"])
+    label = quote_name(content["label"])
     if not collected["needed"]:
         return " ".join(
             [f"To predict {label}, nothing is collected; the model can only guess the majority.", *_needs(content)]
@@ -283,7 +283,9 @@ def _needs(content: dict[str, Any]) -> list[str]:
     if content["necessity"] is None:
         return []
     needs = content["necessity"]["attributes"]
-    found = {verdict: [named(n) for n, need in needs.items() if need["verdict"] == verdict] for verdict in VERDICTS}
+    found = {
+        verdict: [quote_name(n) for n, need in needs.items() if need["verdict"] == verdict] for verdict in VERDICTS
+    }
     needed = {n: need["without"] for n, need in needs.items() if need["verdict"].startswith("needed")}
     told = [_matters_most(needed)] if needed else []
     if unshown := found["not shown to be needed"]:
@@ -301,7 +303,7 @@ def _matters_most(steps: dict[str, Any]) -> str:
     change = step["skill_change"]
     skill = "" if change is None else f", and the share of skill kept by {points(change)} points"
     return (
-        f"What matters most is {named(name)}: leaving it out changes the share of wrong predictions by "
+        f"What matters most is {quote_name(name)}: leaving it out changes the share of wrong predictions by "
         f"{points(step['error_change'])} percentage points (95% interval {ends}){skill}."
     )
 
@@ -371,7 +373,7 @@ def certificate_sentences(content: Mapping[str, Any]) -> list[str]:
     return told
 
 
-def exposed_sentence(content: Mapping[str, Any]) -> str | None:
+def describe_most_exposed(content: Mapping[str, Any]) -> str | None:
     """What the adversary A2 achieves about the people it is surest of, since the certificate is an average."""
     found = (content["attacks"] or {}).get("a2_most_exposed")
     if found is None:
@@ -393,7 +395,7 @@ def _of_attribute(content: Mapping[str, Any], name: str) -> str:
         f"{_opening(content)}, no one who sees only the answers collected here, whatever their method or computing "
         f"power, {_names(content, name)} more often than {at_most(certificate['bounds'][name])} of the time, on "
         f"average over {_whom(content)}, where the same guess for everyone is right {certificate['naive'][name]:.1%} "
-        f"of the time; {_counted(content)}."
+        f"of the time; {_describe_basis(content)}."
     )
 
 
@@ -411,7 +413,8 @@ def _of_mean(content: Mapping[str, Any]) -> str:
     return (
         f"{_opening(content)}, anyone who sees only the answers collected here is wrong about at least "
         f"{at_least(content['certificate']['mean_error'])} of the personal values (of a number: about its range), on "
-        f"average over {_whom(content)} and over the {len(weights)} personal attributes{weighted}; {_counted(content)}."
+        f"average over {_whom(content)} and over the {len(weights)} personal attributes{weighted}; "
+        f"{_describe_basis(content)}."
     )
 
 
@@ -419,7 +422,7 @@ def _opening(content: Mapping[str, Any]) -> str:
     return f"With {confidence_text(content['certificate']['confidence'])} confidence"
 
 
-def _counted(content: Mapping[str, Any]) -> str:
+def _describe_basis(content: Mapping[str, Any]) -> str:
     """On what it rests, and what is taken for granted: nobody can see this from the records."""
     certificate = content["certificate"]
     return (
@@ -466,14 +469,14 @@ def _step(step: Step | None, people: int) -> dict[str, Any] | None:
         "what": step.what,
         "error_change": change(step.error_change, people),
         "error_interval": change_outward(step.error_interval, people),
-        "skill_change": _rounded(step.skill_change),
+        "skill_change": _round_or_none(step.skill_change),
         "skill_interval": _outward(step.skill_interval),
         "adversary_change": change(step.adversary_change, people),
         "adversary_interval": change_outward(step.adversary_interval, people),
     }
 
 
-def _rounded(value: float) -> float | None:
+def _round_or_none(value: float) -> float | None:
     return None if value != value else round(value, 3) + 0.0
 
 
@@ -520,7 +523,7 @@ def alternatives_summary(found: Alternatives) -> dict[str, Any]:
 
 
 def _mean(errors: dict[str, float], found: Alternatives) -> float:
-    return weighted({name: tens(error, found.people) for name, error in errors.items()}, found.weights)
+    return compute_weighted_mean({name: tens(error, found.people) for name, error in errors.items()}, found.weights)
 
 
 # A judgement as plain data: every number that a report shows, and none that would tell of a few people.
@@ -580,7 +583,7 @@ def summary(
         else alternatives_summary(found.alternatives),
     }
     certificate["sentences"] = certificate_sentences(content)
-    certificate["exposed"] = exposed_sentence(content)
+    certificate["exposed"] = describe_most_exposed(content)
     content |= {"decision": decision(content), "warnings": warnings(content), "limits": limits(content)}
     content["warnings"] += [] if content["attacks"] is None else content["attacks"]["warnings"]
     return dict(plain(content))
@@ -588,7 +591,7 @@ def summary(
 
 def _attributes(judged: Judgement, attack: dict[str, Any], bounds: dict[str, float]) -> list[dict[str, Any]]:
     found = []
-    for line in described(judged.description)["attributes"]:
+    for line in disclose_description(judged.description)["attributes"]:
         name = line["name"]
         risk, certified = attack.get(name), bounds.get(name)
         values = _values(judged.generalization[name], len(line["buckets"]))
@@ -636,7 +639,7 @@ def _utility(judged: Judgement, people: int) -> dict[str, Any]:
     large = {name: group for name, group in content["by_group"].items() if group["persons"] >= FEW}
     told = {name: _group(group) for name, group in large.items()}
     content["small_groups"] = len(content["by_group"]) - len(told)
-    names = compared({name: group["persons"] for name, group in large.items()})
+    names = select_comparable_groups({name: group["persons"] for name, group in large.items()})
     return content | {"by_group": told} | _worst_groups(told, names)
 
 
@@ -668,7 +671,7 @@ def _attack(judged: Judgement, people: int) -> dict[str, Any]:
         result |= {key: tens(result[key], people) for key in ("error", "naive")}
         result["interval"] = outward(result["interval"], people)
     for key in ("error", "naive"):
-        content[key] = weighted(
+        content[key] = compute_weighted_mean(
             {name: result[key] for name, result in content["by_attribute"].items()}, judged.attack.weights
         )
     return content | {"interval": outward(content["interval"], people)}
@@ -681,5 +684,5 @@ def _certificate(judged: Judgement) -> dict[str, Any]:
     for key in ("bounds", "observed"):
         content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
-    mean = weighted(content["bounds"], judged.certificate.weights)
+    mean = compute_weighted_mean(content["bounds"], judged.certificate.weights)
     return content | {"mean": mean, "mean_error": 1 - mean}

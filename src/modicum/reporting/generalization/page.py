@@ -31,7 +31,7 @@ from modicum.reporting.sources import day_in_words, provenance_section, sign_off
 # Why each attribute is collected as it is, and what else could have been: two sections of a report.
 
 
-def need_sections(content: dict[str, Any]) -> list[Section]:
+def build_need_sections(content: dict[str, Any]) -> list[Section]:
     """What one step coarser or leaving out would cost, and what asking more would bring."""
     necessity = content["necessity"]
     asked = {n: a for n, a in necessity["attributes"].items() if a["without"]}
@@ -50,14 +50,16 @@ def need_sections(content: dict[str, Any]) -> list[Section]:
         "coarser. Where leaving it out is not shown to do harm, it is not shown to be needed. The verdicts rest on the "
         "intervals before these are widened to tens of people, which is why one that ends at 0.0 may still decide."
     )
-    found = [Section("Why each attribute is needed", [Text(how, "soft"), Text(rule, "soft"), *_asked(asked)])]
+    found = [
+        Section("Why each attribute is needed", [Text(how, "soft"), Text(rule, "soft"), *_build_need_blocks(asked)])
+    ]
     if left_out:
         found.append(Section("What is not asked, and what asking it would bring", [_table(left_out, ["in_full"])]))
     found[-1] = replace(found[-1], blocks=[*found[-1].blocks, Text(necessity["note"], "soft")])
     return found
 
 
-def _asked(asked: dict[str, Any]) -> list[Block]:
+def _build_need_blocks(asked: dict[str, Any]) -> list[Block]:
     return [_table(asked, ["without", "coarser"])] if asked else [Text("Nothing is collected.")]
 
 
@@ -278,7 +280,7 @@ def _sure(certificate: dict[str, Any]) -> str:
     return f"with {confidence_text(certificate['confidence'])} confidence"
 
 
-def certified_section(certificate: dict[str, Any]) -> Section:
+def build_certificate_section(certificate: dict[str, Any]) -> Section:
     """The certificate in words to quote, the most exposed people, and every bound."""
     blocks: list[Block] = [Text(sentence, "quote") for sentence in certificate["sentences"]]
     if not blocks:
@@ -352,12 +354,12 @@ def document(content: dict[str, Any]) -> Document:
     """The document of a report's data; nothing is computed here."""
     sections = [
         _attributes(content),
-        *(need_sections(content) if content["necessity"] else []),
+        *(build_need_sections(content) if content["necessity"] else []),
         *([alternatives_section(content["alternatives"], _errors(content))] if content["alternatives"] else []),
         *prediction_sections(content["utility"]),
         *([] if content["attacks"] else [risk_section(content)]),
         *(attack_document.threats(content["attacks"]) if content["attacks"] else []),
-        certified_section(content["certificate"]),
+        build_certificate_section(content["certificate"]),
         Section("What this does and does not say", [Bullets(content["limits"])]),
         provenance_section(content["provenance"]),
         sign_off(),
@@ -455,7 +457,7 @@ def _attribute(a: dict[str, Any]) -> list[TableCell | str]:
     return [
         TableCell(a["name"], ["personal"] if a["personal"] else []),
         TableCell(a["decision"], tag=_TAGS[a["decision"]]),
-        _collected(a),
+        _build_buckets_cell(a),
         TableCell(percent(error), [between] if (between := interval(a["adversary_interval"])) else []),
         percent(naive),
         points(None if error is None else naive - error),
@@ -463,7 +465,7 @@ def _attribute(a: dict[str, Any]) -> list[TableCell | str]:
     ]
 
 
-def _collected(a: dict[str, Any]) -> TableCell:
+def _build_buckets_cell(a: dict[str, Any]) -> TableCell:
     if a["decision"] == "not collected":
         return TableCell(below=[f"{number(a['values'])} values, none asked"])
     if not a["buckets"]:

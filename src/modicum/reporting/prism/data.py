@@ -23,7 +23,7 @@ from modicum.reporting.disclosure import (
     tens,
     tens_up,
 )
-from modicum.reporting.formats import count_of, named, no_better, number, percent
+from modicum.reporting.formats import count_of, no_better, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, Ends, Few, Head, Share
 from modicum.reporting.sources import provenance
 from modicum.table.codes import FEW
@@ -210,16 +210,16 @@ def decision(content: dict[str, Any]) -> str:
     """What is asked for, what it costs and what it protects, in one paragraph."""
     asked = [each["name"] for each in content["attributes"] if each["status"] == "asked"]
     usable = [each for each in content["attributes"] if each["status"] in ("asked", "left out")]
-    hidden = listed([each["name"] for each in content["sensitive"]])
+    hidden = join_names([each["name"] for each in content["sensitive"]])
     if not asked:
         return (
-            f"To predict {named(content['label'])} without revealing {hidden}, no attribute is asked for: the "
+            f"To predict {quote_name(content['label'])} without revealing {hidden}, no attribute is asked for: the "
             f"classifier can only say the most frequent label. {_cost(content)}"
         )
     many = count_of(len(usable), "attribute")
     return (
-        f"To predict {named(content['label'])} without revealing {hidden}, ask for {len(asked)} of {many}: "
-        f"{listed(asked, _SHOWN)}. {_cost(content)} {_promise(content)}"
+        f"To predict {quote_name(content['label'])} without revealing {hidden}, ask for {len(asked)} of {many}: "
+        f"{join_names(asked, _SHOWN)}. {_cost(content)} {_promise(content)}"
         f"{_adversaries(content)}"
     )
 
@@ -227,7 +227,7 @@ def decision(content: dict[str, Any]) -> str:
 def _cost(content: dict[str, Any]) -> str:
     utility = content["utility"]
     errors = {each["model"]: each for each in utility["models"]}
-    if not _is_told(content):
+    if not _has_error_rates(content):
         return "How often it is then wrong is not told: too few people have the rarest label."
     unit = f"{content['unit']}, every label counting the same" if utility["is_balanced"] else content["unit"]
     return (
@@ -236,7 +236,7 @@ def _cost(content: dict[str, Any]) -> str:
     )
 
 
-def _is_told(content: dict[str, Any]) -> bool:
+def _has_error_rates(content: dict[str, Any]) -> bool:
     return all(each["error"] is not None for each in content["utility"]["models"])
 
 
@@ -257,7 +257,7 @@ def _adversaries(content: dict[str, Any]) -> str:
         rows = {guess["model"]: guess for guess in each["guesses"]}
         if rows:
             told.append(
-                f" An adversary who sees the answers is right about {named(each['name'])} for "
+                f" An adversary who sees the answers is right about {quote_name(each['name'])} for "
                 f"{percent(rows['PriSM']['accuracy'])} of {content['unit']} ({percent(each['naive'])} without seeing "
                 f"them, {percent(rows['SVM']['accuracy'])} from all other attributes)."
             )
@@ -269,10 +269,10 @@ def certificate_sentence(name: str, found: Certificate | None, bound: float | No
     if found is None or bound is None:
         return "No bound is certified: the sensitive attribute is spread over several columns."
     if bound >= 1:
-        return f"No bound can be certified for {named(name)}: the answers differ so much that nothing is excluded."
+        return f"No bound can be certified for {quote_name(name)}: the answers differ so much that nothing is excluded."
     return (
         f"With {confidence_text(found.confidence)} confidence, no adversary who sees only the answers guesses "
-        f"{named(name)} correctly for more than {at_most(bound)} of {found.unit} like those of the "
+        f"{quote_name(name)} correctly for more than {at_most(bound)} of {found.unit} like those of the "
         f"{number(records)} test records, on average ({date})."
     )
 
@@ -294,10 +294,10 @@ def warnings_of(content: dict[str, Any]) -> list[str]:
     for each in content["sensitive"]:
         guess = next((one for one in each["guesses"] if one["model"] == "PriSM"), None)
         if guess is None:
-            found.append(f"No adversary has tried to guess {named(each['name'])}; its risk was not measured.")
+            found.append(f"No adversary has tried to guess {quote_name(each['name'])}; its risk was not measured.")
         elif guess["mcc_interval"] and guess["mcc_interval"][0] > 0:
             found.append(
-                f"The answers still tell something about {named(each['name'])}: the correlation of an adversary's "
+                f"The answers still tell something about {quote_name(each['name'])}: the correlation of an adversary's "
                 f"guess with the truth is {number(guess['mcc'])}, and lies above 0 beyond chance. The threshold "
                 "says how much is accepted."
             )
@@ -306,7 +306,7 @@ def warnings_of(content: dict[str, Any]) -> list[str]:
 
 def _errors_words(content: dict[str, Any]) -> list[str]:
     """What must be known of the errors: that they are not told, or are none the lower for what is asked."""
-    if not _is_told(content):
+    if not _has_error_rates(content):
         return [
             "The errors are not told: every label counts the same in them, and the rarest label of the test records "
             f"has so few people that they would rest on fewer than {LEAST_RECORDS}. More test records, or a classifier "
@@ -347,16 +347,16 @@ def limits_of(content: dict[str, Any]) -> list[str]:
     return found
 
 
-def listed(names: Sequence[str], most: int | None = None) -> str:
+def join_names(names: Sequence[str], most: int | None = None) -> str:
     """Names in a row, in quotes; so many of them.
 
     Examples
     --------
-    >>> from modicum.reporting.prism.data import listed
-    >>> listed(["age"]), listed(["age", "job", "pay"]), listed(["age", "job", "pay"], 1)
+    >>> from modicum.reporting.prism.data import join_names
+    >>> join_names(["age"]), join_names(["age", "job", "pay"]), join_names(["age", "job", "pay"], 1)
     ('“age”', '“age”, “job” and “pay”', '“age” and 2 more')
     """
-    shown = [named(name) for name in (names if most is None else names[:most])]
+    shown = [quote_name(name) for name in (names if most is None else names[:most])]
     more = len(names) - len(shown)
     last = [f"{more:,} more"] if more else []
     parts = [*shown, *last]
@@ -453,12 +453,12 @@ def _rule(found: PrismEvidence) -> dict[str, Any]:
 
 
 def _strength(found: Correlation) -> dict[str, Any]:
-    return {name: _rounded(getattr(found, name)) for name in ("strength", "by_chance")} | {
+    return {name: _round_or_none(getattr(found, name)) for name in ("strength", "by_chance")} | {
         "p_value": None if found.p_value is None else float(f"{found.p_value:.2g}")
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
@@ -553,14 +553,14 @@ def _utility(found: PrismEvidence) -> dict[str, Any]:
                 "asks": len(models[name].predictors),
                 "predictors": models[name].predictors,
                 "error": None if n is None else tens(1 - float(scores[name].value or 0.0), n),
-                "interval": None if n is None else outward(_turned(scores[name].interval), n),
+                "interval": None if n is None else outward(_flip_interval(scores[name].interval), n),
             }
             for name in _ORDER
         ],
     }
 
 
-def _turned(ends: Any) -> tuple[float, float] | None:
+def _flip_interval(ends: Any) -> tuple[float, float] | None:
     """Of an error, from that of an accuracy."""
     return None if ends is None else (1 - ends[1], 1 - ends[0])
 
@@ -574,8 +574,8 @@ def _sensitive(name: str, found: PrismEvidence, date: str) -> dict[str, Any]:
             "asks": len(models[model].predictors),
             "accuracy": tens(float(each.accuracy.value or 0.0), n),
             "interval": outward(each.accuracy.interval, n),
-            "mcc": _rounded(each.mcc.value),
-            "mcc_interval": None if each.mcc.interval is None else [_rounded(end) for end in each.mcc.interval],
+            "mcc": _round_or_none(each.mcc.value),
+            "mcc_interval": None if each.mcc.interval is None else [_round_or_none(end) for end in each.mcc.interval],
         }
         for model, each in attacks.items()
     ]
@@ -587,11 +587,11 @@ def _sensitive(name: str, found: PrismEvidence, date: str) -> dict[str, Any]:
         "critical": None if critical is None else list(critical),
         "naive": tens(next(iter(attacks.values())).class_frequency, n) if attacks else None,
         "guesses": guesses,
-        **_certified(name, found, date),
+        **_summarize_certificate(name, found, date),
     }
 
 
-def _certified(name: str, found: PrismEvidence, date: str) -> dict[str, Any]:
+def _summarize_certificate(name: str, found: PrismEvidence, date: str) -> dict[str, Any]:
     certificate = found.exposure.certificate
     known = certificate is not None and name in certificate.bounds
     bound = tens_up(certificate.bounds[name], certificate.persons) if certificate is not None and known else None
@@ -606,7 +606,7 @@ def _singling_out(found: PrismEvidence) -> dict[str, Any]:
     n = alone.people
     return {
         "alone": tens_up(1 - alone.error, n),
-        "interval": outward(_turned(alone.interval), n),
+        "interval": outward(_flip_interval(alone.interval), n),
         "raw": tens_up(1 - alone.raw, n),
         "naive": tens(1 - alone.naive, n),
         "groups": combinations(alone.groups, alone.least),
@@ -621,7 +621,7 @@ def _linkability(found: PrismEvidence) -> dict[str, Any] | None:
         return None
     return {
         "linked": tens(linked.linked, linked.people),
-        "interval": outward(_turned(linked.interval), linked.people),
+        "interval": outward(_flip_interval(linked.interval), linked.people),
         "naive": tens(1 - linked.naive, linked.people),
         "k": linked.k,
         "halves": [list(linked.a), list(linked.b)],

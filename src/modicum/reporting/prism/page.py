@@ -38,8 +38,8 @@ from modicum.reporting.document import (
     TableCell,
     Text,
 )
-from modicum.reporting.formats import count_of, decimals, interval, named, number, percent, points, points_interval
-from modicum.reporting.prism.data import listed, measure_words, proof_words
+from modicum.reporting.formats import count_of, decimals, interval, number, percent, points, points_interval, quote_name
+from modicum.reporting.prism.data import join_names, measure_words, proof_words
 from modicum.reporting.sources import day_in_words, provenance_section, sign_off
 
 # Attribute by attribute: why PriSM asks for it or not, and what another choice would change.
@@ -64,7 +64,7 @@ def attribute_section(content: dict[str, Any]) -> Section:
     titles = ("in revealing sets", "tells by itself", "decided otherwise: error", "in another's place: error")
     measured = Table(
         [Column("attribute", is_number=False), *(Column(title) for title in titles)],
-        [_measured(each) for each in content["attributes"] if each["alone"]],
+        [_build_attribute_row(each) for each in content["attributes"] if each["alone"]],
     )
     return Section("Attribute by attribute", [why, Text(told, "soft"), measured])
 
@@ -74,7 +74,7 @@ def _why(each: dict[str, Any]) -> list[TableCell | str]:
     return [TableCell(each["name"], columns), TableCell(each["status"], tag=_TAGS[each["status"]]), each["why"]]
 
 
-def _measured(each: dict[str, Any]) -> list[TableCell | str]:
+def _build_attribute_row(each: dict[str, Any]) -> list[TableCell | str]:
     alone = each["alone"]
     return [
         each["name"],
@@ -148,10 +148,10 @@ def _inference(content: dict[str, Any], kinds: Mapping[str, str]) -> list[Block]
         if each["guesses"]:
             blocks.append(_guesses(each, kinds))
         else:
-            blocks.append(Text(f"No adversary has tried to guess {named(each['name'])}."))
+            blocks.append(Text(f"No adversary has tried to guess {quote_name(each['name'])}."))
         blocks.append(Text(each["sentence"], "quote" if _is_bound(each) else "soft"))
         if _is_bound(each):
-            blocks.append(Text(_bound_words(each, content), "soft"))
+            blocks.append(Text(_describe_bound(each, content), "soft"))
     return blocks
 
 
@@ -159,7 +159,7 @@ def _is_bound(each: dict[str, Any]) -> bool:
     return each["certified"] is not None
 
 
-def _bound_words(each: dict[str, Any], content: dict[str, Any]) -> str:
+def _describe_bound(each: dict[str, Any], content: dict[str, Any]) -> str:
     return (
         f"Always saying the most frequent value is right for {percent(each['certified_naive'])} of the test records. "
         f"The certified {at_most(each['certified'])} holds for every method, with a confidence of "
@@ -208,7 +208,7 @@ def _linkability(content: dict[str, Any]) -> list[Block]:
     if found is None:
         return [Text(general), Text("Joining halves does not apply: fewer than two columns are asked for.", "soft")]
     told = (
-        f"An adversary holds {listed(found['halves'][0])} and, apart, {listed(found['halves'][1])} of "
+        f"An adversary holds {join_names(found['halves'][0])} and, apart, {join_names(found['halves'][1])} of "
         f"{number(found['k'])} people, and joins what belongs together with the help of the answers of all test people "
         "(A7; halves that are equal count as the same)."
     )
@@ -242,7 +242,7 @@ def strengths_chart(content: dict[str, Any]) -> Markup:
     return svg(drawn, height + 8, "How strongly attributes tell of the sensitive one")
 
 
-def drawn_sets(content: dict[str, Any]) -> Sequence[dict[str, Any]]:
+def select_strongest_sets(content: dict[str, Any]) -> Sequence[dict[str, Any]]:
     """The sets of several attributes that the picture shows: the strongest."""
     several = [each for each in content["sets"] if len(each["attributes"]) > 1]
     return sorted(several, key=lambda each: -each["strength"])[:SETS]
@@ -253,7 +253,9 @@ def _rows(content: dict[str, Any]) -> list[tuple[str, dict[str, Any], bool]]:
     alone = {each["attributes"][0] for each in content["sets"] if len(each["attributes"]) == 1}
     single = [(each["name"], each["alone"], each["name"] in alone) for each in content["attributes"] if each["alone"]]
     single.sort(key=lambda each: -each[1]["strength"])
-    return single[:MOST_ROWS] + [(" + ".join(each["attributes"]), each, True) for each in drawn_sets(content)]
+    return single[:MOST_ROWS] + [
+        (" + ".join(each["attributes"]), each, True) for each in select_strongest_sets(content)
+    ]
 
 
 def _row(name: str, each: dict[str, Any], reveals: bool, y: float, scale: float) -> list[Markup]:
@@ -308,10 +310,10 @@ def document(content: dict[str, Any]) -> Document:
         provenance_section(content["provenance"]),
         sign_off(),
     ]
-    hidden = listed([each["name"] for each in content["sensitive"]])
+    hidden = join_names([each["name"] for each in content["sensitive"]])
     version = content["provenance"]["modicum_version"]
     return Document(
-        title=f"Predicting {named(content['label'])} without revealing {hidden}",
+        title=f"Predicting {quote_name(content['label'])} without revealing {hidden}",
         lead=_lead(content),
         sections=sections,
         footer=f"Made by modicum {version} on {content['provenance']['date']}. Counts of people under 10 are not "
@@ -352,7 +354,7 @@ def _cards(content: dict[str, Any]) -> list[Card]:
         rows = {guess["model"]: guess for guess in each["guesses"]}
         if rows:
             note = f"{percent(each['naive'])} without the answers, {percent(rows['SVM']['accuracy'])} from all"
-            cards.append(Card(f"{named(each['name'])} guessed right", percent(rows["PriSM"]["accuracy"]), note))
+            cards.append(Card(f"{quote_name(each['name'])} guessed right", percent(rows["PriSM"]["accuracy"]), note))
     alone = content["singling_out"]
     cards.append(Card("Alone with their answers", percent(alone["alone"]), f"{percent(alone['raw'])} with everything"))
     return cards
@@ -388,8 +390,8 @@ def _rule_words(rule: dict[str, Any]) -> str:
 
 def _sensitive_words(each: dict[str, Any]) -> str:
     values = "" if each["values"] is None else f" It has {count_of(each['values'], 'value')}."
-    critical = "All of them are protected" if each["critical"] is None else f"Protected: {listed(each['critical'])}"
-    return f"Sensitive: {named(each['name'])}.{values} {critical}."
+    critical = "All of them are protected" if each["critical"] is None else f"Protected: {join_names(each['critical'])}"
+    return f"Sensitive: {quote_name(each['name'])}.{values} {critical}."
 
 
 def _picture(content: dict[str, Any]) -> Picture:

@@ -6,8 +6,17 @@ from pydantic import Field
 
 from modicum.evaluation import ReleaseEvidence
 from modicum.evaluation.evidence.release_measures import GroupGuess
-from modicum.reporting.disclosure import check_size, compared, few, highest, outward, ranking_of, tens, tens_up
-from modicum.reporting.formats import count_of, in_disguise, named, number, percent
+from modicum.reporting.disclosure import (
+    check_size,
+    few,
+    highest,
+    outward,
+    ranking_of,
+    select_comparable_groups,
+    tens,
+    tens_up,
+)
+from modicum.reporting.formats import count_of, in_disguise, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Share, crowd_content
 from modicum.reporting.release_parts import ErrorContent, GroupError, head, too_few
 from modicum.table.codes import FEW
@@ -168,7 +177,7 @@ def decision(content: dict[str, Any]) -> str:
     if utility is not None:
         errors = utility["errors"]
         told += (
-            f" A model for {named(content['label'])} that learns from such a release is wrong for "
+            f" A model for {quote_name(content['label'])} that learns from such a release is wrong for "
             f"{percent(errors['release']['error'])} of new records ({percent(errors['raw']['error'])} from raw "
             f"records, {percent(errors['majority']['error'])} when always guessing the majority)."
         )
@@ -191,14 +200,16 @@ def warnings(content: dict[str, Any]) -> list[str]:
         (
             bool(sure),
             "Some groups have one value only of "
-            + ", ".join(f"{named(e['attribute'])} ({percent(e['release']['certain'])} of the records)" for e in sure)
+            + ", ".join(
+                f"{quote_name(e['attribute'])} ({percent(e['release']['certain'])} of the records)" for e in sure
+            )
             + ": for everyone in such a group it is known for certain, whatever k is.",
         ),
         (
             bool(likely),
             "A person's group tells more than the most frequent value of all does: "
             + ", ".join(
-                f"{named(e['attribute'])} is guessed right for {percent(e['release']['right'])} of the records "
+                f"{quote_name(e['attribute'])} is guessed right for {percent(e['release']['right'])} of the records "
                 f"({percent(e['naive'])} without the group)"
                 for e in likely
             )
@@ -263,7 +274,7 @@ def release_summary(
         "unit": "records" if found.persons is None else "people",
         "label": found.label,
         "promise": {name: release.asked.get(name) for name in ("k", "l", "t", "diversity", "distance", "c")},
-        "measured": _measured(found),
+        "measured": _summarize_measures(found),
         "information_loss": release.ncp,
         "attributes": [plain(vars(each)) for each in found.attributes],
         "crowds": {
@@ -282,7 +293,7 @@ def release_summary(
     return dict(plain(content))
 
 
-def _measured(found: ReleaseEvidence) -> dict[str, Any]:
+def _summarize_measures(found: ReleaseEvidence) -> dict[str, Any]:
     """What the published table shows to anybody who counts is told exactly."""
     own, crowd = found.measured, found.crowds["quasi-identifiers"]["release"]
     return {
@@ -348,16 +359,18 @@ def _utility(found: ReleaseEvidence) -> dict[str, Any] | None:
         },
         "auc": {name: ranking_of(auc[key], n) for name, key in (("release", "minimized"), ("raw", "raw"))},
         "auc_interval": ranking_of(_ends(auc["interval"]), n),
-        "skill_kept": _rounded(own["skill_kept"]),
-        "skill_interval": [_rounded(end) for end in own["skill_interval"]],
+        "skill_kept": _round_or_none(own["skill_kept"]),
+        "skill_interval": [_round_or_none(end) for end in own["skill_interval"]],
         "is_weak": own["is_weak"],
         "by_group": groups,
         "small_groups": len(own["by_group"]) - len(large),
-        "worst_group": highest(errors, compared({name: each["persons"] for name, each in large.items()})),
+        "worst_group": highest(
+            errors, select_comparable_groups({name: each["persons"] for name, each in large.items()})
+        ),
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
@@ -388,7 +401,7 @@ def _membership(found: ReleaseEvidence) -> dict[str, Any] | None:
             name: {
                 "accuracy": tens(float(each.accuracy.value or 0), each.records),
                 "interval": outward(each.accuracy.interval, each.records),
-                "auc": _rounded(each.auc.value),
+                "auc": _round_or_none(each.auc.value),
                 "auc_interval": _ends(each.auc.interval),
                 "method": each.method,
             }

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from modicum.reporting.charts import AMBER, DARK, GREY, bars_chart, paired_chart
+from modicum.reporting.charts import AMBER, DARK, GREY, bars_chart, draw_paired_bars
 from modicum.reporting.document import (
     Block,
     Card,
@@ -22,8 +22,8 @@ from modicum.reporting.release_parts import (
     FOOTER,
     LEVEL,
     closing,
+    describe_expected_uniques,
     error_picture,
-    expected_text,
     figure,
     group_blocks,
     opening,
@@ -51,7 +51,7 @@ def singling_out(content: dict[str, Any]) -> list[Block]:
     crowds, own = content["crowds"], content["measured"]
     first, last = crowds["quasi_identifiers"], crowds["all_columns"]
     sizes = {"release": first["release"]["sizes"], "raw": first["raw"]["sizes"]}
-    expected = expected_text(first["raw"], "the raw quasi-identifiers")
+    expected = describe_expected_uniques(first["raw"], "the raw quasi-identifiers")
     return [
         Text(
             "A person who shares what is known of them with nobody else in the table can be picked out. The table "
@@ -65,7 +65,9 @@ def singling_out(content: dict[str, Any]) -> list[Block]:
         ),
         _combinations({"the quasi-identifiers": first, "every published column": last}),
         Picture(
-            paired_chart([(name, sizes["release"][name], sizes["raw"][name]) for name in sizes["raw"]], "Group sizes"),
+            draw_paired_bars(
+                [(name, sizes["release"][name], sizes["raw"][name]) for name in sizes["raw"]], "Group sizes"
+            ),
             [Sign("release", AMBER), Sign("raw records", GREY)],
         ),
         sizes_table(sizes),
@@ -286,11 +288,11 @@ def _promise(content: dict[str, Any]) -> list[Block]:
     return [
         Text("What came out was counted anew on the published records, by code that takes no part in making groups."),
         Table(words("", "asked for", "counted"), rows),
-        *([] if own["sensitive"] is None else [Text(_explained(asked), "soft")]),
+        *([] if own["sensitive"] is None else [Text(_explain_measures(asked), "soft")]),
     ]
 
 
-def _explained(asked: dict[str, Any]) -> str:
+def _explain_measures(asked: dict[str, Any]) -> str:
     """What l and t mean, in words."""
     kind = asked["diversity"] or "distinct"
     constant = "" if asked["c"] is None else f" The constant c is {asked['c']:g}: more is less strict."

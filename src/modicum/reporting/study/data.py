@@ -10,7 +10,7 @@ from modicum import __version__
 from modicum.evaluation.study.candidates import Candidate, Choice
 from modicum.evaluation.study.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
-from modicum.generalization.description import AttributeLine, buckets_asked, buckets_text
+from modicum.generalization.description import AttributeLine, buckets_text, count_asked_buckets
 from modicum.measures.certificate import Certificate, confidence_text
 from modicum.provenance import versions
 from modicum.reporting.disclosure import (
@@ -18,13 +18,13 @@ from modicum.reporting.disclosure import (
     at_least,
     check_size,
     combinations,
+    compute_weighted_mean,
     few,
     outward,
     tens,
     tens_up,
-    weighted,
 )
-from modicum.reporting.formats import named
+from modicum.reporting.formats import quote_name
 from modicum.reporting.generalization.data import GeneralizationContent
 from modicum.reporting.parts import ContentPart, Ends, Few, Provenance, Share
 from modicum.reporting.sources import provenance
@@ -247,7 +247,7 @@ def decision(content: dict[str, Any]) -> str:
     """What was compared and what was chosen, in one paragraph."""
     names, seeds, many = content["minimizers"], len(content["seeds"]), content["candidates"]
     compared = (
-        f"To predict {named(content['label'])} from {content['records']:,} records, {len(names)} "
+        f"To predict {quote_name(content['label'])} from {content['records']:,} records, {len(names)} "
         f"{'minimizer' if len(names) == 1 else 'minimizers'} ({', '.join(m['name'] for m in names) or 'none'}) made "
         f"{many:,} {'candidate' if many == 1 else 'candidates'} in all, on {seeds} random "
         f"{'split' if seeds == 1 else 'splits'} of the records."
@@ -406,7 +406,7 @@ def study_summary(
     check_size(n, "people in the test records")
     if choice is None and front:
         choice = study.choose(knee=True)
-    chosen = None if choice is None else _chosen(study, choice, n)
+    chosen = None if choice is None else _summarize_choice(study, choice, n)
     content: dict[str, Any] = {
         "modicum": "study",
         "version": 1,
@@ -475,7 +475,7 @@ def _fronts_of(study: Study) -> str:
 def _nothing(study: Study, n: int) -> dict[str, float]:
     """The limit where nothing is collected; a mean is the mean of what is told of each attribute."""
     ends = study.limits[study.seed]
-    naive = weighted({name: tens(error, n) for name, error in ends.naive.items()}, study.weights)
+    naive = compute_weighted_mean({name: tens(error, n) for name, error in ends.naive.items()}, study.weights)
     return {"error": tens(ends.test.majority_error, n), "adversary_error": naive}
 
 
@@ -485,7 +485,10 @@ def _nothing(study: Study, n: int) -> dict[str, float]:
 def _point(c: Candidate, n: int, judged: bool) -> list[float]:
     """Classifier error and mean adversary error on the test records, in tens of people."""
     scores = c.scores("test", judged)
-    return [tens(scores.error, n), weighted({name: tens(r, n) for name, r in scores.risk.items()}, c.weights)]
+    return [
+        tens(scores.error, n),
+        compute_weighted_mean({name: tens(r, n) for name, r in scores.risk.items()}, c.weights),
+    ]
 
 
 def _row(c: Candidate, n: int) -> dict[str, Any]:
@@ -496,7 +499,7 @@ def _row(c: Candidate, n: int) -> dict[str, Any]:
         "error": error,
         "adversary_error": adversary,
         "needed": len(c.generalization.needed),
-        "buckets": buckets_asked(c.generalization),
+        "buckets": count_asked_buckets(c.generalization),
         "smallest_group": few(c.screened.smallest_group),
     }
 
@@ -512,17 +515,17 @@ def _points(study: Study, front: Sequence[Candidate], choice: Choice | None, n: 
             "on_own_front": id(c) in own_fronts,
             "on_front": id(c) in best,
             "chosen": choice is not None and c == choice.candidate,
-            "asks": _asked(c, study.settings["missing"]),
+            "asks": _describe_buckets(c, study.settings["missing"]),
         }
         for c in study.of()
     ]
 
 
-def _asked(c: Candidate, missing: Sequence[str]) -> list[str]:
+def _describe_buckets(c: Candidate, missing: Sequence[str]) -> list[str]:
     """What it asks in words, an attribute a line, shortened."""
     lines = [line for line in c.generalization.describe().attributes if line.action != "not collected"]
     told = [
-        _shortened(" · ".join([f"{line.name}: {buckets_text(line)}", *_apart(c, line.name, missing)]))
+        _shorten_text(" · ".join([f"{line.name}: {buckets_text(line)}", *_apart(c, line.name, missing)]))
         for line in lines[:MOST_ASKED]
     ]
     return told + ([f"and {len(lines) - MOST_ASKED} more attributes"] if len(lines) > MOST_ASKED else [])
@@ -536,7 +539,7 @@ def _apart(c: Candidate, name: str, missing: Sequence[str]) -> list[str]:
     return ["(missing)"] if partition.missing_code >= partition.n_buckets else []
 
 
-def _shortened(words: str) -> str:
+def _shorten_text(words: str) -> str:
     return words if len(words) <= MOST_LETTERS else f"{words[: MOST_LETTERS - 1]}…"
 
 
@@ -582,13 +585,13 @@ def _minimizers(study: Study, n: int) -> list[dict[str, Any]]:
                 "candidates": len(study.of(name)),
                 "candidates_of_all_seeds": len(own),
                 "judged": sum(c.judged is not None for c in own),
-                "hypervolume": _volume(volumes[name]) | {"judged": _rounded(volumes[name].judged)},
+                "hypervolume": _volume(volumes[name]) | {"judged": _round_or_none(volumes[name].judged)},
                 "reached": [
                     {"above_raw": step, "adversary_error": None if value is None else shown[value]}
                     for step, value in reached[name].items()
                 ],
                 "seconds": round(sum(c.seconds + (0.0 if c.judged is None else c.judged.seconds) for c in own), 1),
-                "line": _reached_line(study, name, n),
+                "line": _build_front_line(study, name, n),
                 "sizes": [{"train_size": size, **_volume(each[name])} for size, each in by_size.items()],
             }
         )
@@ -598,17 +601,17 @@ def _minimizers(study: Study, n: int) -> list[dict[str, Any]]:
 def _volume(volume: Any) -> dict[str, Any]:
     """A mean hypervolume with its interval."""
     return {
-        "mean": _rounded(volume.mean if volume.by_seed else None),
-        "interval": None if volume.interval is None else [_rounded(end) for end in volume.interval],
+        "mean": _round_or_none(volume.mean if volume.by_seed else None),
+        "interval": None if volume.interval is None else [_round_or_none(end) for end in volume.interval],
         "seeds": len(volume.by_seed),
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     return None if value is None or value != value else round(value, 4)
 
 
-def _reached_line(study: Study, name: str, n: int) -> Line:
+def _build_front_line(study: Study, name: str, n: int) -> Line:
     """What a minimizer's front reaches, by the judges where they judged each one's, else by counts."""
     if _fronts_of(study) == "each":
         return _best_so_far([_point(c, n, True) for c in study.pareto(name)])
@@ -664,7 +667,7 @@ def _later(study: Study, front: Sequence[Candidate], n: int) -> list[dict[str, A
 # The chosen one
 
 
-def _chosen(study: Study, choice: Choice, n: int) -> dict[str, Any]:
+def _summarize_choice(study: Study, choice: Choice, n: int) -> dict[str, Any]:
     c, judged = choice.candidate, choice.candidate.judged
     assert judged is not None
     certificate = _certificate(choice.certificate)

@@ -21,7 +21,7 @@ from modicum.reporting.document import (
     TableCell,
     Text,
 )
-from modicum.reporting.formats import NONE, count_of, decimals, interval, named, number, percent
+from modicum.reporting.formats import NONE, count_of, decimals, interval, number, percent, quote_name
 from modicum.reporting.generalization import page as report_document
 from modicum.reporting.sources import provenance_section, sign_off
 from modicum.reporting.study import study_charts
@@ -50,7 +50,7 @@ def utility_against_privacy(content: dict[str, Any]) -> Section:
         rows.insert(1, [f"chosen: {chosen['name']}", *_both(chosen)])
     blocks: list[Block] = [
         Text(WORDS),
-        Text(_drawn(content), "soft"),
+        Text(_describe_picture(content), "soft"),
         Picture(study_charts.front_chart(content), [*signs, Sign("★ raw data, nothing collected")]),
         Table(columns, rows),
         *([] if content["front"] else [Text(_weights(content["weights"]), "soft")]),
@@ -64,7 +64,7 @@ def _weights(weights: dict[str, float]) -> str:
     return f"The adversary’s error is the mean over the personal attributes with these weights: {told}."
 
 
-def _drawn(content: dict[str, Any]) -> str:
+def _describe_picture(content: dict[str, Any]) -> str:
     if content["fronts_of"] == "each":
         lines = "The lines are what each minimizer’s front reaches, as judged."
     else:
@@ -311,7 +311,7 @@ MOST_PIECES = 40  # buckets of an attribute that are written out
 TONES: dict[str, Literal["good", "middle", "bad"]] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
 
 
-def asked(chosen: dict[str, Any]) -> Section:
+def build_attributes_section(chosen: dict[str, Any]) -> Section:
     """Which attributes it asks for, in which buckets, and what that tells of people."""
     columns = [Column("attribute", False), Column("decision", False), Column("what is collected", False)]
     columns += [Column("adversary’s error"), Column("naive guess"), Column("certified at least")]
@@ -331,14 +331,14 @@ def _row(each: dict[str, Any]) -> list[TableCell | str]:
     return [
         TableCell(each["name"], ["personal"] if each["personal"] else []),
         TableCell(each["decision"], tag=TONES.get(each["decision"], "")),
-        _collected(each),
-        TableCell(percent(each["adversary_error"]), _chosen_lines(interval(each["adversary_interval"]))),
+        _build_buckets_cell(each),
+        TableCell(percent(each["adversary_error"]), _make_lines(interval(each["adversary_interval"]))),
         percent(each["naive_error"]),
         at_least(each["certified_error"]),
     ]
 
 
-def _collected(each: dict[str, Any]) -> TableCell:
+def _build_buckets_cell(each: dict[str, Any]) -> TableCell:
     of = f"of {count_of(each['values'], 'different value')}"
     if each["decision"] == "not collected":
         return TableCell("", [f"nothing {of}"])
@@ -351,7 +351,7 @@ def _collected(each: dict[str, Any]) -> TableCell:
     )
 
 
-def _chosen_lines(text: str) -> list[str]:
+def _make_lines(text: str) -> list[str]:
     return [text] if text else []
 
 
@@ -378,15 +378,15 @@ def document(content: dict[str, Any]) -> Document:
     chosen = content["chosen"]
     lead: list[Block] = [
         *([Text(content["purpose"])] if content["purpose"] else []),
-        *_alone(content),
+        *_build_notes(content),
         Text(content["decision"], "decision"),
         *_warnings(content),
         *([] if chosen is None else [_cards(content, chosen)]),
     ]
     sections = [
-        *([] if chosen is None else [_certified(chosen["certificate"])]),
+        *([] if chosen is None else [_build_certificate_section(chosen["certificate"])]),
         *_comparison(content),
-        *([] if chosen is None else [asked(chosen)]),
+        *([] if chosen is None else [build_attributes_section(chosen)]),
         *_more(content),
         Section("What this does and does not say", [Bullets(content["limits"])]),
         provenance_section(content["provenance"]),
@@ -396,7 +396,7 @@ def document(content: dict[str, Any]) -> Document:
     return Document(_title(content), lead, sections, _footer(content))
 
 
-def _alone(content: dict[str, Any]) -> list[Block]:
+def _build_notes(content: dict[str, Any]) -> list[Block]:
     """Whom the records are of, and why there is no evidence."""
     whom = [Text(f"Records: {content['people']}.", "soft")] if content["people"] else []
     return [*whom, *([Text(content["without_evidence"], "soft")] if content["without_evidence"] else [])]
@@ -418,7 +418,7 @@ def _with_evidence(content: dict[str, Any]) -> Document:
 
 
 def _title(content: dict[str, Any]) -> str:
-    return f"What to collect to predict {named(content['label'])}"
+    return f"What to collect to predict {quote_name(content['label'])}"
 
 
 def _warnings(content: dict[str, Any]) -> list[Block]:
@@ -475,7 +475,7 @@ def _cards(content: dict[str, Any], chosen: dict[str, Any]) -> Cards:
     )
 
 
-def _certified(certificate: dict[str, Any]) -> Section:
+def _build_certificate_section(certificate: dict[str, Any]) -> Section:
     told = (
         f"Counted on {count_of(certificate['records'], 'test record')}, which had no part in making or choosing "
         "anything."

@@ -37,7 +37,7 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
     return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
-def padded(
+def pad_range(
     values: Sequence[float], below: float = 0.05, above: float = 0.05, least: float = 0.01
 ) -> tuple[float, float]:
     """The range of some numbers with room at both ends; around their middle where they hardly differ."""
@@ -98,21 +98,21 @@ def front_chart(content: dict[str, Any]) -> Markup:
         *(min(x, furthest) for p in points for x in (p["error"], p["by_counts"][0])),
     ]
     heights = [0.0, nothing["adversary_error"], *(y for p in points for y in (p["adversary_error"], p["by_counts"][1]))]
-    plot = Plot(padded(errors, 0.04, 0.06), (0.0, padded(heights, 0, 0.12)[1]), height=400)
+    plot = Plot(pad_range(errors, 0.04, 0.06), (0.0, pad_range(heights, 0, 0.12)[1]), height=400)
     parts = plot.frame("error of the classifier", "mean error of the adversary (higher is safer)")
     by_judges = content["fronts_of"] == "each"
     for point in points:
         if not (point["judged"] and by_judges):
             x, y = point["by_counts"]
             dot = _dot(*plot.at((x, y)), 3, colours[point["minimizer"]], 0.45)
-            parts.append(titled(dot, _hover(point, x, y, " (by counts)")))
+            parts.append(add_title(dot, _hover(point, x, y, " (by counts)")))
     parts += [_steps(plot, m["line"], colours[m["name"]], 1.6 if by_judges else 1) for m in content["minimizers"]]
     parts += [] if by_judges else [_steps(plot, content["front_line"], DARK, 1.6)]
     for point in points:
         if point["judged"]:
             judged = _hover(point, point["error"], point["adversary_error"])
             shade = 1.0 if point["on_own_front"] else 0.55
-            parts.append(titled(_dot(*_place(plot, point), 5, colours[point["minimizer"]], shade), judged))
+            parts.append(add_title(_dot(*_place(plot, point), 5, colours[point["minimizer"]], shade), judged))
     x, y = _place(plot, raw)
     parts += [_limit(x, y, "raw data", raw), words(x + 12, y - 7, "raw data")]
     x, y = _place(plot, nothing)
@@ -131,14 +131,16 @@ def attributes_chart(content: dict[str, Any]) -> Markup:
     front = sorted(content["front"], key=lambda p: (p["error"], p["adversary_error"]))
     drawn = [a for a in content["personal"] if a["drawn"]]
     heights = [0.0, *(a["naive"] for a in drawn), *(a["highest"] for a in drawn)]
-    plot = Plot(padded([p["error"] for p in front]), (0.0, padded(heights, 0, 0.04)[1]), right=190)
+    plot = Plot(pad_range([p["error"] for p in front]), (0.0, pad_range(heights, 0, 0.04)[1]), right=190)
     parts = plot.frame("error of the classifier", "error of the adversary about one attribute")
     ends = [plot.at((front[-1]["error"], front[-1]["risks"][a["name"]])) for a in drawn]
     labels = spread([y for _, y in ends], TOP + 4, TOP + plot.height)
     for i, (attribute, (x, y), label) in enumerate(zip(drawn, ends, labels, strict=True)):
         name, own = readable(attribute["name"]), colour(i)
         level = plot.up(attribute["naive"])
-        path = _joined([plot.at((p["error"], p["risks"][attribute["name"]])) for p in front], own, i >= len(PALETTE))
+        path = _draw_polyline(
+            [plot.at((p["error"], p["risks"][attribute["name"]])) for p in front], own, i >= len(PALETTE)
+        )
         dots = [
             _dot(*plot.at((p["error"], p["risks"][attribute["name"]])), 3 if len(front) <= 40 else 2, own)
             for p in front
@@ -147,7 +149,7 @@ def attributes_chart(content: dict[str, Any]) -> Markup:
         parts += [
             Markup('<g stroke-dasharray="2 5" stroke-opacity=".35">') + line(LEFT, level, edge, level, own, 1),
             Markup("</g>"),
-            titled(Markup("").join([path, *dots]), f"{name}\nnaive guess {attribute['naive']:.1%}"),
+            add_title(Markup("").join([path, *dots]), f"{name}\nnaive guess {attribute['naive']:.1%}"),
             Markup('<g stroke-opacity=".4">') + line(x, y, edge + 8, label, own, 1) + Markup("</g>"),
             words(edge + 12, label + 4, _short(name), own, title=name),
         ]
@@ -159,7 +161,7 @@ def sizes_chart(content: dict[str, Any]) -> Markup:
     sizes = sorted(content["train_sizes"])
     tops = [end for m in content["minimizers"] for s in m["sizes"] for end in [s["mean"], *(s["interval"] or [])]]
     plot = Plot(
-        (-0.5, len(sizes) - 0.5), (0.0, padded([0.0, *(t for t in tops if t is not None)], 0, 0.05)[1]), height=240
+        (-0.5, len(sizes) - 0.5), (0.0, pad_range([0.0, *(t for t in tops if t is not None)], 0, 0.05)[1]), height=240
     )
     parts = plot.frame("share of the training records", "hypervolume (higher is better)", False, x_ticks=False)
     bottom = TOP + plot.height
@@ -170,12 +172,12 @@ def sizes_chart(content: dict[str, Any]) -> Markup:
         places = [
             (plot.across(sizes.index(s["train_size"])) + aside, s) for s in sorted(found, key=lambda s: s["train_size"])
         ]
-        parts.append(_joined([(x, plot.up(s["mean"])) for x, s in places], colour(j)))
+        parts.append(_draw_polyline([(x, plot.up(s["mean"])) for x, s in places], colour(j)))
         for x, s in places:
             if s["interval"]:
                 parts.append(line(x, plot.up(s["interval"][0]), x, plot.up(s["interval"][1]), colour(j), 2))
             shown = f"{minimizer['name']}\nhypervolume {s['mean']:.3f}{_ends(s['interval'])}"
-            parts.append(titled(_dot(x, plot.up(s["mean"]), 5, colour(j)), shown))
+            parts.append(add_title(_dot(x, plot.up(s["mean"]), 5, colour(j)), shown))
     return plot.drawn(parts, "Hypervolume of each minimizer for each training size")
 
 
@@ -185,13 +187,13 @@ def fronts_chart(series: Sequence[dict[str, Any]], label: str, marks: bool = Fal
     points = [p for s in series for p in s["points"]] + [p for pair in limits for p in pair]
     if not points:
         return Markup("")
-    plot = Plot(padded([x for x, _ in points]), (0.0, padded([0.0, *(y for _, y in points)], 0, 0.06)[1]))
+    plot = Plot(pad_range([x for x, _ in points]), (0.0, pad_range([0.0, *(y for _, y in points)], 0, 0.06)[1]))
     parts = plot.frame("error of the classifier", "mean error of the adversary (higher is safer)")
     for i, (each, own) in enumerate((s, colour(i)) for i, s in enumerate(series)):
-        parts.append(_joined([plot.at(p) for p in each["points"]], own, i >= len(PALETTE)))
+        parts.append(_draw_polyline([plot.at(p) for p in each["points"]], own, i >= len(PALETTE)))
         for x, y in each["points"]:
             shown = f"{readable(each['name'])}\nclassifier error {x:.1%}\nadversary error {y:.1%}"
-            parts.append(titled(circle(*plot.at((x, y)), 4, own), shown))
+            parts.append(add_title(circle(*plot.at((x, y)), 4, own), shown))
     for pair, own in zip(limits, (colour(i) for i in range(len(limits))), strict=True):
         parts += [_star(*plot.at(p), own) for p in pair]
     return plot.drawn(parts, label)
@@ -225,7 +227,7 @@ def words(x: float, y: float, text: str, fill: str = DARK, anchor: str = "start"
     ).format(x, y, anchor, fill, text, more)
 
 
-def titled(part: Markup, title: str) -> Markup:
+def add_title(part: Markup, title: str) -> Markup:
     """Something drawn that says what it is when pointed at."""
     return Markup("<g><title>{}</title>{}</g>").format(title, part)
 
@@ -272,7 +274,7 @@ def _star(x: float, y: float, fill: str = DARK) -> Markup:
 
 def _limit(x: float, y: float, name: str, point: dict[str, Any]) -> Markup:
     errors = f"classifier error {point['error']:.1%}, adversary error {point['adversary_error']:.1%}"
-    return titled(_star(x, y), f"{name}\n{errors}")
+    return add_title(_star(x, y), f"{name}\n{errors}")
 
 
 def _steps(plot: Plot, points: Sequence[Point], own: str, width: float) -> Markup:
@@ -286,7 +288,7 @@ def _steps(plot: Plot, points: Sequence[Point], own: str, width: float) -> Marku
     )
 
 
-def _joined(places: Sequence[Point], own: str, dashed: bool = False) -> Markup:
+def _draw_polyline(places: Sequence[Point], own: str, dashed: bool = False) -> Markup:
     if len(places) < 2:
         return Markup("")
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)

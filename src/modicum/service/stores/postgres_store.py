@@ -129,7 +129,7 @@ class PostgresStore:
 
         self._url = url
         self._patience = patience
-        self.name = _shown(url)
+        self.name = _describe_url(url)
         self._deadline = Deadline(patience)
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
@@ -262,7 +262,7 @@ def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], besi
             connection.execute(f"INSERT INTO {VERSIONS} VALUES (%s, %s)", [place, version])
 
 
-def _shown(url: str) -> str:
+def _describe_url(url: str) -> str:
     """Where a URL leads, without who goes there and how they get in."""
     import psycopg
 

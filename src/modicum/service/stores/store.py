@@ -139,12 +139,12 @@ def open_store(place: str, patience: float = PATIENCE) -> Store:
 
 def new_entry(artifact: str, record: dict[str, Any], label: Any = None, sent: str | None = None) -> Entry:
     """A record with a random name, received today; the name follows from the random id that was sent, if one was."""
-    name = str(uuid.uuid4()) if sent is None else kept_name(sent)
+    name = str(uuid.uuid4()) if sent is None else derive_name(sent)
     kept = None if label is None else json.dumps(label, allow_nan=False)
     return Entry(name, artifact, datetime.now(UTC).date(), kept, json.dumps(record, allow_nan=False))
 
 
-def kept_name(sent: str) -> str:
+def derive_name(sent: str) -> str:
     """The name of a record that was sent under an id, always the same.
 
     It does not lead back to the id: who sees a receipt or the store cannot send guesses under that id, and learn from
@@ -152,8 +152,8 @@ def kept_name(sent: str) -> str:
 
     Examples
     --------
-    >>> from modicum.service.stores.store import kept_name
-    >>> kept_name("1b4e28ba-2fa1-4d2e-883f-0016d3cca427")
+    >>> from modicum.service.stores.store import derive_name
+    >>> derive_name("1b4e28ba-2fa1-4d2e-883f-0016d3cca427")
     'b1549d01-83b4-44ef-889e-7c3406afb768'
     """
     return str(uuid.UUID(bytes=hashlib.sha256(f"modicum record {sent}".encode()).digest()[:16], version=4))
