@@ -66,7 +66,7 @@ FOLDER = ROOT / "build" / "beyond_pat"
 @lru_cache(maxsize=1)
 def data_of(name: str, seed: int) -> SeedData:
     loaded = LOADERS[name]()
-    found = StudyData(with_persons(loaded), loaded.y, loaded.schema, None, None).of_seed(seed)
+    found = StudyData(with_persons(loaded), loaded.y, loaded.schema, None, None).split_by_seed(seed)
     found.prepare()
     return found
 

@@ -26,7 +26,7 @@ def load(name: str) -> md.datasets.Dataset:
 
 
 def coded(data: md.datasets.Dataset) -> CodedData:
-    return md.PrivacyTree(schema=data.schema)._coded(data.X, data.y, None)
+    return md.PrivacyTree(schema=data.schema)._encode_data(data.X, data.y, None)
 
 
 def grow(data: CodedData, max_leaves: int, privacy: float = 0.5) -> md.PrivacyTree:

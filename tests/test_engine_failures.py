@@ -82,7 +82,7 @@ def test_pages_that_are_damaged_give_a_sentence(folder, engine):
     content[4:120] = b"\xff" * 116
     file.write_bytes(bytes(content))
     with open_table(folder, engine) as table, pytest.raises(DataError, match=f"engine '{engine}' cannot do this"):
-        table.counted(["age", "sex"])
+        table.count_by(["age", "sex"])
 
 
 def test_files_that_are_not_there_or_of_two_kinds(folder, engine):
@@ -148,7 +148,7 @@ def test_no_record_is_quoted_and_own_sentences_come_through(place, held, capfd):
     with pytest.raises(DataError, match="'surname' is not in the data"):
         table.fold(Wrong())
     with pytest.raises(DataError) as found:
-        table.counted([nw.col("name").cast(nw.Float64)])
+        table.count_by([nw.col("name").cast(nw.Float64)])
     assert SECRET not in str(found.value)
     assert found.value.__cause__ is None
     shown = capfd.readouterr()
@@ -165,7 +165,7 @@ def test_a_failed_write_leaves_the_old_result_and_nothing_else(place, held, tmp_
         write(bad.to_native(), target)
     assert SECRET not in str(found.value)
     with open_table(target) as table:
-        assert sorted(table.counted(["name"])["name"].to_list()) == ["12", "13"]
+        assert sorted(table.count_by(["name"])["name"].to_list()) == ["12", "13"]
     assert list(tmp_path.iterdir()) == [target]
 
 
@@ -207,7 +207,7 @@ def test_a_connection_that_is_closed_meanwhile():
     connection = duckdb.connect()
     table = table_at(connection.sql("SELECT 1 AS name"))
     connection.close()
-    for ask in (table.rows, lambda: table.fold(Casting()), lambda: table.counted(["name"])):
+    for ask in (table.rows, lambda: table.fold(Casting()), lambda: table.count_by(["name"])):
         with pytest.raises(DataError, match="The connection to the engine 'duckdb' is lost or closed"):
             ask()
 
@@ -218,7 +218,7 @@ def test_a_backend_that_lacks_a_function_is_told_which_have_it():
     connection.raw_sql("CREATE TABLE people (age REAL)")
     table = table_at(connection.table("people"))
     with pytest.raises(DataError, match=r"The engine 'ibis' lacks .*; DuckDB, Spark, polars and Ibis over DuckDB"):
-        table.counted([nw.col("age").is_nan().alias("missing")])
+        table.count_by([nw.col("age").is_nan().alias("missing")])
 
 
 KILLING = """
@@ -296,7 +296,7 @@ from modicum.errors import DataError
 session = spark_session("local[1]")
 table = table_at(session.range(5))
 session.stop()
-for ask in (table.rows, lambda: table.counted(["id"])):
+for ask in (table.rows, lambda: table.count_by(["id"])):
     try:
         ask()
     except DataError as error:

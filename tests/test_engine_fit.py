@@ -136,7 +136,7 @@ def test_neither_batch_nor_memory_changes_the_tree(batch, keep_bytes, adult):
     table = table_at(held_in("duckdb", X.assign(income=y)))
     coder, labels = coder_at(table, schema_at(table, X.columns.tolist())), labels_at(table, "income", None)
     here = md.PrivacyTree(max_leaves=12, min_leaf=40).fit(X, y)
-    data = here._coded(X, y, None)
+    data = here._encode_data(X, y, None)
     layout = _layout(data)
     criterion = _criterion(data, layout, 0.5, attribute_weights(data.schema.personal, None), 40)
     value_counts = [all_counts(coder.codings[j]) for j in layout.splits]
@@ -150,7 +150,7 @@ def test_neither_batch_nor_memory_changes_the_tree(batch, keep_bytes, adult):
 def test_histograms_of_children_are_those_of_rows(adult):
     X, y = adult
     table = table_at(held_in("polars-lazy", X.assign(income=y)))
-    data = md.PrivacyTree()._coded(X, y, None)
+    data = md.PrivacyTree()._encode_data(X, y, None)
     layout = _layout(data)
     rows = RowCounts(data.with_label, layout)
     with CodedTable.of(table, data.coder, ("income", labels_at(table, "income", None))) as coded:

@@ -51,7 +51,7 @@ def test_every_place_counts_the_same(place, held, adult):
     assert table.rows() == len(adult)
     assert table.fold(Ages()).tolist() == np.bincount(adult["age"], minlength=100).tolist()
     assert sorted(table.gather(Old()).column("age").to_pylist()) == sorted(adult["age"][adult["age"] > 88])
-    counts = dict(table.counted(["sex"]).rows())
+    counts = dict(table.count_by(["sex"]).rows())
     assert counts == adult["sex"].value_counts().to_dict()
 
 
@@ -64,7 +64,7 @@ def test_no_name_of_a_column_is_taken_for_syntax(place, held):
     for name in names:
         X = pd.DataFrame({name: ["no", "yes", "no", "yes"], "n": [1, 2, 3, 4]})
         table = table_at(held(place, X))
-        assert sorted(table.counted([name]).rows()) == [("no", 2), ("yes", 2)]
+        assert sorted(table.count_by([name]).rows()) == [("no", 2), ("yes", 2)]
         assert draw_records(table, [name, "n"], 4)["n"].sort().to_list() == [1, 2, 3, 4]
         assert labels_at(table, name).names == ["no", "yes"]
         there = md.PrivacyTree(min_leaf=1).fit(held(place, X), name).generalization_
@@ -86,7 +86,7 @@ def test_records_are_drawn_whatever_the_name_of_a_column(name, held):
 def test_a_name_that_is_needed_is_refused(held):
     table = table_at(held("duckdb", pd.DataFrame({"(records)": [1, 2]})))
     with pytest.raises(DataError, match="needed for something else here; rename it"):
-        table.counted(["(records)"])
+        table.count_by(["(records)"])
     table = table_at(held("duckdb", pd.DataFrame({"modicum_hash": [1, 2]})))
     with pytest.raises(DataError, match="needed for something else here; rename it"):
         draw_records(table, ["modicum_hash"], 1)

@@ -120,7 +120,7 @@ def test_a_category_starts_with_groups_of_similar_weight(monkeypatch):
         frozenset("be"),
         frozenset("df"),
     }
-    data = method._coded(X, y, None)
+    data = method._encode_data(X, y, None)
     scores = _label_scores(data, np.ones(4_000, dtype=bool))
     hot = pd.get_dummies(X).to_numpy(dtype=float)
     model = LogisticRegression(tol=1e-3).fit(hot, y)
@@ -175,7 +175,7 @@ def test_a_high_threshold_collects_nothing_and_the_error_is_the_majority_guess_s
 def test_the_error_stays_below_the_threshold_or_the_start(random_table, max_error, k):
     X, y, schema = random_table
     method = md.Iterative(max_error=max_error, buckets=k, schema=schema)
-    search = method._search(method._coded(X, y, None))
+    search = method._search(method._encode_data(X, y, None))
     start = search.error([len(ladder) for ladder in search.ladders])
     method.fit(X, y)
     assert method.error_ <= max(max_error, start)
@@ -192,7 +192,7 @@ def test_error_is_that_of_the_generalization_itself(people):
     X, y = people
     for schema in (None, md.Schema.infer(X).replace("age", forbidden=True).replace("job", locked=True)):
         method = md.Iterative(max_error=0.3, schema=schema, buckets=3).fit(X, y)
-        aside = method._search(method._coded(X, y, None)).aside
+        aside = method._search(method._encode_data(X, y, None)).aside
         inputs, cells = Inputs.of(method.generalization_, X).distinct()
         truth = (y == "yes").to_numpy().astype(int)
         learned = count_table(cells[~aside], truth[~aside], (len(inputs), 2))
@@ -301,8 +301,8 @@ def test_a_row_that_stands_for_several_counts_as_several():
     weights = np.random.default_rng(0).integers(1, 4, len(X))
     many = X.loc[X.index.repeat(weights)].reset_index(drop=True)
     method = md.Iterative(max_error=0, buckets=4)
-    weighted = method._search(method._coded(X, y, weights))
-    repeated = method._search(method._coded(many, np.repeat(y, weights), None))
+    weighted = method._search(method._encode_data(X, y, weights))
+    repeated = method._search(method._encode_data(many, np.repeat(y, weights), None))
     assert all(np.array_equal(a, b) for a, b in zip(weighted.ladders[2], repeated.ladders[2], strict=True))
     repeated.aside, repeated.ladders = np.repeat(weighted.aside, weights), weighted.ladders
     for chosen in ([1, 1, 1], [2, 2, 3], [len(ladder) for ladder in weighted.ladders]):
@@ -331,7 +331,7 @@ def test_one_person_s_records_are_never_on_both_sides():
     X["who"] = np.repeat(np.arange(60), 5)
     schema = md.Schema.infer(X).with_roles(person="who")
     method = md.Iterative(schema=schema)
-    search = method._search(method._coded(X, y, None))
+    search = method._search(method._encode_data(X, y, None))
     sides = pd.Series(search.aside).groupby(X["who"]).nunique()
     assert (sides == 1).all()
     assert search.aside.mean() == pytest.approx(0.2)
@@ -353,7 +353,7 @@ def test_the_same_seed_gives_the_same_bytes(people):
     first, second = (md.Iterative(max_error=0.3, random_state=7).fit(X, y) for _ in range(2))
     assert first.generalization_.to_dict() == second.generalization_.to_dict()
     assert first.impact_ == second.impact_
-    sides = [md.Iterative(random_state=s)._search(md.Iterative()._coded(X, y, None)).aside for s in (1, 2)]
+    sides = [md.Iterative(random_state=s)._search(md.Iterative()._encode_data(X, y, None)).aside for s in (1, 2)]
     assert not np.array_equal(*sides)
 
 
@@ -362,7 +362,7 @@ def test_the_path_lies_between_the_limits_and_matches_single_fits(people):
     shares = [0.0, 0.3, 0.7, 1.0]
     method = md.Iterative()
     path = method.fit_path(X, y, shares)
-    search = method._search(method._coded(X, y, None))
+    search = method._search(method._encode_data(X, y, None))
     least, most = search.error([len(ladder) for ladder in search.ladders]), search.error([1] * 5)
     assert list(path) == pytest.approx([least + share * (most - least) for share in shares])
     assert method.generalization_ == list(path.values())[-1]

@@ -44,7 +44,7 @@ def test_the_rare_values_of_a_target_share_a_place():
     table = count_table(np.zeros(100, dtype=np.int64), np.arange(100) % 10 % 7, (2, 7))
     frequent = Frequent(table, 3)
     assert frequent.values.tolist() == [0, 1, 2]
-    assert frequent.pooled(table).toarray().sum() == 100
+    assert frequent.pool_counts(table).toarray().sum() == 100
     assert frequent.places.sum() == pytest.approx(1)
     spread = frequent.spread(np.array([[0.1, 0.2, 0.3, 0.4]]))
     assert spread.sum() == pytest.approx(1)

@@ -222,7 +222,7 @@ def test_one_person_s_records_are_never_on_both_sides():
     schema = md.Schema.infer(X).with_roles(person="who")
     for seed in range(12):
         method = md.MergePath(schema=schema, random_state=seed)
-        aside = method._aside(method._coded(X, y, None), method._seed())
+        aside = method._aside(method._encode_data(X, y, None), method._seed())
         assert not set(X["who"][aside]) & set(X["who"][~aside])
         assert aside.any()
 

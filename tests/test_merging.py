@@ -194,8 +194,8 @@ def test_a_label_that_nothing_tells_leaves_nothing_to_collect():
 
 def test_a_sample_of_the_cells_adds_up_to_a_part_of_them():
     cells = cells_of(0, n=500)
-    some = cells.sampled(20)
+    some = cells.sample(20)
     assert len(some) == 20
-    assert cells.sampled(10_000) is cells
+    assert cells.sample(10_000) is cells
     assert some.records < cells.records
     assert some.measured.cells == 20

@@ -421,7 +421,7 @@ def test_the_search_believes_of_each_record_what_the_artifact_does(boosted):
         g = md.Generalization(
             schema, [partition_of(c, grouping) for c, grouping in zip(coder.codings, made, strict=True)]
         )
-        fed, told = records._fed(numbers_of(made, records)), g.transform(X, output="values")
+        fed, told = records._feed(numbers_of(made, records)), g.transform(X, output="values")
         for name in X:
             ours, theirs = fed[name].reset_index(drop=True), told[name].reset_index(drop=True)
             assert ours.astype(str).tolist() == theirs.astype(str).tolist(), name

@@ -51,7 +51,7 @@ def table(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 def training_of(torch, method, privacy, X=None, y=None, weights=None) -> Training:
     X, y = table() if X is None else (X, y)
-    data = method._coded(X, y, weights)
+    data = method._encode_data(X, y, weights)
     return Training(data, method, privacy, torch, "cpu")
 
 
@@ -77,7 +77,7 @@ def test_numbers_and_ordered_categories_never_fall_whatever_the_parameters(torch
     schema = md.Schema.infer(X).replace("level", kind="ordered", domain=("c", "a", "none", "b"))
     soft = soft_buckets(torch, X, schema, k=k)
     shaken(torch, soft, random, scale)
-    m = soft._graded()[:, 0].detach().numpy()
+    m = soft._map_graded_codes()[:, 0].detach().numpy()
     values = soft.sizes[0] - 1
     assert (np.diff(m[:values]) >= -1e-4).all()
     assert (np.diff(m[values:]) >= -1e-4).all()
@@ -105,7 +105,7 @@ def test_rounding_does_not_break_the_order(torch):
 def test_a_number_s_bucket_is_the_one_whose_centre_is_nearest(torch):
     soft = soft_buckets(torch, pd.DataFrame({"a": np.arange(200) % 50}), k=4)
     shaken(torch, soft, np.random.default_rng(3), 0.8)
-    m = soft._graded()[:, 0].detach().numpy()
+    m = soft._map_graded_codes()[:, 0].detach().numpy()
     centres = (2 * np.arange(1, 5) - 1) / 8
     assert np.array_equal(soft.hard(0)[0], np.abs(m[:, None] - centres).argmin(axis=1))
     score = -16 * (m[:, None] - centres) ** 2 / 0.7

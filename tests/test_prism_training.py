@@ -113,8 +113,8 @@ def test_every_cut_is_below_the_objective_of_every_support(kind):
         n_units, pool = len(problem.units), trainer._pool
         every = feasible(n_units, None, [])
         for share in np.random.default_rng(seed).random((4, n_units)):
-            pool.relaxed(share)
-        objectives = [pool.solved(s).objective for s in every]
+            pool.solve_relaxation(share)
+        objectives = [pool.solve_support(s).objective for s in every]
         for cut in pool.cuts:
             assert all(cut.at(s) <= value for s, value in zip(every, objectives, strict=True))
         for s, value in zip(every, objectives, strict=True):
@@ -158,7 +158,7 @@ def test_repairing_makes_any_multipliers_a_true_cut():
     hinge, r = Hinge(problem), np.random.default_rng(0)
     y = problem.targets[:, 0]
     every = feasible(len(problem.units), None, [])
-    objectives = [hinge.solved(s).objective for s in every]
+    objectives = [hinge.solve_support(s).objective for s in every]
     for _ in range(50):
         cut = hinge.cut(r.normal(size=len(y)) * 2 * hinge.cost, y)
         assert all(cut.at(s) <= value for s, value in zip(every, objectives, strict=True))
@@ -244,7 +244,7 @@ def test_a_search_that_time_ends_has_a_true_bound(listed, monkeypatch):
 
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
     trainer = Trainer(wide())
-    inner, calls = trainer._pool.inner.solved, []
+    inner, calls = trainer._pool.inner.solve_support, []
 
     def interrupted(support):
         calls.append(support)
@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return inner(support)
 
-    monkeypatch.setattr(trainer._pool.inner, "solved", interrupted)
+    monkeypatch.setattr(trainer._pool.inner, "solve_support", interrupted)
     with pytest.warns(StoppedWarning):
         found = trainer.solve(4)
     assert found.stopped

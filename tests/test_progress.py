@@ -181,8 +181,8 @@ def test_iterative_stopped_early_keeps_the_buckets_not_yet_taken(monkeypatch):
 def test_a_path_stopped_early_holds_what_was_reached(monkeypatch):
     X, y = table()
     shares = [0.2, 0.5, 1.0]
-    coarsened, _ = at_call(md.Iterative._coarsened, 2)
-    monkeypatch.setattr(md.Iterative, "_coarsened", coarsened)
+    coarsened, _ = at_call(md.Iterative._coarsen, 2)
+    monkeypatch.setattr(md.Iterative, "_coarsen", coarsened)
     method = md.Iterative()
     with pytest.warns(StoppedWarning):
         path = method.fit_path(X, y, shares)

@@ -224,7 +224,7 @@ def test_a_study_goes_on_with_more_seeds_and_minimizers(adult, tmp_path, monkeyp
 
 def test_smaller_training_sizes_are_part_of_the_larger(adult):
     X, y, schema = adult
-    data = StudyData(X, y, schema, None, None).of_seed(0)
+    data = StudyData(X, y, schema, None, None).split_by_seed(0)
     small_rows, large_rows = data.sample(0.05), data.sample(0.3)
     assert set(small_rows) <= set(large_rows) <= set(data.parts.train)
     study = small(adult, minimizers=["PrivacyTree"], train_sizes=[0.3])
@@ -257,7 +257,7 @@ def test_a_persons_rows_are_never_on_two_sides(adult):
     X, y, schema = adult
     X = X.assign(who=np.arange(len(X)) // 2)
     schema = md.Schema.infer(X).with_roles(personal=["race"], person="who")
-    data = StudyData(X, y, schema, None, None).of_seed(0)
+    data = StudyData(X, y, schema, None, None).split_by_seed(0)
     sides = [set(X["who"].iloc[rows]) for rows in (data.parts.train, data.parts.validation, data.parts.test)]
     assert sum(map(len, sides)) == len(set.union(*sides))
     study = md.study(X, y, schema=schema, minimizers=["Uniform"], grids=GRIDS, seeds=1, progress=False)
@@ -298,10 +298,10 @@ def test_screening_guesses_what_counts_with_back_off_guess():
 def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
     X, y, schema = adult
     X = X.copy()
-    data = StudyData(X, y, schema, None, None).of_seed(0)
+    data = StudyData(X, y, schema, None, None).split_by_seed(0)
     rare = data.parts.test[:5]
     X.iloc[rare, X.columns.get_loc("race")] = "nobody's"
-    data = StudyData(X, y, schema, None, None).of_seed(0)
+    data = StudyData(X, y, schema, None, None).split_by_seed(0)
     g = (
         md.FeatureSelection(keep=12, schema=schema)
         .fit(X.iloc[data.parts.train], y.iloc[data.parts.train])
@@ -331,7 +331,7 @@ def test_a_number_with_many_values_is_predicted_by_ranges(adult):
     score = (X["age"] + np.random.default_rng(0).normal(0, 5, len(X))).rename("score")
     study = md.study(X.drop(columns="age"), score, personal=["sex"], minimizers="Uniform", seeds=1, label_bins=3)
     assert study.limits[0].people == {"validation": 250, "test": 750}
-    data = StudyData(X, score, md.Schema.infer(X), None, 3).of_seed(0)
+    data = StudyData(X, score, md.Schema.infer(X), None, 3).split_by_seed(0)
     assert len(data.sample(0.05)) <= 0.05 * len(data.parts.train) + 3
 
 

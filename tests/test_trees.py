@@ -40,7 +40,7 @@ def coded(seed: int, n: int = 200, classes: int = 2, kinds=("category", "categor
     y = np.asarray(pd.qcut(score, classes, labels=False))
     attributes = tuple(md.Attribute(name=f"x{j}", kind=kind) for j, kind in enumerate(kinds))
     pat = md.PrivacyTree(schema=md.Schema(attributes=attributes))
-    return pat._coded(X, y, None)
+    return pat._encode_data(X, y, None)
 
 
 def root_split(data, alpha, weights=None, min_leaf=1):

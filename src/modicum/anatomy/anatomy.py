@@ -116,7 +116,7 @@ class Anatomy(BaseEstimator):
         if self.grouping == "dealt":
             kept, found = self._dealt(asked, values)
         else:
-            kept = self._kept(values, random)
+            kept = self._select_records(values, random)
             found = {name: self._groups(codes[kept], random) for name, codes in values.items()}
         order = random.permutation(len(kept))
         groups = {name: own[order] for name, own in found.items()}
@@ -206,7 +206,7 @@ class Anatomy(BaseEstimator):
         numbering = Numbering.of((*asked.identifying, *asked.sensitive), random)
         return {name: Deal.of(own, int(self.l), random) for name, own in counts.items()}, numbering
 
-    def _kept(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
+    def _select_records(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
         """The records that stay, so that groups exist for every sensitive attribute: the most that can stay.
 
         With several attributes the search for the most ends early where it would take long, and where they have very

@@ -82,7 +82,7 @@ class _Told:
     deals: tuple[Deal, ...]
     numbering: Numbering
 
-    def tagged(self, table: Any) -> Any:
+    def tag_batch(self, table: Any) -> Any:
         pyarrow = require("pyarrow", "scale")
         frame = nw.from_native(table, eager_only=True)
         first, second = self.numbering.hashes(frame)
@@ -142,12 +142,12 @@ class Written:
         with (
             beside_folder(folder, lambda path: False) as beside,
             room_beside(self.table, folder) as room,
-            tag_table(self.table, self._told(), room) as told,
+            tag_table(self.table, self._make_tagging(), room) as told,
         ):
-            release = self._written(self._numbered(told), Path(beside), format, Path(folder))
+            release = self._write_tables(self._assign_groups(told), Path(beside), format, Path(folder))
         return release
 
-    def _told(self) -> _Told:
+    def _make_tagging(self) -> _Told:
         pyarrow = require("pyarrow", "scale")
         columns = tuple(dict.fromkeys([*self.asked.identifying, *self.asked.sensitive]))
         given = collect_arrow(self.table.lazy.select(list(columns)).head(0)).to_native().schema
@@ -155,7 +155,7 @@ class Written:
         schema = pyarrow.schema([*given, *(pyarrow.field(name, pyarrow.int64()) for name in names)])
         return _Told(columns, schema, self.values, self.deals, self.numbering)
 
-    def _numbered(self, told: EngineTable) -> nw.LazyFrame[Any]:
+    def _assign_groups(self, told: EngineTable) -> nw.LazyFrame[Any]:
         """The records that stay, with the number of their group for each sensitive column."""
         many, lazy, order = len(self.values), told.lazy, [_FIRST, _SECOND]
         if many > 1:  # equal records stand in one order for all columns
@@ -170,7 +170,7 @@ class Written:
         ]
         return lazy.with_columns(*groups)
 
-    def _written(self, records: nw.LazyFrame[Any], folder: Path, format: str, place: Path) -> WrittenAnatomy:
+    def _write_tables(self, records: nw.LazyFrame[Any], folder: Path, format: str, place: Path) -> WrittenAnatomy:
         many = len(self.values)
         names = {own.attribute.name: group_column(own.attribute.name, many) for own in self.values}
         files = table_files(format, many)
@@ -180,7 +180,7 @@ class Written:
             write(records.sort(*order).select(*chosen).to_native(), folder / file)
         with reopen_together(self.table, [str(folder / file) for file in files], self.asked.schema) as tables:
             groups = {
-                own.attribute.name: self._checked(own, deal, tables[0], table)
+                own.attribute.name: self._measure_table(own, deal, tables[0], table)
                 for own, deal, table in zip(self.values, self.deals, tables[1:], strict=True)
             }
             rows = tables[0].rows()
@@ -196,12 +196,14 @@ class Written:
         write_description(release, entries, folder)
         return release
 
-    def _checked(self, own: EngineValues, deal: Deal, identifying: EngineTable, table: EngineTable) -> dict[str, int]:
+    def _measure_table(
+        self, own: EngineValues, deal: Deal, identifying: EngineTable, table: EngineTable
+    ) -> dict[str, int]:
         """What a sensitive table has, by group-bys; refused where it is not what was asked for."""
         name, gid = own.attribute.name, group_column(own.attribute.name, len(self.values))
         found = l_diversity(table.lazy.to_native(), [gid], name, kind="frequency")
         sizes, often = size_counts(table.lazy.to_native(), [gid])
-        counted = table.counted([name])
+        counted = table.count_by([name])
         codes, counts = own.encode(counted[name]), counted[COUNT].to_numpy()
         there = np.bincount(codes, weights=counts, minlength=len(own.words)).astype(np.int64)
         whole = np.array_equal(there, np.minimum(own.counts, deal.most)) and _have_same_groups(identifying, table, gid)
@@ -303,7 +305,7 @@ def _find_repeated_persons(table: EngineTable, schema: Schema) -> Iterator[str]:
     """That a person has several records, as `leaks.repeated_persons` finds in memory."""
     if schema.person is None or schema.person not in table.types:
         return
-    lazy, _ = table.keyed([schema.person])
+    lazy, _ = table.select_keys([schema.person])
     key = lazy.collect_schema().names()[0]
     own = lazy.filter(~nw.col(key).is_null()).group_by(key).agg(nw.len().alias(COUNT))
     most = collect_arrow(own.select(nw.col(COUNT).max()))[COUNT][0]

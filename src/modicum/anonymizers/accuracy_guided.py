@@ -95,7 +95,7 @@ def _choices(members: GroupMembers, middle: GroupValues) -> list[list[Any]]:
 
 
 def _mask_unshared(members: GroupMembers, code: Codes) -> GroupValues:
-    return of_codes(members.column, np.where(members.shared(code), code, members.column.missing))
+    return of_codes(members.column, np.where(members.is_shared(code), code, members.column.missing))
 
 
 def _distance(middle: Sequence[GroupValues], tried: Sequence[Sequence[Any]], wrong: Codes) -> Any:
@@ -288,7 +288,7 @@ class AccuracyGuided(Anonymizer):
                 "write what the model says into a column of the table, and name that column as y."
             )
 
-    def _known(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
+    def _complete_task(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
         if y is None:
             raise DataError("AccuracyGuided requires y to be passed: the name of the column that guides it.")
         return replace(task, guide=guide_at(table, task, y, _BINS))

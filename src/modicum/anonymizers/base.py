@@ -139,7 +139,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         check_number(self, "suppress", 0, 1, whole=False)
         task = self._task(X, y)
         groups = self._groups(task)
-        rows = self._kept(task, groups)
+        rows = self._select_rows(task, groups)
         if not len(rows):
             raise DataError("Every record would be left out; allow fewer with the 'suppress' parameter.")
         few = task.some(rows)
@@ -222,7 +222,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
             "where it lives."
         )
 
-    def _known(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
+    def _complete_task(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
         """What else must be known of the whole table before its parts are told."""
         return task
 
@@ -264,10 +264,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
         values = None if self.output == "ranges" else self._values(task, groups)
-        asked = self._asked(task.needs.requirement.distance)
+        asked = self._describe_requirement(task.needs.requirement.distance)
         self.release_ = release(task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed)
 
-    def _asked(self, distance: Distance) -> dict[str, Any]:
+    def _describe_requirement(self, distance: Distance) -> dict[str, Any]:
         """What was asked for, as a release tells it."""
         asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
         if self.l is not None:
@@ -291,7 +291,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         make = mean if self.representatives == "mean" else median
         return [make(GroupMembers(column, groups, task.needs.persons)) for column in columns]
 
-    def _kept(self, task: Task, groups: Codes) -> Codes:
+    def _select_rows(self, task: Task, groups: Codes) -> Codes:
         """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""
         sizes = np.bincount(groups)
         cost = loss(task, groups)[1]

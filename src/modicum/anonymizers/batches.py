@@ -83,7 +83,7 @@ class Survey:
         ends = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
         self.ends[name] = min(low, float(ends[0])), max(high, float(ends[1]))
 
-    def closed(self) -> Schema:
+    def build_schema(self) -> Schema:
         """The schema with all values that there are as domains, so that each part is measured against the whole."""
         schema = self.schema
         for name, ends in self.ends.items():
@@ -98,7 +98,7 @@ class Survey:
         """The parts of the table, each of about so many records at most."""
         assert self.sample is not None
         least = max(1, len(self.sample) * batch_rows // (4 * self.rows))
-        return Segments.of(Ranked.of(self.sample, self.closed(), self.names), least)
+        return Segments.of(Ranked.of(self.sample, self.build_schema(), self.names), least)
 
 
 @dataclass

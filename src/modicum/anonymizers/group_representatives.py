@@ -80,14 +80,14 @@ class GroupMembers:
         place = np.clip(np.ceil(share * self.present).astype(np.int64) - 1, 0, np.maximum(self.present - 1, 0))
         return np.where(self.present > 0, self.ordered[self.starts + place], 0)
 
-    def shared(self, code: Codes) -> npt.NDArray[np.bool_]:
+    def is_shared(self, code: Codes) -> npt.NDArray[np.bool_]:
         """Whether at least two persons of each group have its code."""
         keys, _, persons = self._held
         wanted = np.arange(len(code)) * self._size + code
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return (keys[place] == wanted) & (persons[place] > 1)
 
-    def nearest_shared(self, code: Codes) -> Codes:
+    def find_nearest_shared(self, code: Codes) -> Codes:
         """The nearest code that two persons of the group share, by size or by place; itself where there is none."""
         keys, _, persons = self._held
         values = np.arange(self._size - 1) if self.column.attribute.is_category else self.column.values
@@ -110,10 +110,10 @@ class GroupMembers:
         """The value below which this share of a group's values lies, as a number that is not one person's alone."""
         own = np.minimum(self.at(share), max(0, len(self.column.values) - 1))
         found = self.column.values[own].astype(np.float64)
-        lonely = np.flatnonzero(~self.shared(own) & (self.present > 0))
+        lonely = np.flatnonzero(~self.is_shared(own) & (self.present > 0))
         below, above = self._neighbours(own[lonely], lonely)
         made, is_made = _beside(self.column, below, found[lonely], above)
-        other = self.column.values[self.nearest_shared(own)[lonely]]
+        other = self.column.values[self.find_nearest_shared(own)[lonely]]
         found[lonely] = np.where(is_made, made, other)
         return found
 
@@ -204,7 +204,7 @@ def median(members: GroupMembers, share: Any = 0.5) -> GroupValues:
         return of_codes(column, np.zeros(len(empty), dtype=np.int64))
     if column.attribute.is_category:
         code = members.at(share)
-        code = np.where(members.shared(code), code, members.nearest_shared(code))
+        code = np.where(members.is_shared(code), code, members.find_nearest_shared(code))
         return of_codes(column, np.where(empty, column.missing, code))
     return _numbers(column, members.quantile(share), empty)
 
@@ -234,7 +234,7 @@ def draw_values(members: GroupMembers, random: np.random.Generator) -> GroupValu
         return median(members, share)
     place = (share * members.sizes).astype(np.int64)
     code = members.ordered[members.starts + place]
-    return of_codes(members.column, np.where(members.shared(code), code, members.mode()))
+    return of_codes(members.column, np.where(members.is_shared(code), code, members.mode()))
 
 
 def nearest_records(ranked: Ranked, groups: Codes, label: Codes | None) -> Codes:

@@ -108,7 +108,7 @@ class RPlusTree(Anonymizer):
         published = [n for n in first.columns if n not in schema or not schema[n].is_identifying]
         looked = Survey.of(read, schema, names, self.random_state)
         segments = looked.segments(batch_rows)
-        own = clone(self).set_params(schema=looked.closed().select(kept), quasi_identifiers=names)
+        own = clone(self).set_params(schema=looked.build_schema().select(kept), quasi_identifiers=names)
         with tempfile.TemporaryDirectory(prefix="modicum-") as folder:
             parts = Parts(Path(folder))
             for frame in frames(read):
@@ -140,7 +140,7 @@ class RPlusTree(Anonymizer):
         if len(frame) < self.k:
             return False
         table = as_frame(frame)
-        return task_of(self, table, schema_of(self, table), None, refuse=False).needs.met_by_all()
+        return task_of(self, table, schema_of(self, table), None, refuse=False).needs.is_feasible()
 
 
 def _merge_releases(releases: Sequence[Release]) -> Release:

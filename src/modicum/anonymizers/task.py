@@ -61,11 +61,11 @@ class Needs:
         who = (self.sensitive_codes, self.n_sensitive, persons, n_persons)
         return (self.requirement.k, self.requirement.rule, limited, *who)
 
-    def met_by_all(self) -> bool:
+    def is_feasible(self) -> bool:
         """Whether one group of all records would do: where not, nothing can."""
         counts = np.bincount(self.sensitive_codes, minlength=self.n_sensitive) if self.n_sensitive else None
         enough = self.persons is None or int(self.persons.max()) + 1 >= self.requirement.k
-        return enough and (counts is None or self.requirement.met_by(counts))
+        return enough and (counts is None or self.requirement.is_met_by(counts))
 
 
 def split(ranked: Ranked, needs: Needs, *, tight: bool, relaxed: bool = False, groups: Codes | None = None) -> Codes:
@@ -222,7 +222,7 @@ def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str 
         check_limits(owner)
         ranked = RankedColumn.of(column(frame, str(sensitive)), schema[str(sensitive)])
         needs = Needs(requirement_of(owner, ranked, np.bincount(ranked.codes)), ranked, persons)
-    if refuse and not needs.met_by_all():
+    if refuse and not needs.is_feasible():
         raise DataError(why_not(owner, needs, sensitive))
     return needs
 

@@ -169,7 +169,7 @@ class Breach:
         columns = [self._raw[which][name] for name in side]
         return Inputs.beside([Inputs.of_codes(self.artifact, codes, without=side), *columns], len(codes))
 
-    def learned(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
+    def learn_portfolio(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
         """The adversary that the known records make for a step's attributes."""
         inputs, cells = self.inputs(step.side, 0).distinct()
         masks = self._masks(step, 0, cells)
@@ -180,7 +180,7 @@ class Breach:
         portfolio = Portfolio(self.members, self.random_state, l2=l2)
         return portfolio.fit(inputs, cells, questions, self._known_persons)
 
-    def guessed(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
+    def guess_values(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
         """What it guesses of every breached record."""
         inputs, cells = self.inputs(step.side, 1).distinct()
         guesses = portfolio.guess(inputs, self._masks(step, 1, cells))
@@ -197,7 +197,7 @@ class Breach:
         """The interval of that mean."""
         return mean_interval(values, self.persons)
 
-    def together(
+    def compute_weighted_error(
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
     ) -> tuple[float, Interval]:
         """The weighted mean over the attributes of what is guessed wrong, and its interval by the bootstrap."""
@@ -308,7 +308,7 @@ class CountedBreach(Breach):
         ]
         self.values = {name: pairs.values for name, pairs in self._pairs[1].items()}
 
-    def learned(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
+    def learn_portfolio(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
         questions = []
         for name in step.targets:
             pairs = self._pairs[0][name]
@@ -319,7 +319,7 @@ class CountedBreach(Breach):
             )
         return Portfolio(self.members, self.random_state, l2=l2).fit(inputs, cells, questions)
 
-    def guessed(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
+    def guess_values(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
         seen = {name: Inputs.of_codes(self.artifact, self._pairs[1][name].codes).distinct() for name in step.targets}
         masks = [self._masking(name, 1, cells) for name, (_, cells) in seen.items()]
         inputs = next(iter(seen.values()))[0]
@@ -335,7 +335,7 @@ class CountedBreach(Breach):
     def interval(self, name: str, values: Floats) -> Interval:
         return compute_interval_from_counts(values, self._pairs[1][name].records)
 
-    def together(
+    def compute_weighted_error(
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
     ) -> tuple[float, Interval]:
         """By counting which guesses are wrong of how many records."""

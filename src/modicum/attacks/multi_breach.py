@@ -145,9 +145,9 @@ class MultiBreach:
     def _guesses(self, breaches: Sequence[Breach]) -> dict[str, dict[str, Guess]]:
         """What each way guesses of the breached records: each breach alone, averaged, and joint."""
         step = KnowledgeStep(tuple(breaches[0].attributes))
-        pieces = [partial(breach.learned, step) for breach in breaches]
+        pieces = [partial(breach.learn_portfolio, step) for breach in breaches]
         portfolios = run_all(pieces, "Learning from several breaches", n_jobs=self.n_jobs, progress=self.progress)
-        guesses = [b.guessed(step, portfolio) for b, portfolio in zip(breaches, portfolios, strict=True)]
+        guesses = [b.guess_values(step, portfolio) for b, portfolio in zip(breaches, portfolios, strict=True)]
         found = {f"breach {i + 1}": guess for i, guess in enumerate(guesses[:-1])}
         return found | {AVERAGED: _average_guesses(breaches, portfolios), JOINT: guesses[-1]}
 

@@ -189,8 +189,8 @@ def _first_steps(breach: Breach) -> tuple[KnowledgeStep, KnowledgeStep]:
 def _answers(breach: Breach, step: KnowledgeStep, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
     """The answers to one question, and the L2 that its networks have."""
     start = time.perf_counter()
-    portfolio = breach.learned(step, l2)
-    guesses = breach.guessed(step, portfolio)
+    portfolio = breach.learn_portfolio(step, l2)
+    guesses = breach.guess_values(step, portfolio)
     seconds = (time.perf_counter() - start) / len(step.targets)
     answers = {
         (name, step.side): AdversaryAnswer(guesses[name], method, right, seconds)
@@ -241,7 +241,7 @@ def result_of(
     }
     alone = next(iter(results.values())) if len(results) == 1 else None  # a single attribute's is a share
     said = {name: each[-1].guess.value for name, each in answers.items()}
-    error, interval = (alone.error, alone.interval) if alone else breach.together(wrong, weights, said)
+    error, interval = (alone.error, alone.interval) if alone else breach.compute_weighted_error(wrong, weights, said)
     return AttackResult(
         adversary=adversary,
         error=error,

@@ -76,7 +76,7 @@ class Guesses:
         """The chosen ones."""
         return Guesses(self.rows[chosen], self.chance[chosen], self.right[chosen], self.naive[chosen])
 
-    def ranked(self, random_state: int) -> Codes:
+    def rank_guesses(self, random_state: int) -> Codes:
         """The guesses from the most to the least confident; equally confident ones in a seeded random order."""
         ties = np.random.default_rng(random_state).permutation(len(self.chance))
         return np.lexsort((ties, -self.chance.astype(np.float64)))
@@ -90,7 +90,7 @@ def most_confident(
     random_state: int,
 ) -> list[ConfidentResult]:
     """The error on the k% most confident guesses about each attribute, mean over the attributes, for every k."""
-    order = {name: each.ranked(random_state) for name, each in guesses.items()}
+    order = {name: each.rank_guesses(random_state) for name, each in guesses.items()}
     total = len(next(iter(order.values())))
     found = []
     for k in percent:
@@ -122,7 +122,7 @@ def find_most_exposed(guesses: Mapping[str, Guesses], n: int, attribute: str | N
     found = []
     for name in guesses if attribute is None else [attribute]:
         each = guesses[name]
-        first = each.ranked(random_state)[:n]
+        first = each.rank_guesses(random_state)[:n]
         at_least = np.searchsorted(np.sort(-each.chance), -each.chance[first], side="right")
         columns = {
             "row": each.rows[first],

@@ -248,7 +248,7 @@ class SinglingOut:
             groups=int(found.sizes[1].sum()),
             sizes=_histogram(*found.sizes),
             predicate=predicate(g, found.rarest),
-            population=self._expected(g, found),
+            population=self._estimate_uniqueness(g, found),
             people=found.people,
             random_state=self.random_state,
             seconds=time.perf_counter() - start,
@@ -269,7 +269,7 @@ class SinglingOut:
             raise empty
         return found
 
-    def _expected(self, g: Artifact, found: SeenCrowd) -> Uniqueness | None:
+    def _estimate_uniqueness(self, g: Artifact, found: SeenCrowd) -> Uniqueness | None:
         if self.population is None:
             return None
         check_population(self.population, found.people)

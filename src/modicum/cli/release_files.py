@@ -208,7 +208,7 @@ def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> 
 def _most_frequent(table: "EngineTable", label: str) -> float:
     from modicum.engines.table import COUNT
 
-    counts = table.counted([label])[COUNT].to_numpy()
+    counts = table.count_by([label])[COUNT].to_numpy()
     return float(counts.max() / counts.sum())
 
 

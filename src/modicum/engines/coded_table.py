@@ -344,14 +344,14 @@ class StreamedCounts:
         self._room = keep_bytes
 
     def root(self) -> NodeCounts:
-        histogram = self._counted({0: 1})[0]
+        histogram = self._count_nodes({0: 1})[0]
         self._type = count_type(int(histogram[: self.layout.split_sizes[0], self.layout.label_start :].sum()))
         return self._remember(0, histogram)
 
     def expand(self, splits: Sequence[NodeSplit]) -> list[tuple[NodeCounts, NodeCounts]]:
         self._asked.update({split.node: split for split in splits})
         wanted = [node for split in splits for node in self._to_count(split)]
-        found = self._counted({node: i + 1 for i, node in enumerate(wanted)})
+        found = self._count_nodes({node: i + 1 for i, node in enumerate(wanted)})
         histograms = dict(zip(wanted, found, strict=True))
         return [self._children(split, histograms) for split in splits]
 
@@ -383,7 +383,7 @@ class StreamedCounts:
             self._room -= histogram.nbytes
         return NodeCounts(node, histogram)
 
-    def _counted(self, numbers: dict[int, int]) -> list[Histogram]:
+    def _count_nodes(self, numbers: dict[int, int]) -> list[Histogram]:
         """One pass: the histograms of these nodes, which are numbered from 1."""
         self.passes += 1
         counts = self._codes.fold(NodesFold(self.layout, self._walk(numbers), len(numbers)))

@@ -77,7 +77,7 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     if bins is not None and table.types[name].is_numeric():
         return _ranges(table, name, bins)
     most = MAX_CATEGORIES_OF_LABEL + 2  # missing may be there twice, as null and as NaN
-    lazy, _ = table.keyed([name])
+    lazy, _ = table.select_keys([name])
     key = lazy.collect_schema().names()[0]
     found = collect_arrow(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
     if len(found) > most:
@@ -101,7 +101,7 @@ def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
 
 def _refuse(table: EngineTable, name: str) -> None:
     """Say why a label with so many values cannot be one."""
-    (lazy, _), dtype = table.keyed([name]), table.types[name]
+    (lazy, _), dtype = table.select_keys([name]), table.types[name]
     column = nw.col(lazy.collect_schema().names()[0])
     is_float = dtype.is_float()
     absent = column.is_null() | column.is_nan() if is_float else column.is_null()

@@ -210,7 +210,7 @@ class Numbers:
 
     def add(self, values: Floats) -> None:
         """Count values, none of them missing."""
-        self._take(*np.unique(values[self._kept(values)], return_counts=True))
+        self._take(*np.unique(values[self._choose_values(values)], return_counts=True))
 
     def merge(self, distinct: Floats, counts: Weights, seen_below: int) -> None:
         self.seen_below = min(self.seen_below, seen_below)
@@ -225,7 +225,7 @@ class Numbers:
         if len(self.distinct) > self.limit:
             smallest = np.partition(_hashes(self.distinct), self.limit)[self.limit]
             self.seen_below = min(self.seen_below, int(smallest))
-        kept = self._kept(self.distinct)
+        kept = self._choose_values(self.distinct)
         self.distinct, self.counts = self.distinct[kept], self.counts[kept]
 
     def _take(self, distinct: Floats, counts: Weights) -> None:
@@ -233,7 +233,7 @@ class Numbers:
         if sum(len(each) for each, _ in self.waiting) > self.limit:
             self.settle()
 
-    def _kept(self, values: Floats) -> Mask:
+    def _choose_values(self, values: Floats) -> Mask:
         """Whose hash is small enough, and the smallest and largest value so far."""
         if self.complete or not len(values):
             return np.ones(len(values), dtype=bool)
@@ -336,7 +336,7 @@ class Survey:
                 seen_below = int(told[_SEEN_BELOW].min(initial=NO_LIMIT))
                 known.merge(number[rows & (says == _VALUE)], told[_VALUE], seen_below)
 
-    def sent(self, summary: list[Words | Numbers]) -> Any:
+    def pack_summary(self, summary: list[Words | Numbers]) -> Any:
         pa = require("pyarrow", "scale")
         return pa.concat_tables([self.schema.empty_table(), *(self._part(i, known) for i, known in enumerate(summary))])
 

@@ -44,7 +44,7 @@ class LocalTable(EngineTable):
             pass
         whole = spare.pop() if spare else work.empty()
         for summary in spare:
-            work.merge(whole, work.sent(summary))
+            work.merge(whole, work.pack_summary(summary))
         return whole
 
     def batches(self, columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:

@@ -55,7 +55,7 @@ class Known:
         """The counts, with the records between two values counted with the lower one."""
         return self.counts + self.between
 
-    def wanted(self, grouping: Grouping) -> Mask:
+    def find_wanted_gaps(self, grouping: Grouping) -> Mask:
         """Which gaps hold a value that the grouping asks for."""
         reached = self.reached
         keys = grouping.keys(self.distinct, reached - self.counts, self.total)
@@ -93,7 +93,7 @@ class Known:
         behind = np.flatnonzero(chosen)
         return self.distinct[behind], self.distinct[behind + 1]
 
-    def joined(self, chosen: Mask, found: Numbers) -> "Known":
+    def fill_gaps(self, chosen: Mask, found: Numbers) -> "Known":
         """With what was found in the chosen gaps: all values there, or some, and then these gaps must be counted."""
         between = np.where(chosen, 0, self.between)
         if found.complete and found.counts.sum() != self.between[chosen].sum():
@@ -142,7 +142,7 @@ def narrow_gaps(
     uncounted = [name for name, each in found.items() if not each.complete]
     while True:
         known |= _recount_gaps(table, {name: attributes[name] for name in uncounted}, known)
-        chosen = {name: known[name].wanted(groupings[name]) for name in known}
+        chosen = {name: known[name].find_wanted_gaps(groupings[name]) for name in known}
         chosen = {name: gaps for name, gaps in chosen.items() if gaps.any()}
         if not chosen:
             return known
@@ -150,7 +150,7 @@ def narrow_gaps(
         inside = survey_columns(table, [attributes[name] for name in chosen], fetched, within)
         uncounted = [name for name in chosen if not inside[name].complete]
         for name, gaps in chosen.items():
-            known[name] = known[name].joined(gaps, inside[name])
+            known[name] = known[name].fill_gaps(gaps, inside[name])
 
 
 def _recount_gaps(

@@ -467,7 +467,7 @@ class Tagging(Protocol):
     def schema(self) -> Any:
         """The pyarrow Schema of what is made."""
 
-    def tagged(self, table: Any) -> Any:
+    def tag_batch(self, table: Any) -> Any:
         """What becomes of a batch: a pyarrow Table of the schema."""
 
 
@@ -490,7 +490,7 @@ def tag_table(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTa
     parquet = require("pyarrow.parquet", "scale")
     with asking(table.engine), parquet.ParquetWriter(f"{room}/tagged.parquet", work.schema) as writer:
         for frame in table.batches(work.columns):
-            writer.write_table(work.tagged(frame.to_native()))
+            writer.write_table(work.tag_batch(frame.to_native()))
     with open_table(f"{room}/tagged.parquet") as made:
         yield made
 
@@ -500,6 +500,6 @@ def _on_spark(work: Tagging) -> Any:
 
     def tag(batches: Iterator[Any]) -> Iterator[Any]:
         for frame in frames_of(batches, work.columns):
-            yield from work.tagged(frame.to_native()).rename_columns(names).to_batches()
+            yield from work.tag_batch(frame.to_native()).rename_columns(names).to_batches()
 
     return tag

@@ -215,7 +215,7 @@ class _Beginnings:
     inside: Hashes
     used: int
 
-    def found(self, hashes: Hashes) -> tuple[Codes, Mask]:
+    def match_hashes(self, hashes: Hashes) -> tuple[Codes, Mask]:
         """Which beginning each hash has, and whether it has one."""
         if not self.used:
             return np.zeros(len(hashes), dtype=np.int64), np.ones(len(hashes), dtype=bool)
@@ -239,7 +239,7 @@ class CellCounts(_Beginnings):
 
     def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
         hashes = self.hashing.of(frame)
-        place, is_in = self.found(hashes)
+        place, is_in = self.match_hashes(hashes)
         following = (hashes[is_in] << np.uint64(self.used)) >> np.uint64(64 - self.bits)
         np.add.at(counts, (place[is_in] << self.bits) + following.astype(np.int64), 1)
 
@@ -266,7 +266,7 @@ class Picked(_Beginnings):
 
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
         hashes = self.hashing.of(frame)
-        rows = np.flatnonzero(self.found(hashes)[1])
+        rows = np.flatnonzero(self.match_hashes(hashes)[1])
         distinct, first, many = np.unique(hashes[rows], return_index=True, return_counts=True)
         table = frame.select(self.records.names).to_native().take(rows[first])
         table = table.append_column(_HASH, [distinct.view(np.int64)]).append_column(_MANY, [many])

@@ -62,10 +62,10 @@ class SparkTable(EngineTable):
         """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
         return nw.col(_in_ticks(name) if set(".`") & set(name) else name)
 
-    def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
+    def select_keys(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         names = [key for key in keys if isinstance(key, str)]
         if len(names) < len(keys):
-            return super().keyed(keys)
+            return super().select_keys(keys)
         return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
 
 
@@ -111,7 +111,7 @@ def _summing(work: Digest) -> Any:
         summary = work.empty()
         for frame in frames_of(batches, work.columns):
             work.add(summary, frame)
-        yield from work.sent(summary).to_batches()
+        yield from work.pack_summary(summary).to_batches()
 
     return add
 
@@ -122,7 +122,7 @@ def _merging(work: Digest) -> Any:
         summary = work.empty()
         for batch in batches:
             work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
-        yield from work.sent(summary).to_batches()
+        yield from work.pack_summary(summary).to_batches()
 
     return merge
 

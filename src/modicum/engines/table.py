@@ -78,7 +78,7 @@ class Digest(Protocol):
     def merge(self, summary: Any, sent: Any) -> None:
         """Take another summary in, or some of its parts, as it was sent."""
 
-    def sent(self, summary: Any) -> Any:
+    def pack_summary(self, summary: Any) -> Any:
         """The summary as a pyarrow Table."""
 
 
@@ -147,7 +147,7 @@ class EngineTable(ABC):
         with asking(self.engine):
             return int(collect_arrow(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
 
-    def counted(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
+    def count_by(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
         """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.
 
         Examples
@@ -155,17 +155,17 @@ class EngineTable(ABC):
         >>> import duckdb
         >>> from modicum.engines import table_at
         >>> table = table_at(duckdb.sql("SELECT unnest(['a', 'b', 'a']) AS word"))
-        >>> sorted(table.counted(["word"]).rows())
+        >>> sorted(table.count_by(["word"]).rows())
         [('a', 2), ('b', 1)]
         """
         with asking(self.engine):
-            chosen, names = self.keyed(keys)
+            chosen, names = self.select_keys(keys)
             self.check_free([COUNT], among=names)
             plain = chosen.collect_schema().names()
             found = collect_arrow(chosen.group_by(plain).agg(nw.len().alias(COUNT)))
             return found.rename(dict(zip(plain, names, strict=True)))
 
-    def keyed(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
+    def select_keys(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         """The keys alone, under plain names that every engine can group by, and what they are called."""
         with asking(self.engine):
             chosen = self.lazy.select(*(self.col(key).alias(key) if isinstance(key, str) else key for key in keys))

@@ -154,8 +154,10 @@ def alternatives(
     shown = [*_thin_path([other for other in path if other != g]), g]
     data.prepare()
     with threadpool_limits(1):
-        raw = data.predicted(raw_generalization(data.train, g.schema))
-        tried = run_all([partial(data.tried, other) for other in shown], "Comparing", n_jobs=n_jobs, progress=False)
+        raw = data.predict_from(raw_generalization(data.train, g.schema))
+        tried = run_all(
+            [partial(data.try_generalization, other) for other in shown], "Comparing", n_jobs=n_jobs, progress=False
+        )
     losses = raw.log_loss(), data.majority.log_loss()
     points = [_score_alternative(other, found, losses, other == g) for other, found in zip(shown, tried, strict=True)]
     points.sort(key=lambda point: (-point.buckets, point.is_chosen))

@@ -275,19 +275,19 @@ class NeedData:
         """Compute what all pieces of work share, before they run at the same time."""
         _ = self.persons, self.codes, self._values, self.majority
 
-    def predicted(self, g: Generalization) -> Predictions:
+    def predict_from(self, g: Generalization) -> Predictions:
         """What a model predicts that learned from what `g` shows."""
         model = model_on(g, self.estimator, self.classes, self.random_state).fit(self.train, self.y)
         return Predictions(model.predict_proba(self.test), self.truth)
 
-    def tried(self, g: Generalization) -> Tried:
+    def try_generalization(self, g: Generalization) -> Tried:
         """Predictions and guesses from what a generalization shows that is `g` but for one attribute."""
-        found, missed = self.predicted(g), self._missed(g)
+        found, missed = self.predict_from(g), self._find_missed(g)
         return Tried(found.wrong, found.loss, missed, compute_weighted_sum(missed, self.weights))
 
-    def _missed(self, g: Generalization) -> dict[str, Floats]:
+    def _find_missed(self, g: Generalization) -> dict[str, Floats]:
         """Personal attribute → whether counts with back-off guess each test record's value wrong."""
-        known, seen = (self._shown(g, which) for which in (0, 1))
+        known, seen = (self._encode_records(g, which) for which in (0, 1))
         inputs, cells = Inputs.of_codes(g, known).distinct()
         asked, rows = Inputs.of_codes(g, seen).distinct()
         tables = [
@@ -302,7 +302,7 @@ class NeedData:
             found[name] = (guess.value[rows] != self._values[name][1]).astype(np.float64)
         return found
 
-    def _shown(self, g: Generalization, which: int) -> Codes:
+    def _encode_records(self, g: Generalization, which: int) -> Codes:
         """The codes of the training (0) or test (1) records; only an attribute that differs is coded again."""
         frame = (self.train, self.test)[which]
         codes = self.codes[which]
@@ -573,8 +573,8 @@ def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Ne
     raw = raw_generalization(data.train, data.g.schema)
     every = one_step_changes(data.g, raw, data.train, data.codes[0], data.y, data.classes, data.random_state)
     pieces: list[Any] = [
-        partial(data.predicted, raw),
-        *(partial(data.tried, g) for g in [data.g, *_list_generalizations(every)]),
+        partial(data.predict_from, raw),
+        *(partial(data.try_generalization, g) for g in [data.g, *_list_generalizations(every)]),
     ]
     of_raw, base, *found = run_all(pieces, "Trying alternatives", n_jobs=n_jobs, progress=progress)
     steps = _steps(data, every, base, found, of_raw)

@@ -162,19 +162,19 @@ class _Pipeline:
     def fit(self, X: Any, y: Codes) -> "_Pipeline":
         frame = as_frame(X, self.g.names)
         if self.by_rows:
-            self.model.fit(self._shown(frame), y)
+            self.model.fit(self._transform_frame(frame), y)
             return self
         groups = group_rows(np.column_stack([self.g.codes(frame), y]))
         _, first, counts = np.unique(groups, return_index=True, return_counts=True)
         last = self.model.steps[-1][0]
-        self.model.fit(self._shown(frame[first.tolist()]), y[first], **{f"{last}__sample_weight": counts})
+        self.model.fit(self._transform_frame(frame[first.tolist()]), y[first], **{f"{last}__sample_weight": counts})
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        found = self.model.predict_proba(self._shown(as_frame(X, self.g.names)))
+        found = self.model.predict_proba(self._transform_frame(as_frame(X, self.g.names)))
         return all_classes(found, self.model.classes_, self.n_classes)
 
-    def _shown(self, frame: Any) -> Any:
+    def _transform_frame(self, frame: Any) -> Any:
         """Labels as a pandas frame, which keeps its rows even where nothing is collected."""
         return self.g.transform(frame.to_pandas())
 

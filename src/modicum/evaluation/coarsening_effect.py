@@ -126,7 +126,7 @@ def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: in
     (20, 1)
     """
     old, settings = choice.candidate, study.settings
-    data = StudyData(X, y, old.generalization.schema, study.weights, settings["label_bins"]).of_seed(old.seed)
+    data = StudyData(X, y, old.generalization.schema, study.weights, settings["label_bins"]).split_by_seed(old.seed)
     train, label = data.whole.frame[data.parts.train], data.whole.label[data.parts.train]
     g = old.generalization.coarsen(train.to_native(), label, min_group=min_group, label_bins=settings["label_bins"])
     verdict = judge_generalization(g, data, settings["confidence"])

@@ -467,7 +467,7 @@ class CellPartition(TableExports):
         codes = self.codes(frame)
         chosen = {name: codes[:, self.names.index(name)] for name in self.needed}
         if output == "labels":
-            return same_kind({name: self._named(name, codes, frame) for name, codes in chosen.items()}, like=X)
+            return same_kind({name: self._label_codes(name, codes, frame) for name, codes in chosen.items()}, like=X)
         return same_kind(chosen, like=X)
 
     def _values(self, name: str, cells: Codes, frame: nw.DataFrame[Any]) -> Any:
@@ -476,7 +476,7 @@ class CellPartition(TableExports):
         own = [cell.values[self.names.index(name)] for cell in self._tree.cells]
         return build_typed_column(self.schema[name], own, cells, frame)
 
-    def _named(self, name: str, codes: Codes, frame: nw.DataFrame[Any]) -> Any:
+    def _label_codes(self, name: str, codes: Codes, frame: nw.DataFrame[Any]) -> Any:
         if isinstance(self._kept.get(name), FullDetail):
             return column(frame, name).to_native()
         return pd.Categorical.from_codes(codes, categories=pd.Index(self.labels(name)), ordered=True)

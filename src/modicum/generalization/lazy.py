@@ -420,9 +420,9 @@ class Source:
         else:
             raise DataError(f"The column {partition.name!r} is not in the data.")
         words, dtype = self.frame.implementation in _WORDS, self.types.get(partition.name)
-        return bucket_column(partition, column, dtype, output, words, self._looked_up(partition, output))
+        return bucket_column(partition, column, dtype, output, words, self._add_lookup(partition, output))
 
-    def _looked_up(self, partition: AnyPartition, output: str) -> nw.Expr | None:
+    def _add_lookup(self, partition: AnyPartition, output: str) -> nw.Expr | None:
         """A column of the frame, made for this, with what DuckDB has looked up for a category with many values."""
         if self.frame.implementation is not nw.Implementation.DUCKDB or not isinstance(partition, Groups):
             return None
@@ -438,9 +438,9 @@ class Source:
         self.frame = nw.from_native(native.project(f"*, {sql} AS {quote_name(name)}"))
         return nw.col(name)
 
-    def refused(self, partition: AnyPartition) -> nw.Expr:
+    def is_refused(self, partition: AnyPartition) -> nw.Expr:
         column, dtype = nw.col(self.names[partition.name]), self.types[partition.name]
-        return is_refused(partition, column, dtype, self._looked_up(partition, "codes"))
+        return is_refused(partition, column, dtype, self._add_lookup(partition, "codes"))
 
 
 def _normalize_texts(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
@@ -455,7 +455,7 @@ def _normalize_texts(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> 
 
 def _refuse(source: Source, strict: Sequence[AnyPartition]) -> None:
     """Raise where a record has a value that its attribute refuses: a pass over the data."""
-    sums = [source.refused(p).cast(nw.Int64).sum().alias(f"c{i}") for i, p in enumerate(strict)]
+    sums = [source.is_refused(p).cast(nw.Int64).sum().alias(f"c{i}") for i, p in enumerate(strict)]
     counts = source.frame.select(*sums).collect()
     for i, partition in enumerate(strict):
         found = int(counts[f"c{i}"][0] or 0)
@@ -468,7 +468,7 @@ def _refuse(source: Source, strict: Sequence[AnyPartition]) -> None:
 def _failing(source: Source, strict: Sequence[AnyPartition], columns: Sequence[nw.Expr], names: Sequence[str]) -> Any:
     """The columns, of a table whose evaluation fails with a sentence where a record has a value that is refused."""
     flags = {f"(refused {i})": partition for i, partition in enumerate(strict)}
-    wanted = [source.refused(partition).alias(flag) for flag, partition in flags.items()]
+    wanted = [source.is_refused(partition).alias(flag) for flag, partition in flags.items()]
     both: Any = source.frame.select(*columns, *wanted).to_native()
     for flag, partition in flags.items():
         both = _fails_where(both, flag, f"modicum.errors.DataError: {_refusal(partition)}")

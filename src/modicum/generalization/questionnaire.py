@@ -229,7 +229,7 @@ class Questionnaire(Exports):
             if name not in given:
                 continue
             if name in self.cells.kept:
-                exact[name], told[name], answer = self._kept(name, given[name])
+                exact[name], told[name], answer = self._parse_kept_answer(name, given[name])
             else:
                 answer = self._answer(name, given[name])
                 told[name] = choice_label(self.cells.detail[name], sorted(answer))
@@ -246,7 +246,7 @@ class Questionnaire(Exports):
         questions = []
         for a, name in enumerate(self.cells.names):
             if name in self.cells.kept:
-                questions += [] if name in exact else [Question(name, self._kept_choices(name))]
+                questions += [] if name in exact else [Question(name, self._list_kept_choices(name))]
             elif a in boxes:
                 choices = self._choices(name, classes[a][0], np.flatnonzero(open_[a]))
                 questions += [Question(name, choices)] if len(choices) > 1 else []
@@ -291,16 +291,16 @@ class Questionnaire(Exports):
             if name not in self.cells.kept:
                 open_[name] = self._answer(name, answer)
             elif name in open_:
-                open_[name] = self._kept(name, answer)[2]
+                open_[name] = self._parse_kept_answer(name, answer)[2]
         for name in reversed([name for name in answers if name not in self.cells.kept]):
-            open_[name] = self._widened(name, open_)
+            open_[name] = self._widen_codes(name, open_)
         return {
             name: answers[name] if name in self.cells.kept else tuple(sorted(open_[name]))
             for name in self.cells.needed
-            if name in self.cells.kept or len(open_[name]) < len(self._asked(name).labels)
+            if name in self.cells.kept or len(open_[name]) < len(self._find_partition(name).labels)
         }
 
-    def _widened(self, name: str, open_: Mapping[str, set[int]]) -> set[int]:
+    def _widen_codes(self, name: str, open_: Mapping[str, set[int]]) -> set[int]:
         """All codes of an attribute that lead to the same as its open ones, given what is open of the others."""
         boxes = {}
         for a, box in self.equivalence.boxes.items():
@@ -331,7 +331,7 @@ class Questionnaire(Exports):
                 raise ParameterError(f"The record says nothing about {name!r}.")
             if question.choices is None:
                 return record[name]
-            code = int(self._asked(name).encode(_series(name, record[name]))[0])
+            code = int(self._find_partition(name).encode(_series(name, record[name]))[0])
         elif name in self.cells.kept:
             raise ParameterError(f"The attribute {name!r} is asked for its own value, which a row of codes lacks.")
         else:
@@ -379,7 +379,7 @@ class Questionnaire(Exports):
     def _answer(self, name: str, answer: Any) -> set[int]:
         codes = answer.codes if isinstance(answer, BucketChoice) else answer
         found = codes.tolist() if isinstance(codes, np.ndarray) else codes
-        size = len(self._asked(name).labels)
+        size = len(self._find_partition(name).labels)
         listed = isinstance(found, list | tuple | set | frozenset) and len(found) > 0
         if not listed or any(
             isinstance(code, bool) or not isinstance(code, int | np.integer) or not 0 <= code < size for code in found
@@ -390,24 +390,24 @@ class Questionnaire(Exports):
             )
         return {int(code) for code in found}
 
-    def _asked(self, name: str) -> AnyPartition:
+    def _find_partition(self, name: str) -> AnyPartition:
         """The buckets that choices of an attribute are made of."""
         return self.cells.told(name)[0]
 
-    def _kept_choices(self, name: str) -> tuple[BucketChoice, ...] | None:
+    def _list_kept_choices(self, name: str) -> tuple[BucketChoice, ...] | None:
         """A kept attribute's buckets; None where it is kept in full detail, for its exact value."""
-        partition = self._asked(name)
+        partition = self._find_partition(name)
         if isinstance(partition, FullDetail):
             return None
         return tuple(BucketChoice(label, (code,)) for code, label in enumerate(partition.labels))
 
-    def _kept(self, name: str, value: Any) -> tuple[Scalar, str, set[int]]:
+    def _parse_kept_answer(self, name: str, value: Any) -> tuple[Scalar, str, set[int]]:
         """A kept attribute's value as the model is given it, in words, and its bucket in the tree.
 
         The answer is one of its choices, or the value itself where it is kept in full.
         """
-        partition, detail = self._asked(name), self.cells.detail[name]
-        choices = self._kept_choices(name) is not None
+        partition, detail = self._find_partition(name), self.cells.detail[name]
+        choices = self._list_kept_choices(name) is not None
         if choices and (isinstance(value, BucketChoice) or not pd.api.types.is_scalar(value)):
             codes = self._answer(name, value)
             if len(codes) > 1:

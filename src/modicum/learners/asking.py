@@ -44,14 +44,14 @@ class Model:
     def __call__(self, X: Any) -> Predictions:
         """The predictions for the records, whatever the model raises passed on as a `DataError`."""
         try:
-            return self.asked(X)
+            return self.ask(X)
         except DataError:
             raise
         except Exception as error:
             names = list(getattr(X, "columns", ()))
             raise DataError(f"The model failed on the records as they are: {safe_message(error, names)}") from error
 
-    def asked(self, X: Any) -> Predictions:
+    def ask(self, X: Any) -> Predictions:
         """The predictions; what the model raises is raised."""
         n = len(X)
         if n <= _AT_ONCE:
@@ -98,7 +98,7 @@ def ask_in_stead(
     `with_columns(names)` gives the records with the representatives of these columns alone, the others as they are.
     """
     try:
-        return model.asked(X)
+        return model.ask(X)
     except DataError:
         raise
     except Exception as error:
@@ -111,7 +111,7 @@ def ask_in_stead(
 
 def _fails(model: Model, X: Any) -> bool:
     try:
-        model.asked(X)
+        model.ask(X)
     except Exception:
         return True
     return False

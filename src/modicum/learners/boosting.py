@@ -77,7 +77,7 @@ class _Booster:
         self.start = np.log(self.frequent.places)
         self.trees: list[tuple[DecisionTreeRegressor, npt.NDArray[np.float64]]] = []
         least = settings.min_records * float(scale.max(initial=1.0))
-        self._grow(settings, X, self.frequent.pooled(table)[kept].toarray() * scale[:, None], least)
+        self._grow(settings, X, self.frequent.pool_counts(table)[kept].toarray() * scale[:, None], least)
 
     def _grow(
         self, settings: BoostedTrees, X: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64], least: float

@@ -122,7 +122,7 @@ class Frequent:
         rest = [self.share[self.rest].sum()] if len(self.rest) else []
         return np.append(self.share[self.values], rest)
 
-    def pooled(self, table: Counts) -> Counts:
+    def pool_counts(self, table: Counts) -> Counts:
         """The counts of each place."""
         if not len(self.rest):
             return table

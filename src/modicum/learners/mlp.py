@@ -58,10 +58,10 @@ class MLP:
         records = np.asarray(counts[0].sum(axis=1), dtype=np.float64)
         self._scale = number_scale(inputs.numbers, records)
         self._frequent = [Frequent(table, MOST_VALUES) for table in counts]
-        tables = [frequent.pooled(table) for frequent, table in zip(self._frequent, counts, strict=True)]
+        tables = [frequent.pool_counts(table) for frequent, table in zip(self._frequent, counts, strict=True)]
         shares, self._starts = target_shares(tables)
         batches, portions, rates = schedule(records, random)
-        self._layers = self._made(torch, random, inputs.width, sum(table.shape[1] for table in tables))
+        self._layers = self._make_layers(torch, random, inputs.width, sum(table.shape[1] for table in tables))
         self._train(torch, self._rows(torch, inputs), shares, batches, portions, rates)
         return self
 
@@ -77,7 +77,7 @@ class MLP:
                     parts[i].append(torch.softmax(score, dim=1).cpu().numpy())
         return [frequent.spread(np.vstack(part)) for frequent, part in zip(self._frequent, parts, strict=True)]
 
-    def _made(self, torch: Any, random: np.random.Generator, width: int, answers: int) -> list[Any]:
+    def _make_layers(self, torch: Any, random: np.random.Generator, width: int, answers: int) -> list[Any]:
         """He's start for the hidden layers; the output starts at each target's shares."""
         shares = np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6)
         layers: list[Any] = []

@@ -192,7 +192,7 @@ class Network:
         records = np.asarray(counts[0].sum(axis=1), dtype=np.float64)
         self._scale = number_scale(inputs.numbers, records)
         self._frequent = [Frequent(table, MOST_VALUES) for table in counts]
-        tables = [frequent.pooled(table) for frequent, table in zip(self._frequent, counts, strict=True)]
+        tables = [frequent.pool_counts(table) for frequent, table in zip(self._frequent, counts, strict=True)]
         sizes = [table.shape[1] for table in tables]
         units = -(-self.hidden // _LANES) * _LANES
         self._weights = Weights(

@@ -105,7 +105,7 @@ class Portfolio:
         """Train on distinct rows; `cells` says which of them each record is."""
         self._sizes = [question.size for question in questions]
         first, second = self._parts(len(inputs), cells, questions, units)
-        learners, trial = self._tried(inputs, first, second, questions)
+        learners, trial = self._try_members(inputs, first, second, questions)
         self.chosen_ = [
             _choose_member(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))
         ]
@@ -115,7 +115,7 @@ class Portfolio:
         if min(table.sum() for table in second) >= _PLENTY:
             self._fitted = {name: learners[name] for name in needed}
         else:
-            self._fitted = {name: self._trained(name, self.l2_.get(name, 0.0), inputs, whole) for name in needed}
+            self._fitted = {name: self._train_member(name, self.l2_.get(name, 0.0), inputs, whole) for name in needed}
         self._naive = _Naive().fit(inputs, whole)
         return self
 
@@ -154,7 +154,7 @@ class Portfolio:
             scores[NAIVE] = self._naive.predict(inputs)
         return [scores[name][i] for i, name in enumerate(self.chosen_)]
 
-    def _tried(
+    def _try_members(
         self,
         inputs: Inputs,
         train: Sequence[Counts],
@@ -165,7 +165,7 @@ class Portfolio:
         self.l2_: dict[str, float] = {}
         learners: dict[str, Learner] = {}
         for name in self.members:
-            tried = {l2: self._trained(name, l2, inputs, train) for l2 in self._strengths(name)}
+            tried = {l2: self._train_member(name, l2, inputs, train) for l2 in self._strengths(name)}
             best = next(iter(tried))
             if len(tried) > 1:
                 hits = _hits({str(l2): learner for l2, learner in tried.items()}, inputs, validation, questions)
@@ -182,7 +182,7 @@ class Portfolio:
             return (0.0,)
         return L2 if self.l2 is None or name not in self.l2 else (self.l2[name],)
 
-    def _trained(self, name: str, l2: float, inputs: Inputs, tables: Sequence[Counts]) -> Learner:
+    def _train_member(self, name: str, l2: float, inputs: Inputs, tables: Sequence[Counts]) -> Learner:
         filled = _find_filled_cells(tables)
         learner: Learner
         if name == NETWORK:

@@ -111,7 +111,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = rows.shape[1]
         self.delta_ = 1 / (10 * len(rows)) if self.delta is None else float(self.delta)
         random = np.random.default_rng(self.random_state)
-        self._network = self._made(torch, random)
+        self._network = self._make_network(torch, random)
         self._train(torch, random, torch.from_numpy(rows), torch.from_numpy(codes))
         return self
 
@@ -145,7 +145,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
             shown = getattr(self, name)
             raise ParameterError(f"The '{name}' parameter of PrivateNetwork must be {wanted}. Got {shown!r} instead.")
 
-    def _made(self, torch: Any, random: np.random.Generator) -> Any:
+    def _make_network(self, torch: Any, random: np.random.Generator) -> Any:
         """Linear layers with ReLU between them."""
         layers: list[Any] = []
         for a, b in pairwise([self.n_features_in_, *self.hidden, len(self.classes_)]):

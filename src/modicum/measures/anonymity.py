@@ -196,7 +196,7 @@ class Sensitive:
     column: Any
     records: Ints | None = None
 
-    def held(self, values: Ints) -> Held:
+    def count_values(self, values: Ints) -> Held:
         """How often each of these values, one for each row of the column, occurs in each group."""
         return count_group_values(self.groups, values, self.records)
 

@@ -85,7 +85,7 @@ class Steps:
         self.losses = {a: _losses(self.cells.detail.partitions[a], frame) for a in self.free}
         self._nodes: dict[Asked, Node] = {}
 
-    def measured(self, places: Sequence[int]) -> tuple[dict[str, float], float]:
+    def measure(self, places: Sequence[int]) -> tuple[dict[str, float], float]:
         """For an order, the share of records that each attribute is asked of, and the NCP of what is told in all."""
         asked, lost, done = dict.fromkeys(self.cells.kept, 1.0), dict(self.kept_losses), self.first
         for a in places:
@@ -98,7 +98,7 @@ class Steps:
     def node(self, done: Asked) -> Node:
         """Where records stand after these attributes."""
         if done not in self._nodes:
-            node = self._made(done, self._ids(done))
+            node = self._make_node(done, self._ids(done))
             if sum(len(known.told) for known in self._nodes.values()) > _MOST_STEPS:
                 self._nodes.clear()
             self._nodes[done] = node
@@ -114,7 +114,7 @@ class Steps:
         ids[going_on] = group_rows(np.column_stack([node.ids, node.told[a]])[going_on])
         return ids
 
-    def _made(self, done: Asked, ids: Codes) -> Node:
+    def _make_node(self, done: Asked, ids: Codes) -> Node:
         going_on = np.flatnonzero(ids >= 0)
         ones = going_on[first_rows(ids[going_on])]  # one record for each id
         reached = np.ones((len(ones), self.cells.n_cells), dtype=bool)
@@ -336,7 +336,7 @@ def compare_orders(
 
 
 def _order(steps: Steps, name: str, places: Sequence[int], proven: bool = False) -> Order:
-    asked, told = steps.measured(places)
+    asked, told = steps.measure(places)
     return Order(name, tuple(asked), sum(asked.values()), told, asked, proven)
 
 

@@ -159,12 +159,12 @@ def t_closeness(
     attribute = infer_attribute(rows.column)
     kind = _distance(distance, order, hierarchy, attribute)
     if kind == "ordered":
-        return _furthest(_compute_ordered_distances(rows.held(_places(rows.column, order, attribute))))
+        return _furthest(_compute_ordered_distances(rows.count_values(_places(rows.column, order, attribute))))
     if kind == "equal":
-        found = rows.held(value_codes(rows.column))
+        found = rows.count_values(value_codes(rows.column))
         return _furthest(_tree_distances(found, ValueTree.flat(len(found.totals))))
     codes, words = texts(rows.column)
-    return _furthest(_tree_distances(rows.held(codes), build_tree(hierarchy or {}, words, sensitive)))
+    return _furthest(_tree_distances(rows.count_values(codes), build_tree(hierarchy or {}, words, sensitive)))
 
 
 def _distance(distance: str | None, order: Any, hierarchy: Any, attribute: Attribute) -> str:

@@ -71,7 +71,7 @@ def l_diversity(
     if is_table(frame) and kind != "recursive":
         return _in_engine(frame, quasi_identifiers, sensitive, kind)
     rows = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
-    found = rows.held(value_codes(rows.column))
+    found = rows.count_values(value_codes(rows.column))
     if kind == "entropy":
         return _entropy(found)
     if kind == "frequency":

@@ -39,7 +39,7 @@ class Requirement:
     >>> import numpy as np
     >>> from modicum.measures.requirement import Requirement
     >>> needs = Requirement(k=2, l=2, overall=np.array([0.5, 0.5]))
-    >>> needs.met_by(np.array([3, 0])), needs.met_by(np.array([2, 1]))
+    >>> needs.is_met_by(np.array([3, 0])), needs.is_met_by(np.array([2, 1]))
     (False, True)
     """
 
@@ -66,7 +66,7 @@ class Requirement:
         limits = (diversity, float(self.l or 0), float(self.c), distance, float(self.t or 0))
         return (*limits, self.overall, self.parents, self.heights)
 
-    def met_by(self, counts: npt.NDArray[Any]) -> bool:
+    def is_met_by(self, counts: npt.NDArray[Any]) -> bool:
         """Whether a group with these counts of sensitive values may be released."""
         from modicum.measures.kernel import holds  # deferred: the compiler takes a second to import
 

@@ -61,7 +61,7 @@ class CodedData:
         """The codes, and the label's class as their last column where there is a label."""
         return self.codes if self.label is None else np.column_stack([self.codes, self.label.astype(np.uint16)])
 
-    def grouped(self, grouping: Grouping) -> dict[str, NumberCoding]:
+    def regroup_numbers(self, grouping: Grouping) -> dict[str, NumberCoding]:
         """The values of every number in other groups than its codes."""
         attributes = [coding.attribute for coding in self.coder.codings if isinstance(coding, NumberCoding)]
         columns = {a.name: numbers(self.frame[a.name], a) for a in attributes}
@@ -118,7 +118,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         if stays_in_engine(X, y):
             self._fit_at(table_at(X), y, sample_weight)
             return self
-        data = self._coded(X, y, sample_weight)
+        data = self._encode_data(X, y, sample_weight)
         self.generalization_ = enforce_schema(data.coder, self._partitions(data))
         return self
 
@@ -181,11 +181,11 @@ class Minimizer(TransformerMixin, BaseEstimator):
         """Records as the generalization takes them."""
         return as_frame(X, self._columns)
 
-    def _coded(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
+    def _encode_data(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
         if stays_in_engine(X, y):
             raise in_memory_only(self, table_at(X))
         frame = self._frame(X)
-        schema = self._resolved_schema(frame)
+        schema = self._resolve_schema(frame)
         weights = record_counts(sample_weight, len(frame))
         values = self._label_values(y, len(frame))
         if weights is not None and (weights == 0).any():
@@ -202,7 +202,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         self._columns = list(frame.columns)
         return frame
 
-    def _resolved_schema(self, frame: Any) -> Schema:
+    def _resolve_schema(self, frame: Any) -> Schema:
         return self._with_roles(schema_of(self, frame))
 
     def _with_roles(self, found: Schema) -> Schema:
@@ -219,10 +219,10 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return label_values(y, n)
 
     def _label_codes(self, values: npt.NDArray[Any], name: str, weights: Weights | None) -> npt.NDArray[np.int64]:
-        self._labels = Labels.fit(values, self._checked_bins(), weights, name=name)
+        self._labels = Labels.fit(values, self._check_bins(), weights, name=name)
         return self._labels.encode(values)
 
-    def _checked_bins(self) -> int | None:
+    def _check_bins(self) -> int | None:
         bins: int | None = getattr(self, "label_bins", None)
         if bins is not None:
             check_number(self, "label_bins", 2)
@@ -286,7 +286,7 @@ class TableData:
         """The histograms of a tree's nodes, a pass for each batch of them."""
         return StreamedCounts(self.coded, layout)
 
-    def grouped(self, grouping: Grouping) -> dict[str, NumberCoding]:
+    def regroup_numbers(self, grouping: Grouping) -> dict[str, NumberCoding]:
         """The values of every number in other groups than its codes."""
         names = [coding.attribute.name for coding in self.coder.codings if isinstance(coding, NumberCoding)]
         return numbers_at(self.table, dict.fromkeys(names, grouping), self.schema) if names else {}
@@ -329,5 +329,5 @@ class CountingMinimizer(Minimizer):
         return self._with_roles(found)
 
     def _labels_at(self, table: EngineTable, y: str) -> Labels:
-        self._labels = labels_at(table, y, self._checked_bins())
+        self._labels = labels_at(table, y, self._check_bins())
         return self._labels

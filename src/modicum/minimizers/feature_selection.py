@@ -86,10 +86,10 @@ class FeatureSelection(CountingMinimizer):
             score = _SCORES[self.score]
             scores = np.array([score(t, _sizes(c)) for t, c in zip(tables, data.coder.codings, strict=True)])
         self.scores_ = dict(zip(data.coder.names, scores.tolist(), strict=True))
-        chosen = set(self._chosen(data, scores))
+        chosen = set(self._choose_attributes(data, scores))
         return [keep(c) if j in chosen else drop(c) for j, c in enumerate(data.coder.codings)]
 
-    def _chosen(self, data: AnyData, scores: Floats) -> list[int]:
+    def _choose_attributes(self, data: AnyData, scores: Floats) -> list[int]:
         """The best `keep`, locked attributes before all others, forbidden ones never; ties go to the earlier column."""
         attributes = [data.schema[name] for name in data.coder.names]
         allowed = [j for j, a in enumerate(attributes) if not a.forbidden]

@@ -212,13 +212,13 @@ class Iterative(Minimizer):
         self._check_parameters()
         if not len(shares) or not all(isinstance(share, Real) and 0 <= share <= 1 for share in shares):
             raise ParameterError(f"The path needs shares from 0 to 1, at least one. Got {shares!r} instead.")
-        data = self._coded(X, y, None)
+        data = self._encode_data(X, y, None)
         search = self._search(data)
         most, least = search.error([1] * len(search.names)), search.error([len(ladder) for ladder in search.ladders])
         found = {}
         with stoppable("taking buckets away") as stop:
             for error in [least + share * (most - least) for share in shares]:
-                self.generalization_ = enforce_schema(data.coder, self._coarsened(search, error, stop))
+                self.generalization_ = enforce_schema(data.coder, self._coarsen(search, error, stop))
                 found[error] = self.generalization_
                 if stop.asked:
                     break
@@ -231,14 +231,14 @@ class Iterative(Minimizer):
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
         search = self._search(data)
         with stoppable("taking buckets away") as stop:
-            return self._coarsened(search, self.max_error, stop)
+            return self._coarsen(search, self.max_error, stop)
 
     def _search(self, data: CodedData) -> "_Search":
         random = check_random_state(self.random_state)
         shares = attribute_weights(data.schema.personal, self.weights)
         return _Search(data, self.buckets, shares, int(random.randint(2**31)))
 
-    def _coarsened(self, search: "_Search", max_error: float, stop: Stop) -> list[AnyPartition]:
+    def _coarsen(self, search: "_Search", max_error: float, stop: Stop) -> list[AnyPartition]:
         order = search.order
         chosen = [len(ladder) for ladder in search.ladders]
         error = search.error(chosen)

@@ -61,7 +61,9 @@ class Uniform(CountingMinimizer):
 
     def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
-        ranges = data.grouped(EqualWidths(self.buckets))  # by the values themselves: a code may hold many of them
+        ranges = data.regroup_numbers(
+            EqualWidths(self.buckets)
+        )  # by the values themselves: a code may hold many of them
         return [
             _category(coding, self.buckets, random)
             if isinstance(coding, CategoryCoding)

@@ -163,7 +163,7 @@ class LinearModel(BaseEstimator):
         sample_weight : array-like of int, optional
             How many records each row stands for.
         """
-        self._keep(self._prepared(X, y, sample_weight))
+        self._keep(self._prepare(X, y, sample_weight))
         return self
 
     def fit_path(self, X: Any, y: Any, max_predictors: Iterable[int], sample_weight: Any = None) -> list[Any]:
@@ -188,7 +188,7 @@ class LinearModel(BaseEstimator):
             model._keep(prepared)
         return models
 
-    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> PreparedTask:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> PreparedTask:
         """All that is done before attributes are chosen."""
         self._check_parameters()
         task = self._task(X, y, sample_weight)
@@ -214,7 +214,7 @@ class LinearModel(BaseEstimator):
             )
         return forbidden
 
-    def _trained(self, prepared: PreparedTask) -> Trained:
+    def _train(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.solve(
             self._most(), prepared.forbidden, gap=self.gap, time_limit=self.time_limit, progress=self.progress
         )
@@ -300,7 +300,7 @@ class LinearModel(BaseEstimator):
 
     def _keep(self, prepared: PreparedTask) -> None:
         """Train and keep what was learned, after code that did not learn it has looked at what was chosen."""
-        task, found = prepared.task, self._trained(prepared)
+        task, found = prepared.task, self._train(prepared)
         check_chosen(
             task.design,
             found,

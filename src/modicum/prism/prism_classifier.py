@@ -158,9 +158,9 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             shares = np.bincount(labels, task.weights) / task.weights.sum()
             return 1 / (len(shares) * shares[labels])
-        return self._given_cost()[labels]
+        return self._parse_class_weight()[labels]
 
-    def _given_cost(self) -> Floats:
+    def _parse_class_weight(self) -> Floats:
         given = self.class_weight
         fits = isinstance(given, Mapping) and set(given) <= set(self.classes_.tolist())
         if not fits or not all(isinstance(cost, Real) and 0 < float(cost) < np.inf for cost in given.values()):
@@ -208,7 +208,7 @@ class LinearSVM(Parsimony):
     ['age', 'education', 'hours-per-week', 'relationship']
     """
 
-    def _trained(self, prepared: PreparedTask) -> Trained:
+    def _train(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.on_support(range(len(prepared.task.design.attributes)))
 
     def _most(self) -> int | None:

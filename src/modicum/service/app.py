@@ -213,7 +213,7 @@ class _Service:
 
     async def records(self, request: Request) -> Response:
         fields = await read_fields(request, self._fields)
-        told = self._records.told(fields)
+        told = self._records.read_record(fields)
         label = self.outcomes.check(fields.get("label"))
         entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label, read_id(fields))
         try:
@@ -226,7 +226,7 @@ class _Service:
         if self._predictions is None:
             raise HTTPException(404, NO_MODEL)
         fields = await read_fields(request, ("generalization", "record"))
-        return _json(await self._predictions(self._records.told(fields)))
+        return _json(await self._predictions(self._records.read_record(fields)))
 
     async def generalization(self, request: Request) -> Response:
         return _json(self._description)

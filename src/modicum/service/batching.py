@@ -97,20 +97,20 @@ class Together(Generic[Item, Result]):
                 return
 
     def _do(self, batch: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:
-        results = self._tried([item for item, _ in batch])
+        results = self._try_items([item for item, _ in batch])
         pairs = [(future, result) for (_, future), result in zip(batch, results, strict=True)]
         for loop in {future.get_loop() for future, _ in pairs}:
             own = [pair for pair in pairs if pair[0].get_loop() is loop]
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_settle, own)
 
-    def _tried(self, items: list[Item]) -> Sequence[Result | Exception]:
+    def _try_items(self, items: list[Item]) -> Sequence[Result | Exception]:
         try:
             return self._work(items)
         except Exception as error:
             if len(items) == 1 or isinstance(error, self._common):
                 return [error] * len(items)
-            return [self._tried([item])[0] for item in items]
+            return [self._try_items([item])[0] for item in items]
 
 
 def _settle(pairs: Sequence[tuple["asyncio.Future[Result]", Result | Exception]]) -> None:
@@ -141,7 +141,7 @@ class RememberedPredictions:
         self._bundle = bundle
         self._most = remembered
         self._known: OrderedDict[Told, bytes] = OrderedDict()
-        self._together: Together[Told, bytes] = Together(self._predicted, "modicum-predicting")
+        self._together: Together[Told, bytes] = Together(self._predict_records, "modicum-predicting")
 
     async def __call__(self, told: Told) -> bytes:
         """The answer for a checked record."""
@@ -159,7 +159,7 @@ class RememberedPredictions:
         """Stop predicting."""
         self._together.close()
 
-    def _predicted(self, told: list[Told]) -> list[bytes]:
+    def _predict_records(self, told: list[Told]) -> list[bytes]:
         distinct = list(dict.fromkeys(told))
         answers = dict(zip(distinct, map(_content, self._bundle.predict(distinct)), strict=True))
         return [answers[each] for each in told]
@@ -196,7 +196,7 @@ class Writer:
         self._patience = patience
         self._answered = -_RECENT
         self._together: Together[Entry | None, bool] = Together(
-            self._written, "modicum-writing", common=StoreUnavailable
+            self._write_entries, "modicum-writing", common=StoreUnavailable
         )
 
     async def keep(self, entry: Entry) -> None:
@@ -224,7 +224,7 @@ class Writer:
         """Keep what waits, then stop; a store that does not answer is waited for only so long."""
         self._together.close(2 * self._patience)
 
-    def _written(self, items: Sequence[Entry | None]) -> list[bool]:
+    def _write_entries(self, items: Sequence[Entry | None]) -> list[bool]:
         self._answered = -_RECENT  # until it does
         entries = [item for item in items if item is not None]
         there = iter(self._store.write(entries, self._beside))

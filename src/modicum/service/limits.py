@@ -104,9 +104,9 @@ class Limited:
         elif declared.isdecimal() and int(declared[:20]) > self._most:
             await refuse(send, 413, TOO_LARGE, [(b"connection", b"close")])
         else:
-            await self._app(scope, self._counted(receive), send)
+            await self._app(scope, self._limit_body(receive), send)
 
-    def _counted(self, receive: Receive) -> Receive:
+    def _limit_body(self, receive: Receive) -> Receive:
         """The same messages, until they are more than they may be: a length may be wrong, or not be told."""
         size = 0
 

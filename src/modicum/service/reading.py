@@ -105,20 +105,20 @@ class SentRecords:
         self._most = remembered if isinstance(bundle.artifact, Questionnaire) else 0
         self._known: OrderedDict[str, Told] = OrderedDict()
 
-    def told(self, fields: dict[str, Any]) -> Told:
+    def read_record(self, fields: dict[str, Any]) -> Told:
         """The record, if it belongs to the artifact and tells nothing finer."""
         if not isinstance(fields["generalization"], str):
             raise HTTPException(422, "The field 'generalization' must be a text.")
         if fields["generalization"] != self._identity:
             raise HTTPException(409, OTHER_VERSION)
         try:
-            return self._checked(fields["record"]) if self._most else self._format.check(fields["record"])
+            return self._check_cached(fields["record"]) if self._most else self._format.check(fields["record"])
         except DataError as error:
             raise HTTPException(422, str(error)) from None
         except RecursionError:
             raise HTTPException(422, "The field 'record' is nested too deeply.") from None
 
-    def _checked(self, record: Any) -> Told:
+    def _check_cached(self, record: Any) -> Told:
         text = json.dumps(record)
         found = self._known.pop(text, None)
         if found is None:

@@ -281,7 +281,7 @@ class Schema(BaseModel):
             "quasi-identifier": quasi_identifiers,
             "sensitive": sensitive,
         }
-        given = {role: self._known(names, role) for role, names in named.items() if names is not None}
+        given = {role: self._check_names(names, role) for role, names in named.items() if names is not None}
         return self._rebuilt(
             attribute.model_copy(
                 update={
@@ -295,7 +295,7 @@ class Schema(BaseModel):
             for attribute in self.attributes
         )
 
-    def _known(self, names: Iterable[str], role: str) -> list[str]:
+    def _check_names(self, names: Iterable[str], role: str) -> list[str]:
         names = [names] if isinstance(names, str) else list(names)
         for name in names:
             if name not in self:

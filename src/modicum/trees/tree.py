@@ -69,7 +69,7 @@ class Tree:
         a = found.attribute
         ordered = bool(self.has_order[a])
         goes_left = _cut(found, self._classes[a], int(self.missing[a])) if ordered else found.sides == 1
-        goes_left = _follow(goes_left, found, self._classes[a], self._settled(found), self.value_counts[a])
+        goes_left = _follow(goes_left, found, self._classes[a], self._find_settled_values(found), self.value_counts[a])
         self._add(TreeSplit(node, a, goes_left, found.gain))
 
     def _add(self, split: TreeSplit) -> None:
@@ -80,7 +80,7 @@ class Tree:
         self._reach[2 * split.node + 1] = above | {a: reaches & split.goes_left}
         self._reach[2 * split.node + 2] = above | {a: reaches & ~split.goes_left}
 
-    def _settled(self, found: FoundSplit) -> Mask:
+    def _find_settled_values(self, found: FoundSplit) -> Mask:
         """The values whose side is known: the present ones, and all but missing where there is an order."""
         present = found.sides >= 0
         a = found.attribute
@@ -95,9 +95,9 @@ class Tree:
         """For each split attribute, a number per code: equal where no split that either code can reach parts them."""
         if n_leaves is None or n_leaves >= self.n_leaves:
             return [classes.copy() for classes in self._classes]
-        return self.pruned([i < n_leaves - 1 for i in range(len(self.splits))])._classes
+        return self.prune([i < n_leaves - 1 for i in range(len(self.splits))])._classes
 
-    def pruned(self, stays: Sequence[bool]) -> "Tree":
+    def prune(self, stays: Sequence[bool]) -> "Tree":
         """The tree of some of the splits, each of which stays only where the one above it does."""
         part = Tree(self.layout, self.has_order, self.missing, self.value_counts)
         for split, kept in zip(self.splits, stays, strict=True):

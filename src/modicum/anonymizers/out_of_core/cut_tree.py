@@ -64,7 +64,7 @@ class CutTree:
         lefts[nodes] = many + 2 * np.arange(len(cuts))
         return CutTree(attributes, limits, lefts, values)
 
-    def recoded(self, columns: Sequence[AnyColumn]) -> "CutTree":
+    def recode(self, columns: Sequence[AnyColumn]) -> "CutTree":
         """The same cuts in other codes of the columns that are coded coarsely."""
         limits = self.limits.copy()
         for a, column in enumerate(columns):
@@ -214,11 +214,11 @@ class _Looked:
         place = np.full(len(self.tree.attributes), -1)
         place[self.open] = np.arange(len(self.open))
         slots = place[self.tree.nodes(codes)]
-        told = [self._told(i, a, frame, codes[:, a], slots) for i, a in enumerate(self.coarse)]
+        told = [self._summarize_column(i, a, frame, codes[:, a], slots) for i, a in enumerate(self.coarse)]
         columns = [np.concatenate(each) for each in zip(*told, strict=True)]
         return pa.table(dict(zip(self.schema.names, columns, strict=True)), schema=self.schema)
 
-    def _told(self, i: int, a: int, frame: nw.DataFrame[Any], codes: Any, slots: Ints) -> tuple[Any, ...]:
+    def _summarize_column(self, i: int, a: int, frame: nw.DataFrame[Any], codes: Any, slots: Ints) -> tuple[Any, ...]:
         attribute = self.encoded.whole[a].attribute
         values = numbers(frame[attribute.name], attribute)
         there = (slots >= 0) & ~np.isnan(values)
@@ -272,7 +272,7 @@ def _width(column: CoarseColumn, low: float, high: float, missing: int) -> float
         return 0.0
     if missing:
         return 1.0
-    ends = column.as_ranked().domain
+    ends = column.build_ranked_column().domain
     span = ends[1] - ends[0]
     return float((high - ends[0]) / span - (low - ends[0]) / span) if span > 0 else 0.0
 

@@ -42,7 +42,7 @@ def release_at(
     """Release a table into files, checked before they take their place; as `Anonymizer.release_to` takes it."""
     _check(owner, table, y, path, partition_by, rows_at_once)
     schema = _schema(owner, table, y)
-    task = owner._known(table, whole_task(owner, table, schema), schema.label)
+    task = owner._complete_task(table, whole_task(owner, table, schema), schema.label)
     published = tuple(n for n in table.columns if n not in schema or not schema[n].is_identifying)
     empty = collect_arrow(table.lazy.select(list(published)).head(0)).to_native()
     made_schema = build_part_schema(empty.schema, task.names, owner.output == "ranges")
@@ -120,8 +120,8 @@ def _needs(owner: Any, table: EngineTable, schema: Schema, name: str | None) -> 
             "ranges first."
         )
     counts = np.append(found.counts, found.missing)
-    needs = Needs(requirement_of(owner, found.as_ranked(), counts), found.as_ranked())
-    if not needs.requirement.met_by(counts[: needs.n_sensitive]):
+    needs = Needs(requirement_of(owner, found.build_ranked_column(), counts), found.build_ranked_column())
+    if not needs.requirement.is_met_by(counts[: needs.n_sensitive]):
         raise DataError(why_not(owner, needs, name))
     return found, needs.requirement
 
@@ -141,7 +141,7 @@ def _build_blank_release(owner: Any, task: WholeTask, losses: dict[str, float]) 
         output=owner.output,
         quasi_identifiers=tuple(task.names),
         sensitive=None if task.sensitive is None else task.sensitive.attribute.name,
-        asked=owner._asked(task.requirement.distance),
+        asked=owner._describe_requirement(task.requirement.distance),
         k=0,
         l=None,
         t=None,

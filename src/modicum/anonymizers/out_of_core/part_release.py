@@ -61,7 +61,7 @@ class WholeTask:
 
     def part(self, frame: nw.DataFrame[Any]) -> Task:
         """Some of the records, with what must be known of all."""
-        ranked = Ranked(tuple(each.ranked(frame[each.attribute.name]) for each in self.quasi))
+        ranked = Ranked(tuple(each.rank(frame[each.attribute.name]) for each in self.quasi))
         task = Task(frame, self.schema, ranked, Needs(self.requirement, self._sensitive(frame)), None)
         if self.guide is None:
             return task

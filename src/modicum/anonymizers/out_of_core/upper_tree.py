@@ -113,8 +113,8 @@ class UpperTree:
 
     def _code(self, quasi: Sequence[AnyColumn]) -> None:
         """Take these codes from now on."""
-        self.quasi, self.tree = quasi, self.tree.recoded(quasi)
-        ranked = Ranked(tuple(each.as_ranked() for each in quasi))
+        self.quasi, self.tree = quasi, self.tree.recode(quasi)
+        ranked = Ranked(tuple(each.build_ranked_column() for each in quasi))
         self._table = (ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
         last = () if self.sensitive is None else (self.sensitive,)
         self._encoded = Encoded((*quasi, *last))
@@ -145,15 +145,15 @@ class UpperTree:
         """Each node's cut, where it has one."""
         work = _Counting(self.tree, np.array(nodes), np.cumsum([0, *self._sizes]))
         counts = self.fold(work, self._encoded).reshape(len(nodes), -1)
-        looks = self._looked(nodes, counts)
-        tried = [self._tried(own, look) for own, look in zip(counts, looks, strict=True)]
+        looks = self._find_medians(nodes, counts)
+        tried = [self._propose_cuts(own, look) for own, look in zip(counts, looks, strict=True)]
         if self._coarse and (self.sensitive is not None or self.tight):
-            tried = self._told_apart(tried)
+            tried = self._recode_cuts(tried)
         if self.sensitive is not None or self.tight:
-            tried = self._weighed(nodes, counts, tried)
+            tried = self._weigh_cuts(nodes, counts, tried)
         return [(node, own[0]) for node, own in zip(nodes, tried, strict=True) if own]
 
-    def _looked(self, nodes: list[int], counts: Counts) -> list[dict[int, Median]]:
+    def _find_medians(self, nodes: list[int], counts: Counts) -> list[dict[int, Median]]:
         """For each node what its coarse attributes are exactly: how wide, and where their middle is."""
         if self.look is None or not self._coarse:
             return [{} for _ in nodes]
@@ -166,7 +166,7 @@ class UpperTree:
             return column
         return column.cut_at(np.append(self.tree.values[self.tree.attributes == a], more))
 
-    def _told_apart(self, tried: list[list[TreeCut]]) -> list[list[TreeCut]]:
+    def _recode_cuts(self, tried: list[list[TreeCut]]) -> list[list[TreeCut]]:
         """The same cuts, in codes that tell their sides apart."""
         values: dict[int, list[float]] = {a: [] for a in range(len(self.quasi))}
         for cut in (cut for cuts in tried for cut in cuts):
@@ -180,7 +180,7 @@ class UpperTree:
             return cut
         return replace(cut, limit=int(column.limit(np.array([cut.value]))[0]))
 
-    def _tried(self, counts: Counts, looked: dict[int, Median]) -> list[TreeCut]:
+    def _propose_cuts(self, counts: Counts, looked: dict[int, Median]) -> list[TreeCut]:
         """The cuts that a node may make, in the order in which they are tried."""
         from modicum.anonymizers.out_of_core.kernel import find_cut_places, measure_spread
 
@@ -200,7 +200,7 @@ class UpperTree:
             found += [TreeCut(int(a), limit, int(own[:limit].sum())) for limit in limits[:many].tolist()]
         return found
 
-    def _weighed(self, nodes: list[int], counts: Counts, tried: list[list[TreeCut]]) -> list[list[TreeCut]]:
+    def _weigh_cuts(self, nodes: list[int], counts: Counts, tried: list[list[TreeCut]]) -> list[list[TreeCut]]:
         """Of the cuts that each node may make the first, or tightest, whose sides are what is asked."""
         targets = np.arange(0 if self.tight else len(self.quasi), len(self._sizes))
         firsts = np.cumsum([0, *map(len, tried)])
@@ -218,7 +218,7 @@ class UpperTree:
         best, found = np.inf, []
         widths = np.empty(len(self.quasi))
         for cut, own in zip(tried, left, strict=True):
-            if self.sensitive is not None and not self._admitted(counts, own):
+            if self.sensitive is not None and not self._sides_meet_requirement(counts, own):
                 continue
             if not self.tight:
                 return [cut]
@@ -228,11 +228,11 @@ class UpperTree:
                 best, found = loss, [cut]
         return found
 
-    def _admitted(self, counts: Counts, left: Counts) -> bool:
+    def _sides_meet_requirement(self, counts: Counts, left: Counts) -> bool:
         """Whether the sensitive values of both sides are what is asked; missing counts where it occurs at all."""
         start, many = len(counts) - self._sizes[-1], len(self.requirement.overall)
         own, both = left[start : start + many], counts[start : start + many]
-        return self.requirement.met_by(own) and self.requirement.met_by(both - own)
+        return self.requirement.is_met_by(own) and self.requirement.is_met_by(both - own)
 
 
 # The upper levels of Mondrian and the R+-tree, grown where the table lives.

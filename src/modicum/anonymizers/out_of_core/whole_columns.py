@@ -50,11 +50,11 @@ class WholeColumn:
             return Whole((0.0, 0.0), self.counts, self.missing)
         return Whole((float(self.values[0]), float(self.values[-1])), self.counts[:0], self.missing)
 
-    def as_ranked(self) -> RankedColumn:
+    def build_ranked_column(self) -> RankedColumn:
         """The attribute as a partition sees it, without records."""
         return RankedColumn(self.attribute, np.zeros(0, dtype=np.int32), self.values, whole=self.whole)
 
-    def ranked(self, series: nw.Series[Any]) -> RankedColumn:
+    def rank(self, series: nw.Series[Any]) -> RankedColumn:
         """The records of a part: a category's codes are those of the whole table, a number's its ranks in the part."""
         if self.attribute.is_category:
             return RankedColumn(self.attribute, self.encode(series).astype(np.int32), self.values, whole=self.whole)
@@ -128,11 +128,11 @@ class CoarseColumn:
         """What every part is told."""
         return Whole(self.ends, np.zeros(0, dtype=np.int64), self.missing)
 
-    def as_ranked(self) -> RankedColumn:
+    def build_ranked_column(self) -> RankedColumn:
         """The attribute as a partition sees it, without records."""
         return RankedColumn(self.attribute, np.zeros(0, dtype=np.int32), self.values, whole=self.whole)
 
-    def ranked(self, series: nw.Series[Any]) -> RankedColumn:
+    def rank(self, series: nw.Series[Any]) -> RankedColumn:
         """The records of a part, by their ranks in it."""
         return replace(RankedColumn.of(series, self.attribute), whole=self.whole)
 

@@ -177,7 +177,7 @@ class AttributeInference:
         overlap = warn_of_shared(*sides)
         attacked, control, known = _parts(*sides, self.random_state)
         adversary = self._adversary(asked, known, columns)
-        found = [self._judged(adversary, side) for side in (attacked, control)]
+        found = [self._judge_side(adversary, side) for side in (attacked, control)]
         return AttributeInferenceResult(
             attribute=columns,
             values=adversary.candidates.size,
@@ -218,7 +218,7 @@ class AttributeInference:
         confusion = None if self.output == "chances" else _confusion(asked, known)
         return Adversary(asked, candidates, prior / prior.sum(), confusion, viewer, without)
 
-    def _judged(self, adversary: "Adversary", side: RecordSide) -> GuessedRecords:
+    def _judge_side(self, adversary: "Adversary", side: RecordSide) -> GuessedRecords:
         likelihood = adversary.likelihood(side)
         naive = np.full(len(side), int(adversary.candidates.target.counts.argmax()))
         with_model = most_likely(adversary.prior, likelihood)
@@ -227,10 +227,10 @@ class AttributeInference:
         truth = adversary.candidates.encode(side.X)
         judge = Judge(truth, adversary.candidates.size, adversary.positive, naive, self.random_state)
         return GuessedRecords(
-            model=judge.guessed(with_model),
-            imputation=judge.guessed(without),
-            combined=judge.guessed(combined),
-            naive=judge.guessed(naive),
+            model=judge.score_guess(with_model),
+            imputation=judge.score_guess(without),
+            combined=judge.score_guess(combined),
+            naive=judge.score_guess(naive),
             leak=judge.leak(with_model, without),
             combined_leak=judge.leak(combined, without),
         )

@@ -110,7 +110,7 @@ class Judge:
     naive: Codes
     random_state: int
 
-    def guessed(self, guess: Codes) -> Guessed:
+    def score_guess(self, guess: Codes) -> Guessed:
         """Accuracy, precision and recall, each beside what the naive guess reaches."""
         everyone = np.ones(len(guess), dtype=bool)
         accuracy = share_of(guess == self.truth, everyone)

@@ -69,7 +69,10 @@ class ChanceAdversary:
             return found
         folds = fold_codes(values, units, self.inner_folds, random)
         l2 = self._l2(train[folds > 0])
-        tried, shares = self._held_out(train, folds, l2), np.bincount(values, minlength=self.attacked.size) / len(train)
+        tried, shares = (
+            self._predict_held_out(train, folds, l2),
+            np.bincount(values, minlength=self.attacked.size) / len(train),
+        )
         rules = {ACCURACY: _most_right(tried, values), MCC: _choose_most_correlated(tried, values, shares)}
         members = {rule.member for rule in rules.values() if rule is not None}
         needed = tuple(name for name in MEMBERS if name in members or TOGETHER in members)
@@ -83,7 +86,7 @@ class ChanceAdversary:
                 found[aim] = SensitiveAnswer(guess, rule.expected, tried_, rule.to_dict(), self._distinct(train))
         return found
 
-    def _held_out(self, train: Codes, folds: Codes, l2: float) -> dict[str, Floats]:
+    def _predict_held_out(self, train: Codes, folds: Codes, l2: float) -> dict[str, Floats]:
         """The chances that each member gives the records of each fold after learning from the other folds."""
         found = {name: np.zeros((len(train), self.attacked.size)) for name in (*MEMBERS, TOGETHER)}
         for fold in range(int(folds.max()) + 1):

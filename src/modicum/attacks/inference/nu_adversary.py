@@ -292,12 +292,14 @@ class NuAdversary:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
         values = self.attacked.values[train]
         found = {aim: always(values, self.attacked.units_of(train), len(test), aim) for aim in AIMS}
-        search = self._drawn(train, self.search_rows, random)
-        chosen = {aim: choice for aim, choice in self._chosen(search, random).items() if choice is not None}
+        search = self._draw_records(train, self.search_rows, random)
+        chosen = {aim: choice for aim, choice in self._choose_settings(search, random).items() if choice is not None}
         if not chosen:
             return found
-        drawn = self._drawn(train, self.max_rows, random)
-        trained = {setting: self._trained(setting, drawn, test) for setting in {c.setting for c in chosen.values()}}
+        drawn = self._draw_records(train, self.max_rows, random)
+        trained = {
+            setting: self._train_and_score(setting, drawn, test) for setting in {c.setting for c in chosen.values()}
+        }
         for aim, choice in chosen.items():
             scores, rows = trained[choice.setting]
             tried = count_independent_records(
@@ -309,7 +311,7 @@ class NuAdversary:
                 )
         return found
 
-    def _drawn(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
+    def _draw_records(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
         """Records of each value, drawn one by one until so many distinct rows are there; all where they are fewer."""
         shuffled = random.permutation(train)
         values = self.attacked.values[shuffled]
@@ -321,7 +323,7 @@ class NuAdversary:
         weights = [np.full(len(some), len(rows) / len(some)) for some, rows in zip(drawn, of_value, strict=True)]
         return Drawn(np.concatenate(drawn), np.concatenate(weights))
 
-    def _chosen(self, drawn: Drawn, random: np.random.Generator) -> dict[str, NuChoice | None]:
+    def _choose_settings(self, drawn: Drawn, random: np.random.Generator) -> dict[str, NuChoice | None]:
         """The best setting for each aim, None where the most frequent value does as well."""
         values = self.attacked.values[drawn.rows]
         places, cells = np.unique(self.cells[drawn.rows], return_inverse=True)
@@ -334,13 +336,13 @@ class NuAdversary:
             gram = kernel(points, points, gamma)
             cut = [(part, part.to_learn(gram), part.to_guess(gram)) for part in parts]
             for setting in some:
-                scores = self._held_out(setting, cut, len(values))
+                scores = self._predict_held_out(setting, cut, len(values))
                 if scores is not None:
                     for aim, judge in _JUDGES.items():
                         best[aim] = _better(best[aim], judge(setting, scores, values, drawn.weights))
         return best
 
-    def _held_out(
+    def _predict_held_out(
         self, setting: NuSetting, parts: Sequence[tuple["_NuPart", Floats, Floats]], many: int
     ) -> Floats | None:
         """Each record's scores by what was learned from the other folds; None where nothing was."""
@@ -353,7 +355,7 @@ class NuAdversary:
             found[part.out] = model.scores(guessed[:, support], support)[part.back]
         return found
 
-    def _trained(self, setting: NuSetting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
+    def _train_and_score(self, setting: NuSetting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
         """The scores of the records `test` by a model that is trained with this setting, and on how many rows."""
         rows = Merged.of(self.cells[drawn.rows], self.attacked.values[drawn.rows], drawn.weights)
         points = self.points.of(self.distinct[rows.cells])

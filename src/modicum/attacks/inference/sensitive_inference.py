@@ -156,7 +156,7 @@ class SensitiveInference:
         distinct, answers = self._answers(attacked, parts)
         chosen = {aim: tuple(_choose_adversary(each, aim) for each in answers) for aim in AIMS}
         best = [{aim: each[chosen[aim][i]][aim] for aim in AIMS} for i, each in enumerate(answers)]
-        judged = self._judged(attacked, parts, best)
+        judged = self._judge_answers(attacked, parts, best)
         return SensitiveInferenceResult(
             sensitive=self.sensitive,
             predictors=tuple(names),
@@ -166,7 +166,7 @@ class SensitiveInference:
             expected=judged.expected,
             chosen=chosen,
             by_adversary={
-                name: self._judged(attacked, parts, [each[name] for each in answers]) for name in ADVERSARIES
+                name: self._judge_answers(attacked, parts, [each[name] for each in answers]) for name in ADVERSARIES
             },
             by_contrast=(),
             values=attacked.size,
@@ -197,7 +197,7 @@ class SensitiveInference:
         done = run_all(pieces, "Guessing the sensitive attribute", n_jobs=self.n_jobs, progress=self.progress)
         return len(distinct), [dict(zip(ADVERSARIES, done[2 * i : 2 * i + 2], strict=True)) for i in range(len(rows))]
 
-    def _judged(
+    def _judge_answers(
         self, attacked: Attacked, parts: Codes, answers: Sequence[Mapping[str, SensitiveAnswer]]
     ) -> GuessedSensitive:
         """One adversary's figures over all parts."""
@@ -220,9 +220,9 @@ class SensitiveInference:
         for name, low in {"folds": 2, "inner_folds": 2, "max_rows": 50, "bins": 2, "random_state": 0}.items():
             check_number(self, name, low)
         if self.schema is not None and not isinstance(self.schema, Schema):
-            raise self._refused("schema", "a Schema or None")
+            raise self._make_error("schema", "a Schema or None")
         if not isinstance(self.sensitive, str):
-            raise self._refused("sensitive", "a column's name")
+            raise self._make_error("sensitive", "a column's name")
         names = as_names(predictors)
         if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
             raise ParameterError(f"The predictors must be a list of columns' names. Got {predictors!r} instead.")
@@ -233,7 +233,7 @@ class SensitiveInference:
             column(frame, name)
         return list(dict.fromkeys(names))
 
-    def _refused(self, parameter: str, wanted: str) -> ParameterError:
+    def _make_error(self, parameter: str, wanted: str) -> ParameterError:
         got = getattr(self, parameter)
         return ParameterError(
             f"The {parameter!r} parameter of SensitiveInference must be {wanted}. Got {got!r} instead."

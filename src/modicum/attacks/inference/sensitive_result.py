@@ -70,10 +70,12 @@ class Attacked:
             raise DataError(f"The sensitive column {sensitive!r} has a single value, so there is nothing to guess.")
         whole = cls(_inputs(frame, predictors, schema), codes, int(codes.max()) + 1, _units(frame, schema, persons))
         return (
-            [whole] if critical is None else [whole.told(each, words) for each in contrasts(sensitive, critical, words)]
+            [whole]
+            if critical is None
+            else [whole.binarize_values(each, words) for each in contrasts(sensitive, critical, words)]
         )
 
-    def told(self, critical: tuple[str, ...], words: Sequence[str]) -> "Attacked":
+    def binarize_values(self, critical: tuple[str, ...], words: Sequence[str]) -> "Attacked":
         """The same records, of which only is guessed whether the value is one of these."""
         wanted = np.isin(np.array(words, dtype=object), critical).astype(np.int64)
         return Attacked(self.inputs, wanted[self.values], 2, self.units, critical)

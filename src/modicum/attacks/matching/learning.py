@@ -90,7 +90,7 @@ class _Trial:
     fit: float
     scores: Floats
 
-    def learned(self) -> LearnedChances:
+    def make_learned(self) -> LearnedChances:
         return LearnedChances(self.learner, len(self.factors), self.fit, self.factors[-1] * self.scores)
 
 
@@ -113,7 +113,7 @@ def learn_all(
     """
     if not (max(coded.sizes, default=0) > 1 and groups.tellable):
         return []
-    merged = groups.merged()
+    merged = groups.merge_alike()
     enough, learn, aside = (_LearningPart.of(coded, merged, wanted) for wanted in _parts(merged, random_state))
     starts, trials = (learn.groups.uniform(), enough.groups.uniform()), []
     for name in learners_for(len(merged.values)):
@@ -121,7 +121,7 @@ def learn_all(
         final = _repeat_rounds(name, enough, starts[1], factors, random_state)
         trials.append(_Trial(name, model, factors, fit, pair_scores(final, coded, merged)))
         starts = learn.chances(model, factors[-1]), enough.chances(final, factors[-1])
-    found = [trial.learned() for trial in trials] + _combine_trials(trials, aside)
+    found = [trial.make_learned() for trial in trials] + _combine_trials(trials, aside)
     return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
 
 

@@ -94,7 +94,7 @@ class Matching:
         groups = ReleaseGroups.of(release, name)
         truths = groups.truths(truth, name)
         scores, learned, known = self._scores(release, name, groups)
-        found = self._judged(groups, truths, scores)
+        found = self._judge_scores(groups, truths, scores)
         table = release.sensitive_tables[name]
         sizes, many = np.unique(groups.sizes, return_counts=True)
         return MatchingResult(
@@ -142,7 +142,7 @@ class Matching:
         informed = learn_from_known(self.known, name, coder, coded, groups, self.random_state)
         return scores | {INFORMED: informed.matched, WITHOUT: informed.guess}, learned, informed.records
 
-    def _judged(self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Any]) -> dict[str, Estimate]:
+    def _judge_scores(self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Any]) -> dict[str, Estimate]:
         """Each adversary's accuracy; scores of pairs are matched first, values stay as they are."""
         chance = groups.random_worlds
         found = {RANDOM: Estimate(chance, (chance, chance), chance)}

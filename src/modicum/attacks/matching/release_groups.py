@@ -114,9 +114,9 @@ class ReleaseGroups:
     @property
     def tellable(self) -> bool:
         """Whether some group has values that are not alike, so that a release can show who has which."""
-        return bool((np.diff(self.merged().firsts) > 1).any())
+        return bool((np.diff(self.merge_alike().firsts) > 1).any())
 
-    def merged(self) -> "ReleaseGroups":
+    def merge_alike(self) -> "ReleaseGroups":
         """The same groups with values that are alike taken for one."""
         many = int(self.alike.max()) + 1
         if many == len(self.values):

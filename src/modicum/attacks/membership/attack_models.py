@@ -28,7 +28,7 @@ class ModelAnswers:
         """What the model says of these records."""
         return cls(asked.chances(side.X), asked.labels(side.y))
 
-    def followed_by(self, other: "ModelAnswers") -> "ModelAnswers":
+    def concat(self, other: "ModelAnswers") -> "ModelAnswers":
         """Both as one."""
         return ModelAnswers(np.vstack([self.chances, other.chances]), np.concatenate([self.labels, other.labels]))
 

@@ -166,7 +166,7 @@ class MemberPool:
     ) -> "MemberPool":
         """Ask the model about everyone and draw the halves."""
         X, y = concat_rows(members.X, others.X), np.concatenate([members.y, others.y])
-        evidence = ModelAnswers.of(asked, members).followed_by(ModelAnswers.of(asked, others))
+        evidence = ModelAnswers.of(asked, members).concat(ModelAnswers.of(asked, others))
         if (evidence.labels < 0).all():
             raise DataError("None of the labels is a class that the model knows; are they written as in its training?")
         member = np.arange(len(y)) < len(members)
@@ -304,7 +304,7 @@ class MembershipInference:
         answers = pool.answers(scores)
         return MembershipResult(
             method=method,
-            **answers.judged(best_threshold(own, pool.member[pool.known]), self.random_state),
+            **answers.compute_figures(best_threshold(own, pool.member[pool.known]), self.random_state),
             member_accuracy=Estimate(*share_of(pool.evidence.right, pool.member, units)),
             other_accuracy=Estimate(*share_of(pool.evidence.right, ~pool.member, units)),
             records=len(pool.attacked),

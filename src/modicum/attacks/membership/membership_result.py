@@ -96,7 +96,7 @@ class MembershipAnswers:
     rows: Codes
     units: Codes | None
 
-    def judged(self, threshold: float, random_state: int) -> dict[str, Any]:
+    def compute_figures(self, threshold: float, random_state: int) -> dict[str, Any]:
         """Every figure of the attack."""
         taken = self.scores >= threshold
         accuracy = share_of(taken == self.member, np.ones(len(taken), dtype=bool), self.units)

@@ -399,7 +399,7 @@ class Roles:
 
         return None if self.schema_file is None else Schema.from_yaml(self.schema_file)
 
-    def applied(self, schema: Schema, columns: list[str]) -> Schema:
+    def apply_to(self, schema: Schema, columns: list[str]) -> Schema:
         """The schema with the roles that were given."""
         schema = schema.with_missing(self.missing)
         for name in names(self.categories, columns) or []:
@@ -430,7 +430,7 @@ def fit_in_engine(
 
     with open_labelled(file, engine, roles) as table:
         given = roles.given
-        schema = roles.applied(schema_at(table, table.columns) if given is None else given, table.columns)
+        schema = roles.apply_to(schema_at(table, table.columns) if given is None else given, table.columns)
         with notes.status("Learning what is needed …"):
             method = PrivacyTree(label_bins=label_bins, schema=schema, **settings).fit(table, roles.label)
     found: Generalization = method.generalization_
@@ -446,7 +446,7 @@ def draw_in_engine(file: Path, engine: str, roles: Roles, sample: int, seed: int
         learning, other = draw_samples(table, roles.label, sample, seed)
     X, given = learning.X.to_pandas(), roles.given
     found = Schema.infer(X.assign(**{roles.label: learning.y.to_numpy()})) if given is None else given
-    return X, learning.y, roles.applied(found, [*X.columns, roles.label]), other
+    return X, learning.y, roles.apply_to(found, [*X.columns, roles.label]), other
 
 
 def check_on_others(g: Generalization, X: Any, y: Any, other: Any, label_bins: int | None) -> Any:

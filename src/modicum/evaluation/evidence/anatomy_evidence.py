@@ -204,7 +204,7 @@ class AnatomyWork:
         """Whose each released record is."""
         return None if self.persons is None else np.unique(self.persons[self.rows], return_inverse=True)[1]
 
-    def known(self, X_test: Any, y_test: Any) -> Any:
+    def build_known_records(self, X_test: Any, y_test: Any) -> Any:
         """Complete records of other people, as an adversary would have them: with the class, which is published."""
         label = self.release.label
         if X_test is None or y_test is None or label is None:
@@ -258,7 +258,7 @@ class AnatomyWork:
         train, test = hold_out(values, self.persons, self.random_state)
         names = [name for name in self.raw.columns if name != self.release.label]
         raw = self.raw.select(names)[train.tolist()]
-        again = self._made_again(raw, values[train], names)
+        again = self._remake_release(raw, values[train], names)
         return anatomy_errors(
             again.release_,
             raw[again.rows_.tolist()],
@@ -269,7 +269,7 @@ class AnatomyWork:
             **options,
         )
 
-    def _made_again(self, raw: nw.DataFrame[Any], y: Any, names: Sequence[str]) -> Anatomy:
+    def _remake_release(self, raw: nw.DataFrame[Any], y: Any, names: Sequence[str]) -> Anatomy:
         """Tables of these records by the same settings, which nobody sees; the seed of the groups has no part."""
         assert self.owner is not None
         schema = self.owner.schema
@@ -495,7 +495,7 @@ def anatomy_evidence(
         check_population(population, work.people)
     release, full = work.release, work.released_raw
     utility, held_out, skipped = work.utility(X_test, y_test, estimator, by)
-    attack = Matching(known=work.known(X_test, y_test), random_state=random_state, progress=progress)
+    attack = Matching(known=work.build_known_records(X_test, y_test), random_state=random_state, progress=progress)
     return AnatomyEvidence(
         release=release,
         l=None if work.owner is None else int(work.owner.l),

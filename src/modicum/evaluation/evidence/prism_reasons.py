@@ -94,13 +94,13 @@ class PrismAlternatives:
         )
         self._base = self._wrong(model)
 
-    def without(self, name: str) -> PrismAlternative:
+    def try_without(self, name: str) -> PrismAlternative:
         """All that is asked for but this one."""
-        return self._tried([each for each in self._model.predictors_ if each != name])
+        return self._try_predictors([each for each in self._model.predictors_ if each != name])
 
     def with_also(self, name: str) -> PrismAlternative:
         """All that is asked for and this one, whether that reveals or not."""
-        return self._tried([*self._model.predictors_, name])
+        return self._try_predictors([*self._model.predictors_, name])
 
     def in_place(self, name: str, completes: Iterable[Correlation]) -> PrismAlternative | None:
         """The allowed choice with this one in place of another of the sets it completes that predicts best."""
@@ -110,7 +110,7 @@ class PrismAlternatives:
         if not allowed:
             return None
         best = min(allowed, key=lambda each: self._objective(allowed[each]))
-        return self._tried(allowed[best], best)
+        return self._try_predictors(allowed[best], best)
 
     def _places(self, names: Sequence[str]) -> list[int]:
         return sorted(self._names.index(each) for each in names)
@@ -118,7 +118,7 @@ class PrismAlternatives:
     def _objective(self, names: Sequence[str]) -> float:
         return self._prepared.trainer.on_support(self._places(names)).objective
 
-    def _tried(self, names: Sequence[str], instead_of: str | None = None) -> PrismAlternative:
+    def _try_predictors(self, names: Sequence[str], instead_of: str | None = None) -> PrismAlternative:
         places = self._places(names)
         found = self._prepared.trainer.on_support(places)
         other = copy(self._model)
@@ -127,7 +127,7 @@ class PrismAlternatives:
         units = self._prepared.task.design.units
         other._coefficients = found.coefficients[:, [at for place in places for at in units[place]]]
         other._intercepts = found.intercepts
-        error, interval = self._moved(self._wrong(other) - self._base)
+        error, interval = self._measure_change(self._wrong(other) - self._base)
         return PrismAlternative(
             predictors=tuple(other.predictors_),
             objective=found.objective / self._model.objective_ - 1 if self._model.objective_ else 0.0,
@@ -139,7 +139,7 @@ class PrismAlternatives:
     def _wrong(self, model: PrismClassifier) -> Floats:
         return np.asarray(model.predict(self._test) != self._truth, dtype=np.float64)
 
-    def _moved(self, differences: Floats) -> tuple[float, Interval]:
+    def _measure_change(self, differences: Floats) -> tuple[float, Interval]:
         """The change of the error, from what changes of each record, with its interval."""
         if self._labels is None:
             return float(differences.mean()), difference_interval(differences, self._units)
@@ -274,7 +274,7 @@ def _reason(
     holding = [each for each in model.correlations_ if name in each.attributes]
     alone, asked = discovery.assess([name]), name in model.predictors_
     if asked:
-        other = tried.without(name)
+        other = tried.try_without(name)
         why = _explain_choice(len(holding), other)
         return AttributeReason(name, columns, "asked", "predicts", why, alone, len(holding), other=other)
     completes = tuple(

@@ -157,7 +157,7 @@ class ReleaseWork:
                 raise DataError(f"The column {name!r}, which the 'sensitive' parameter names, is not in X.")
         return list(dict.fromkeys(named))
 
-    def inferred(self, name: str) -> GroupInference | None:
+    def measure_inference(self, name: str) -> GroupInference | None:
         """How well one attribute is guessed from a person's group; None where all have the same value."""
         if name in self.raw.columns:
             column(self.raw, name)
@@ -406,7 +406,7 @@ def release_evidence(
     work = ReleaseWork.of(anonymizer, X, y, schema, random_state)
     if population is not None:
         check_population(population, work.people)
-    inferred = {name: work.inferred(name) for name in work.sensitive(sensitive)}
+    inferred = {name: work.measure_inference(name) for name in work.sensitive(sensitive)}
     found = learning(work, X_test, y_test, estimator, by, label_bins)
     told, skipped = _membership(found, work)
     return ReleaseEvidence(

@@ -63,7 +63,7 @@ class StudyGuide:
         """Whether they know one answer alone, which guides nobody."""
         return len(np.unique(self(self._X))) < 2
 
-    def minimized(self, **options: Any) -> ModelGuided:
+    def fit_minimizer(self, **options: Any) -> ModelGuided:
         """A minimizer guided by them, fitted to the same records; options as for `ModelGuided`."""
         return ModelGuided(self, **options, **self._shared).fit(self._X)
 
@@ -265,7 +265,7 @@ def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
             warnings.simplefilter(
                 "ignore", UserWarning
             )  # a target that a constant reaches: the path goes on to nothing
-            found = guide.minimized(target_agreement=_LOW, max_depth=depth).path_
+            found = guide.fit_minimizer(target_agreement=_LOW, max_depth=depth).path_
         errors = [(1 - point.agreement, point.loss) for point in found]
         return [({"max_depth": depth, "point": i}, found[i].generalization) for i in _apart(errors, most)]
 
@@ -282,7 +282,7 @@ def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
         for target in () if guide.is_constant else grid["target"]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                found = guide.minimized(target_agreement=target, search="paper", max_depth=depth)
+                found = guide.fit_minimizer(target_agreement=target, search="paper", max_depth=depth)
             made.append(({"max_depth": depth, "target": target}, found.generalization_))
         return made
 

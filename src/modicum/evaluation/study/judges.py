@@ -196,7 +196,7 @@ def _wrong_guesses(g: Generalization, data: SeedData) -> dict[str, Any]:
     if hidden:
         breach = Breach(g, data.train, whole.frame[rows], hidden, BINS, MEMBERS, data.seed)
         (step,) = steps_of("nothing", g.names, hidden, 1, data.seed)
-        found = breach.guessed(step, breach.learned(step, l2={NETWORK: L2}))
+        found = breach.guess_values(step, breach.learn_portfolio(step, l2={NETWORK: L2}))
         wrong |= {name: guess.value != breach.values[name] for name, guess in found.items()}
     return {name: wrong[name].astype(np.float64) for name in whole.attributes}
 

@@ -109,7 +109,7 @@ def study(
         "modicum_version": modicum.__version__,
         "fingerprint": data.fingerprint(),
     }
-    with store.opened(head):
+    with store.open_folder(head):
         work = Work(data, store, plan, _seeds(seeds), _sizes(train_sizes), confidence, fronts_of, others)
         with stoppable("the study") as stop:
             work.run(stop, n_jobs, progress, workers)

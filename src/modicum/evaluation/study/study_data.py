@@ -57,7 +57,7 @@ class StudyData:
                 f"on 30%. Got {people:,}."
             )
 
-    def of_seed(self, seed: int) -> "SeedData":
+    def split_by_seed(self, seed: int) -> "SeedData":
         """The records as one seed splits them."""
         return SeedData(self, seed, split_rows(self.label, persons=self.persons, random_state=seed))
 

@@ -221,7 +221,7 @@ class Study:
         if self.data is None:
             raise DataError("This study holds no records to gather evidence from; run it again with md.study.")
         choice = self.choose(knee=True) if choice is None else choice
-        whole, parts = self.data, self.data.of_seed(self.seed).parts
+        whole, parts = self.data, self.data.split_by_seed(self.seed).parts
         pairs = [
             (whole.frame[rows].to_native(), pd.Series(whole.label[rows], name=whole.name))
             for rows in (parts.train, parts.test)

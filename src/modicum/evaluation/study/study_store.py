@@ -27,13 +27,13 @@ class StudyStore:
         self._known: dict[str, Any] = {}
 
     @contextmanager
-    def opened(self, head: dict[str, Any]) -> Iterator[None]:
+    def open_folder(self, head: dict[str, Any]) -> Iterator[None]:
         """The folder made and taken; refused where it holds another study or one that still runs."""
         if self.folder is None:
             yield
             return
         self._make()
-        with self._taken():
+        with self._lock_folder():
             self._check(head)
             for left in [*self.folder.glob(".modicum-*"), *(self.folder / "pieces").glob(".modicum-*")]:
                 left.unlink(missing_ok=True)  # half-written by a study that was killed
@@ -101,7 +101,7 @@ class StudyStore:
             )
 
     @contextmanager
-    def _taken(self) -> Iterator[None]:
+    def _lock_folder(self) -> Iterator[None]:
         """Only one study at a time works in a folder; the system lets go of the lock when the process ends."""
         assert self.folder is not None
         try:

@@ -86,7 +86,7 @@ class Bench:
         with self._lock:
             if where not in self._split:
                 whole, seed = (self.later[where], self.first) if isinstance(where, str) else (self.data, where)
-                self._split[where] = whole.of_seed(seed)
+                self._split[where] = whole.split_by_seed(seed)
                 self._split[where].prepare()
             return self._split[where]
 
@@ -198,11 +198,11 @@ class Work:
 
     def _finish(self, pieces: Pieces, title: str, *, do: Do, stop: Stop, at_once: int | None, progress: bool) -> None:
         todo = [(name, piece) for name, piece in pieces if self.store.get(name) is None]
-        made = results([partial(self._done, name, piece, do, stop) for name, piece in todo], at_once)
+        made = results([partial(self._run_piece, name, piece, do, stop) for name, piece in todo], at_once)
         for _ in track_progress(made, title, total=len(todo), progress=progress):
             pass  # once stopped, the pieces that are left do nothing
 
-    def _done(self, name: str, piece: Piece, do: Do, stop: Stop) -> None:
+    def _run_piece(self, name: str, piece: Piece, do: Do, stop: Stop) -> None:
         if not stop.asked:
             self.store.put(name, do(piece))
 
@@ -255,9 +255,9 @@ class Work:
     @cached_property
     def _all(self) -> list[Candidate]:
         """All finished candidates of the plan, in its order, without the judges' word."""
-        return self._assembled(judged=set())
+        return self._assemble_candidates(judged=set())
 
-    def _assembled(self, judged: set[str]) -> list[Candidate]:
+    def _assemble_candidates(self, judged: set[str]) -> list[Candidate]:
         """The same with the judges' word on some of them, by the names of their pieces."""
         rows = [(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
         finished = [(*row, (self.store.get(_piece(*row)) or {"found": []})["found"]) for row in rows]
@@ -305,7 +305,7 @@ class Work:
         if not known:
             raise ModicumError("The study was stopped before anything was finished.")
         found = Study(
-            candidates=self._assembled({name for name, _ in self._judge_pieces()}),
+            candidates=self._assemble_candidates({name for name, _ in self._judge_pieces()}),
             limits={seed: _limits_from(content) for seed, content in known.items()},
             weights=self.data.weights,
             settings=self.settings,

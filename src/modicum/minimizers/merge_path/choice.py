@@ -82,7 +82,7 @@ class Chooser:
         self.majority = Predictions(majority, validation.classes)
         self.limits = ErrorLimits(self.raw.error(validation.weights), self.majority.error(validation.weights), naive)
 
-    def chosen(self, keep: float | None, max_error: float | None) -> PathChoice:
+    def choose(self, keep: float | None, max_error: float | None) -> PathChoice:
         """The coarsest point within the target, or where none is given the knee."""
         weights = self.validation.weights
         if keep is not None and self.majority.log_loss(weights) <= self.raw.log_loss(weights):
@@ -91,7 +91,7 @@ class Chooser:
                 "to keep; use max_error, or give it more rows."
             )
         if keep is not None:
-            return self._coarsest(f"keeps {keep:.0%} of the skill", lambda p: self._kept(p) >= keep)
+            return self._coarsest(f"keeps {keep:.0%} of the skill", lambda p: self._compute_skill(p) >= keep)
         if max_error is not None:
             return self._coarsest(f"has an error of at most {max_error:g}", lambda p: self._error(p) <= max_error)
         return self._knee()
@@ -104,31 +104,32 @@ class Chooser:
         last = len(self.points) - 1
         best = [int(i) for i in np.argsort(-heights, kind="stable")[:_TRIES] if heights[i] > heights[last]]
         for i in best:
-            if self._error(p := self._predicted(i)) <= self.limits.majority_error and self._kept(p) >= 0:
+            if self._error(p := self._predict_point(i)) <= self.limits.majority_error and self._compute_skill(p) >= 0:
                 return self._choice(i, KNEE, p)
-        return self._choice(last, KNEE, self._predicted(last))
+        return self._choice(last, KNEE, self._predict_point(last))
 
     def _coarsest(self, what: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
         """By halving: errors hardly fall as points become coarser, so that a few models tell."""
         why = f"the coarsest that {what}"
         low, high = 0, len(self.points) - 1  # low is within the target
-        if is_within(best := self._predicted(high)):
+        if is_within(best := self._predict_point(high)):
             return self._choice(high, why, best)
-        if not is_within(best := self._predicted(low)):
+        if not is_within(best := self._predict_point(low)):
             raise DataError(
                 f"No point of the path {what}: the finest has an error of {self._error(best):.3f} and keeps "
-                f"{_share(self._kept(best))} of the skill (raw data: an error of {self.limits.raw_error:.3f}). Ask for "
+                f"{_share(self._compute_skill(best))} of the skill (raw data: an error of "
+                f"{self.limits.raw_error:.3f}). Ask for "
                 "less."
             )
         while high - low > 1:
             middle = (low + high) // 2
-            if is_within(tried := self._predicted(middle)):
+            if is_within(tried := self._predict_point(middle)):
                 low, best = middle, tried
             else:
                 high = middle
         return self._choice(low, why, best)
 
-    def _predicted(self, i: int) -> Predictions:
+    def _predict_point(self, i: int) -> Predictions:
         model = RecordTrees(self.points[i], self.model.n_classes, self.seed)
         model.fit(self.train.frame, self.train.classes, self.train.weights)
         return Predictions(model.predict_proba(self.validation.frame), self.validation.classes)
@@ -136,7 +137,7 @@ class Chooser:
     def _error(self, p: Predictions) -> float:
         return p.error(self.validation.weights)
 
-    def _kept(self, p: Predictions) -> float:
+    def _compute_skill(self, p: Predictions) -> float:
         losses = (one.log_loss(self.validation.weights) for one in (p, self.raw, self.majority))
         return compute_skill_kept(*losses)
 
@@ -145,7 +146,7 @@ class Chooser:
             index=i,
             why=why,
             error=self._error(p),
-            skill_kept=self._kept(p),
+            skill_kept=self._compute_skill(p),
             adversary_error=float(self.losses(i)[1]),
             raw_error=self.limits.raw_error,
             majority_error=self.limits.majority_error,
@@ -175,7 +176,7 @@ class Holdout:
         In a cell that the training records do not have, the classes have their shares among all, and of a personal
         value what is most frequent in its own bucket is guessed.
         """
-        known = cells.joined(groups)
+        known = cells.join_buckets(groups)
         here = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self.places))
         number = group_rows(np.vstack([known.places, here]))
         of_cell = np.full(int(number.max()) + 1, -1)
@@ -189,7 +190,7 @@ class Holdout:
         guesses = _most_frequent(known.starts, known.values, known.counts, g.owner, len(g.share))
         wrong = 0.0
         for p, (share, a) in enumerate(zip(g.share, g.column, strict=True)):
-            bucket = known.told_by(p)
+            bucket = known.find_top_values(p)
             guess = np.where(cell >= 0, guesses[cell, p], bucket[here[:, a] if a >= 0 else 0])
             wrong += share * self._mean(guess != self.values[:, p])
         return label.log_loss(self.weights), wrong

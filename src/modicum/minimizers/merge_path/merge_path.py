@@ -364,18 +364,18 @@ class MergePath(Minimizer):
         if sample is not None:
             return self._fit_sample(X, y, sample, sample_weight=sample_weight, X_val=X_val, y_val=y_val)
         self._forget_sample()
-        data, seed = self._coded(X, y, sample_weight), self._seed()
+        data, seed = self._encode_data(X, y, sample_weight), self._seed()
         if X_val is not None and not len(X_val):
             raise DataError("There are no validation records to choose on (X_val is empty); give it more rows.")
         aside = self._aside(data, seed) if X_val is None else np.zeros(len(data.codes), dtype=bool)
-        found = self._searched(data, ~aside, seed)
+        found = self._search_path(data, ~aside, seed)
         train = _records(data, ~aside)
         if X_val is not None:
             frame = as_frame(X_val, self._columns)
             validation = ChoiceRecords(frame, self._labels.encode(label_values(y_val, len(frame))), None)
         else:
             validation = _records(data, aside) if aside.any() else train
-        self.choice_ = self._chosen(found, train, validation, data.coder, seed)
+        self.choice_ = self._choose_point(found, train, validation, data.coder, seed)
         self.generalization_ = self.path_[self.choice_.index].generalization
         return self
 
@@ -393,9 +393,9 @@ class MergePath(Minimizer):
         True
         """
         self._check_parameters()
-        data = self._coded(X, y, sample_weight)
+        data = self._encode_data(X, y, sample_weight)
         self.__dict__.pop("choice_", None)
-        self._searched(data, np.ones(len(data.codes), dtype=bool), self._seed())
+        self._search_path(data, np.ones(len(data.codes), dtype=bool), self._seed())
         first, last = self.path_[0], self.path_[-1]
         limits = ErrorLimits(first.log_loss, last.log_loss, last.adversary_error)
         chosen = knee([(point.log_loss, point.adversary_error) for point in self.path_], limits)
@@ -436,7 +436,7 @@ class MergePath(Minimizer):
         lacking = aside & ~np.isin(data.label, data.label[~aside])
         return np.asarray(aside & ~np.isin(units, units[lacking]))
 
-    def _searched(self, data: CodedData, learns: Mask, seed: int) -> "_PathSearch":
+    def _search_path(self, data: CodedData, learns: Mask, seed: int) -> "_PathSearch":
         """The path, from the records that learn; those set aside count in the groups."""
         train = _records(data, learns)
         raw = raw_generalization(train.frame, data.schema)
@@ -461,7 +461,7 @@ class MergePath(Minimizer):
         return _PathSearch(prepared, kept, model)
 
     def _check_groups(self, prepared: PreparedCells) -> None:
-        least = prepared.cells.joined(nothing(prepared.cells, prepared.rules)).measured.fewest
+        least = prepared.cells.join_buckets(nothing(prepared.cells, prepared.rules)).measured.fewest
         if least < self._least - TINY:
             locked = [prepared.places.names[a] for a, free in enumerate(prepared.rules.movable) if not free]
             of = f"with {format_names(locked)} in full detail" if locked else "with nothing collected"
@@ -470,7 +470,7 @@ class MergePath(Minimizer):
                 "min_group asks for; ask for fewer, or give it more rows."
             )
 
-    def _chosen(
+    def _choose_point(
         self, found: "_PathSearch", train: ChoiceRecords, validation: ChoiceRecords, coder: Coder, seed: int
     ) -> PathChoice:
         codes, prepared = coder.encode(validation.frame), found.prepared
@@ -485,7 +485,7 @@ class MergePath(Minimizer):
             holdout.naive_error(prepared.cells),
             seed,
         )
-        return chooser.chosen(self.keep, self.max_error)
+        return chooser.choose(self.keep, self.max_error)
 
 
 @dataclass(frozen=True)
@@ -511,7 +511,7 @@ def _points(
     points, kept = [], []
     cells, before = prepared.cells, [np.arange(size) for size in prepared.cells.sizes]
     for groups in groupings:
-        cells = cells.joined([map_to_coarse(group, own) for group, own in zip(groups, before, strict=True)])
+        cells = cells.join_buckets([map_to_coarse(group, own) for group, own in zip(groups, before, strict=True)])
         before = groups
         if cells.measured.fewest >= prepared.rules.min_group - TINY:
             g = enforce_schema(coder, prepared.places.partitions(groups))

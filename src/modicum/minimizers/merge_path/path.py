@@ -303,20 +303,20 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     if unit <= 0:  # nothing can be learned from the records
         yield [nothing(cells, rules)]
         return
-    part = cells.sampled(_ENOUGH)
+    part = cells.sample(_ENOUGH)
     scaled = replace(rules, min_group=rules.min_group * len(part) / len(cells))
     optima, top = [nothing(cells, rules)], 1.0
-    least, most = _loss(part, rules), _loss(part.joined(_dense(optima[0])), rules)
+    least, most = _loss(part, rules), _loss(part.join_buckets(_dense(optima[0])), rules)
     for price in RISING:
         optima.append(descend(part, optima[-1], price * unit, scaled, optima[0])[0])
         top = max(top, price)
-        if stop.asked or _loss(part.joined(_dense(optima[-1])), rules) - least < _WHOLE * (most - least):
+        if stop.asked or _loss(part.join_buckets(_dense(optima[-1])), rules) - least < _WHOLE * (most - least):
             break
         yield []
     finest = [_number_rows(np.column_stack(parts)) for parts in zip(*optima, strict=True)]
     yield list(_halve_groups(cells, finest))
     prices = 2.0 ** (np.arange(4 * np.log2(top), _LAST - 1, -1) / 4)
-    here = cells.joined(finest)
+    here = cells.join_buckets(finest)
     knee = int(np.argmin(np.abs(np.log(prices))))
     for groupings in _between(here, rules, nothing(here, rules), prices * unit, knee, stop):
         yield [_dense(_through(groups, finest)) for groups in groupings]
@@ -343,7 +343,7 @@ def _join_pairs(groups: Codes, within: Codes) -> Codes:
 
 def _unit(cells: Cells, rules: Rules) -> float:
     """What the adversary gains per loss of the label, between everything and nothing; 0 where no label is lost."""
-    nought = cells.joined(_dense(nothing(cells, rules)))
+    nought = cells.join_buckets(_dense(nothing(cells, rules)))
     known, lost = cells.measured.accuracy - nought.measured.accuracy, _loss(nought, rules) - _loss(cells, rules)
     return max(known, _GAIN) / lost if lost > _GAIN else 0.0
 
@@ -358,14 +358,14 @@ def _between(
         yield list(_merges(cells, bottom, rules.mix))
         return
     order = _in_order(cells, bottom, rules)
-    here, end = cells.joined(order), _dense([map_to_coarse(b, o) for b, o in zip(bottom, order, strict=True)])
+    here, end = cells.join_buckets(order), _dense([map_to_coarse(b, o) for b, o in zip(bottom, order, strict=True)])
     tried = (descend(here, begin, prices[first], rules, end) for begin in (everything(here), end))
     target = _through(min(tried, key=lambda found: found[1])[0], order)
     yield from _between(cells, rules, target, prices[:first], first // 2, stop)
     dense = _dense(target)
     below = [map_to_coarse(b, t) for b, t in zip(bottom, dense, strict=True)]
     rest = prices[first + 1 :]
-    for groupings in _between(cells.joined(dense), rules, below, rest, len(rest) // 2, stop):
+    for groupings in _between(cells.join_buckets(dense), rules, below, rest, len(rest) // 2, stop):
         yield [_through(groups, dense) for groups in groupings]
 
 
@@ -494,7 +494,7 @@ def _rates(
     place = np.empty(len(groups[a]), dtype=np.int64)
     place[groups[a][row]] = np.arange(len(row))
     dense = _dense(groups)
-    joined = cells.joined([*dense[:a], place[groups[a]], *dense[a + 1 :]])
+    joined = cells.join_buckets([*dense[:a], place[groups[a]], *dense[a + 1 :]])
     lost, right = interval_costs(Grouped(joined, everything(joined)).along(a), mix)
     i = np.arange(len(row) - 1)
     i = i[target[row[:-1]] == target[row[1:]]]

@@ -96,7 +96,7 @@ class Cells:
             counts=np.repeat(records.astype(np.float32), width),
             guessing=guessing,
         )
-        return every._gathered(group_rows(places), places, sizes)
+        return every._gather_cells(group_rows(places), places, sizes)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -106,17 +106,17 @@ class Cells:
         """How many records there are in all."""
         return float(self.labels.sum())
 
-    def joined(self, groups: Sequence[Codes]) -> "Cells":
+    def join_buckets(self, groups: Sequence[Codes]) -> "Cells":
         """The cells when the buckets of each attribute are joined: `groups[a][bucket]` is the new bucket."""
         places = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self))
-        return self._gathered(group_rows(places), places, [int(group.max()) + 1 for group in groups])
+        return self._gather_cells(group_rows(places), places, [int(group.max()) + 1 for group in groups])
 
-    def sampled(self, most: int) -> "Cells":
+    def sample(self, most: int) -> "Cells":
         """A random part of the cells, where there are more than so many: what they add up to is a fair sample's."""
         if len(self) <= most:
             return self
         rows = np.sort(np.random.default_rng(0).permutation(len(self))[:most])
-        return self.gathered(rows, np.arange(most + 1), self.places, self.sizes)
+        return self.gather_runs(rows, np.arange(most + 1), self.places, self.sizes)
 
     @cached_property
     def marks(self) -> list[npt.NDArray[np.uint64]]:
@@ -139,12 +139,12 @@ class Cells:
             found.append(counts.astype(np.float64).reshape(size, len(own)))
         return found
 
-    def told_by(self, p: int) -> Codes:
+    def find_top_values(self, p: int) -> Codes:
         """For each bucket of a personal attribute the value that is most frequent in it."""
         first = int(np.flatnonzero(self.guessing.owner == p)[0])
         return self.tables[p].argmax(axis=1) + first
 
-    def told(self, rows: Any, groups: Sequence[Codes] | None = None, without: int = -2) -> Floats:
+    def sum_top_shares(self, rows: Any, groups: Sequence[Codes] | None = None, without: int = -2) -> Floats:
         """For some cells Σ_p w_p M_p, over the personal attributes but one."""
         total = np.zeros(len(self.places[rows]))
         for table, a, share in zip(self.tables, self.guessing.column, self.guessing.share, strict=True):
@@ -157,12 +157,12 @@ class Cells:
             total += share * (top[0] if a < 0 else top[group][self.places[rows, a]])
         return total
 
-    def _gathered(self, of_cell: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
+    def _gather_cells(self, of_cell: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
         """The cells with the same number made one."""
         order = np.argsort(of_cell, kind="stable")
-        return self.gathered(order, changes(of_cell[order]), places, sizes)
+        return self.gather_runs(order, changes(of_cell[order]), places, sizes)
 
-    def gathered(self, order: Codes, begins: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
+    def gather_runs(self, order: Codes, begins: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
         """The cells that stand, in this order, between two begins made one."""
         starts, values, counts = _gather(order, begins, self.starts, self.values, self.counts, len(self.guessing.owner))
         return replace(
@@ -181,7 +181,7 @@ class Cells:
         """What a classifier and an adversary make of these cells."""
         g, n = self.guessing, self.labels.sum(axis=1)
         top = _tops(self.starts, self.values, self.counts, g.owner, len(g.share)) @ g.share
-        right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self.told(slice(None)))
+        right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self.sum_top_shares(slice(None)))
         share = self.labels / np.maximum(n, 1e-300)[:, None]
         entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
         return MeasuredCells(
@@ -308,13 +308,13 @@ class Grouped:
         key = key[order]
         begins = changes(key)
         first = order[begins[:-1]]
-        joined = cells.gathered(order, begins, cells.places[:, [a]], [cells.sizes[a]])
+        joined = cells.gather_runs(order, begins, cells.places[:, [a]], [cells.sizes[a]])
         of_run = changes(key[begins[:-1]] >> _PLACE_BITS)
         p = cells.guessing.of(a)
         return Runs(
             cells=joined,
             begins=of_run,
-            told=cells.told(first[of_run[:-1]], self.groups, without=a),
+            told=cells.sum_top_shares(first[of_run[:-1]], self.groups, without=a),
             by_bucket=cells.tables[p] if p >= 0 else np.zeros((cells.sizes[a], 0)),
             personal=p,
         )

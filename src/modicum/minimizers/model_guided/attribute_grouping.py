@@ -47,7 +47,7 @@ class AttributeGrouping:
         """Whether nothing is collected."""
         return self.n_buckets == 1 and not self.exact
 
-    def merged(self, one: int, other: int, stand: int) -> "AttributeGrouping":
+    def merge_buckets(self, one: int, other: int, stand: int) -> "AttributeGrouping":
         """Two buckets made one."""
         low, high = min(one, other), max(one, other)
         bucket_of = np.where(self.bucket_of == high, low, self.bucket_of)
@@ -130,14 +130,14 @@ def coarser(
         own.sort(key=lambda b: int(grouping.stands[b]))
         for one, other in pairwise(own):
             smaller, larger = (other, one) if sizes[one] >= sizes[other] else (one, other)
-            yield grouping.merged(one, other, int(grouping.stands[larger])), (smaller, larger)
+            yield grouping.merge_buckets(one, other, int(grouping.stands[larger])), (smaller, larger)
     else:
         absent = list(every)
     values = [b for b in largest.tolist() if grouping.stands[b] < coding.n_values][:_PARTNERS]
     for one in absent:
         for other in values:
             if one != other:
-                yield grouping.merged(one, other, int(grouping.stands[other])), (one, other)
+                yield grouping.merge_buckets(one, other, int(grouping.stands[other])), (one, other)
     if k > 2:
         for stand in values[: _WHOLES if k <= _PARTNERS else 1]:
             yield whole(coding, int(grouping.stands[stand])), every

@@ -62,7 +62,7 @@ class State:
             return cls(groupings, matrix, np.zeros(len(records)))
         return cls(groupings, matrix, records.misses(matrix, np.arange(len(records))))
 
-    def missed(self, start: int = 0) -> float:
+    def sum_misses(self, start: int = 0) -> float:
         """How much is missed by the records from `start` on."""
         return float(self.misses[start:].sum())
 
@@ -75,9 +75,9 @@ class State:
         groupings = list(self.groupings)
         for step in steps:
             groupings[step.attribute] = _redo_merge(groupings[step.attribute], self.groupings[step.attribute], step)
-        return self.changed(groupings, records)
+        return self.change_groupings(groupings, records)
 
-    def changed(self, groupings: Groupings, records: Records) -> "State":
+    def change_groupings(self, groupings: Groupings, records: Records) -> "State":
         """The state with other buckets; only what changes is asked again."""
         matrix = numbers_of(groupings, records)
         misses = self.misses.copy()
@@ -91,7 +91,7 @@ def _redo_merge(now: AttributeGrouping, before: AttributeGrouping, step: Descent
     if now is before or len(step.touched) != 2:
         return step.grouping
     one, other = (int(now.bucket_of[before.members[bucket][0]]) for bucket in step.touched)
-    return now.merged(one, other, int(before.stands[step.touched[1]]))
+    return now.merge_buckets(one, other, int(before.stands[step.touched[1]]))
 
 
 def descend(
@@ -200,7 +200,7 @@ def best(setting: Setting) -> Iterator[FoundBuckets]:
         path.append(setting.point(state.groupings, state.agreement_of(setting.n_sample)))
         return FoundBuckets(path, len(path) - 1)
 
-    yield noted(State.of(setting.untouched(), setting.tried))
+    yield noted(State.of(setting.build_exact_groupings(), setting.tried))
     state = refine_state(State.of(setting.of_tree(setting.tree), setting.tried), setting)
     yield noted(state)
     for closer in descend_within_target(state, setting):
@@ -220,14 +220,14 @@ def refine_state(state: State, setting: Setting) -> State:
     but it prefers, by its second case, attributes that save nothing at all. What is saved is looked up among the
     records that are missed so far.
     """
-    while state.missed(setting.n_sample) > setting.allowed and not setting.stop.asked:
+    while state.sum_misses(setting.n_sample) > setting.allowed and not setting.stop.asked:
         options = [(a, g) for a in setting.free for g in _finer(state.groupings[a], a, setting)]
         if not options:
             return state
         a, grouping = options[int(np.argmax(_worth(state, options, setting)))]
         groupings = list(state.groupings)
         groupings[a] = grouping
-        state = state.changed(groupings, setting.tried)
+        state = state.change_groupings(groupings, setting.tried)
     return state
 
 
@@ -261,7 +261,7 @@ def descend_within_target(state: State, setting: Setting) -> Iterator[State]:
     failures = 0
     while failures < _FAILURES and not setting.stop.asked:
         steps = try_steps(state, setting.tried, setting.n_sample, setting.losses, setting.free)
-        room = setting.allowed - state.missed(setting.n_sample)
+        room = setting.allowed - state.sum_misses(setting.n_sample)
         if room < 0:
             return
         most = room * setting.n_sample / max(1, setting.n_choose)
@@ -284,7 +284,7 @@ def _take_steps(state: State, steps: Sequence[DescentStep], setting: Setting) ->
     """The state after as many of the steps as keep the target; None where the first alone does not."""
     while steps:
         after = state.after(steps, setting.tried)
-        if after.missed(setting.n_sample) <= setting.allowed:
+        if after.sum_misses(setting.n_sample) <= setting.allowed:
             return after
         steps = steps[: len(steps) // 2]
     return None
@@ -328,7 +328,7 @@ def paper(setting: Setting, representatives: str) -> list[PaperStep]:
         last = steps[-1]
         left = [a for a in setting.free if a not in last.kept]
         everyone = np.arange(setting.n_choose)
-        agreements = 1.0 - last.stands.missed_with(last.kept, left, everyone) / setting.n_choose
+        agreements = 1.0 - last.stands.sum_misses_with(last.kept, left, everyone) / setting.n_choose
         losses = [setting.loss_of(a, last.point.groupings[a]) for a in left]
         gains = np.maximum(0.0, agreements - last.agreement)
         ilag = [loss / gain if gain else loss for loss, gain in zip(losses, gains, strict=True)]

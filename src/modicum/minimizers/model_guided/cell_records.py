@@ -119,11 +119,11 @@ class _Box:
                     moved = middle.copy()
                     moved[j] = code
                     found.append(moved)
-        drawn = [self._drawn(j, random) for j in range(len(self.codes))]
+        drawn = [self._draw_codes(j, random) for j in range(len(self.codes))]
         every = np.concatenate([np.array(found, dtype=np.int64).reshape(-1, len(middle)), np.column_stack(drawn)])
         return every[np.argsort(_distances(self.codings, every, middle[None, :]), kind="stable")]
 
-    def _drawn(self, j: int, random: np.random.Generator) -> Codes:
+    def _draw_codes(self, j: int, random: np.random.Generator) -> Codes:
         until = np.cumsum(self.counts[j] + 1e-9)
         return self.codes[j][np.searchsorted(until, random.uniform(0, until[-1], _DRAWN))]
 

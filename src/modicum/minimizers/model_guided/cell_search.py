@@ -131,7 +131,7 @@ class Stands:
         """How far the model's word on those is from its word on the full records."""
         return self.asked.misses(self.matrix(kept), np.arange(self.start, len(self.asked)))
 
-    def missed_with(self, kept: Sequence[int], others: Sequence[int], which: Codes) -> Floats:
+    def sum_misses_with(self, kept: Sequence[int], others: Sequence[int], which: Codes) -> Floats:
         """What some of those miss in all as one more attribute is kept, each of the others in turn."""
         at_once = max(1, _ROWS // max(1, len(which)))
         found: list[Floats] = []
@@ -173,7 +173,7 @@ def release_attributes(stands: Stands, setting: Setting, kept: Sequence[int]) ->
         others = [a for a in setting.free if a not in kept]
         if not others:
             break
-        saved = misses.sum() - stands.missed_with(kept, others, np.flatnonzero(misses))
+        saved = misses.sum() - stands.sum_misses_with(kept, others, np.flatnonzero(misses))
         kept.append(others[int(np.argmax(saved / np.maximum(setting.losses.shares[others], 1e-6)))])
         misses = stands.misses(kept)
     return sorted(kept)

@@ -219,7 +219,7 @@ class Nodes:
             found[i] = 1 + max(found[left], found[right])
         return found
 
-    def summed(self, of_leaves: Floats) -> Floats:
+    def sum_leaves(self, of_leaves: Floats) -> Floats:
         """A sum for every node, from those of the leaves."""
         m = len(self.children)
         found = np.concatenate([np.zeros((m, *of_leaves.shape[1:])), of_leaves])
@@ -249,7 +249,7 @@ class Nodes:
         stays: list[bool] = []
         for i, parent in enumerate(self.parents[: len(self.children)]):
             stays.append((parent < 0 or stays[parent]) and not ends[i])
-        return self.tree.pruned(stays)
+        return self.tree.prune(stays)
 
     def by_level(self, level: int) -> Tree:
         """The paper's pruning: every node with at most this many questions below it becomes a leaf."""
@@ -341,15 +341,15 @@ def node_costs(nodes: Nodes, outcomes: Outcomes, rows: Codes, leaves: Codes, oth
     """
     said, other_said = outcomes.guide[rows], outcomes.guide[others]
     n = nodes.tree.n_leaves
-    sizes = nodes.summed(np.bincount(leaves, minlength=n).astype(np.float64))
+    sizes = nodes.sum_leaves(np.bincount(leaves, minlength=n).astype(np.float64))
     if outcomes.kind == "r2":
         mean = _sum_by_node(nodes, leaves, said) / np.maximum(sizes, 1)
-        count = nodes.summed(np.bincount(at, minlength=n).astype(np.float64))
+        count = nodes.sum_leaves(np.bincount(at, minlength=n).astype(np.float64))
         own = _squares(nodes, leaves, said, mean, sizes)
         return [sizes, own / outcomes.scale, _squares(nodes, at, other_said, mean, count) / outcomes.scale]
     k = int(outcomes.guide.max()) + 1
-    table = nodes.summed(_count_predictions(leaves, said, n, k))
-    other = nodes.summed(_count_predictions(at, other_said, n, k))
+    table = nodes.sum_leaves(_count_predictions(leaves, said, n, k))
+    other = nodes.sum_leaves(_count_predictions(at, other_said, n, k))
     usual, every = table.argmax(axis=1), np.arange(len(table))
     return [sizes, table.sum(axis=1) - table[every, usual], other.sum(axis=1) - other[every, usual]]
 
@@ -359,7 +359,7 @@ def _count_predictions(leaves: Codes, said: Codes, n_leaves: int, k: int) -> Flo
 
 
 def _sum_by_node(nodes: Nodes, leaves: Codes, values: Floats) -> Floats:
-    return nodes.summed(np.bincount(leaves, weights=values, minlength=nodes.tree.n_leaves).astype(np.float64))
+    return nodes.sum_leaves(np.bincount(leaves, weights=values, minlength=nodes.tree.n_leaves).astype(np.float64))
 
 
 def _squares(nodes: Nodes, leaves: Codes, values: Floats, mean: Floats, counts: Floats) -> Floats:

@@ -77,10 +77,10 @@ class Reported:
     persons: Codes | None
     weights: Mapping[str, float] | None
 
-    def measured(self, g: Generalization | CellPartition) -> HeldOut:
+    def measure(self, g: Generalization | CellPartition) -> HeldOut:
         """The figures of one artifact."""
         native = self.attributes.to_native()
-        said = self.model(self.view.fed(g.transform(native, output="values")))
+        said = self.model(self.view.feed(g.transform(native, output="values")))
         misses = self.outcomes.misses(said, self.rows)
         return HeldOut(
             agreement=1.0 - float(misses.mean()),

@@ -194,7 +194,7 @@ class ModelGuided(Minimizer):
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31))
         model = Model(self.model)
-        outcomes = Outcomes.of(model(self._view.given(frame)), self.agreement, self.model)
+        outcomes = Outcomes.of(model(self._view.select_columns(frame)), self.agreement, self.model)
         self._warn_of_a_constant(outcomes)
         parts = split_rows(
             outcomes.guide, persons=person_codes(schema, frame), validation=CHOOSE, test=REPORT, random_state=seed
@@ -204,13 +204,13 @@ class ModelGuided(Minimizer):
         with stoppable("minimizing") as stop:
             setting = self._setting(model, outcomes, attributes, schema, parts, seed, stop)
             self.coder_, self.tree_ = setting.coder, setting.tree
-            found = self._searched(setting)
+            found = self._run_search(setting)
         self._check_reached(found, setting)
         rows = parts.test.tolist()
         persons = person_codes(schema, frame[rows])
         held_out = Reported(model, self._view, outcomes, attributes[rows], schema, parts.test, persons, self.weights)
-        self.held_out_: HeldOut = held_out.measured(self.generalization_)
-        self.cells_held_out_: HeldOut = held_out.measured(self.cells_)
+        self.held_out_: HeldOut = held_out.measure(self.generalization_)
+        self.cells_held_out_: HeldOut = held_out.measure(self.cells_)
         return self
 
     def feed(self, X: Any) -> Any:
@@ -222,7 +222,7 @@ class ModelGuided(Minimizer):
             Like the one that was fitted, with one-hot columns and scaled numbers where it had them.
         """
         check_is_fitted(self)
-        return self._view.fed(self.generalization_.transform(self._attributes(X).to_native(), output="values"))
+        return self._view.feed(self.generalization_.transform(self._attributes(X).to_native(), output="values"))
 
     def transform(self, X: Any) -> Any:
         """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
@@ -285,13 +285,13 @@ class ModelGuided(Minimizer):
         columns = [name for name in frame.columns if name not in roles]
         self._view = ModelView.of(X, columns, self.feature_slices, self.scaler)
         attributes = as_frame(self._view.attributes(frame.select(columns).to_native()), columns)
-        schema = self._resolved_schema(attributes)
+        schema = self._resolve_schema(attributes)
         wanted = as_names(self.minimize)
         if wanted is not None:
-            schema = self._locked(schema, wanted)
+            schema = self._lock_others(schema, wanted)
         return frame, attributes, schema
 
-    def _locked(self, schema: Schema, wanted: Any) -> Schema:
+    def _lock_others(self, schema: Schema, wanted: Any) -> Schema:
         if not isinstance(wanted, list):
             raise ParameterError(f"The 'minimize' parameter must be a list of names. Got {wanted!r} instead.")
         if not wanted:
@@ -318,7 +318,7 @@ class ModelGuided(Minimizer):
         coder = Coder.fit(learned, schema)
         members = CellMembers(coder, coder.encode(learned), parts.train, outcomes)
         free = [j for j, c in enumerate(coder.codings) if not c.attribute.locked and not c.attribute.forbidden]
-        shares = attribute_weights(coder.names, self._known_weights(coder.names))
+        shares = attribute_weights(coder.names, self._check_weights(coder.names))
         losses = Losses(coder, [shares[name] for name in coder.names], self.loss)
         targets = outcomes.targets()[parts.train]
         if not (isinstance(self.generalizer, str) and self.generalizer == "tree"):
@@ -334,17 +334,17 @@ class ModelGuided(Minimizer):
         tried.check_rebuilt()
         return Setting(coder, losses, members, tried, len(sample), tree, free, float(self.target_agreement), stop)
 
-    def _known_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
+    def _check_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
         if isinstance(self.weights, Mapping):
             unknown = [name for name in self.weights if name not in names]
             if unknown:
                 raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not in the data.")
         return self.weights
 
-    def _searched(self, setting: Setting) -> float:
+    def _run_search(self, setting: Setting) -> float:
         """Fill in the artifacts and the path; the agreement reached on the records to choose on."""
         if self.search == "paper":
-            return self._searched_as_paper(setting)
+            return self._run_paper_search(setting)
         found = list(track_progress(best(setting), "Merging buckets", progress=self.progress))[-1]
         self.path_ = found.path
         chosen = self.path_[found.chosen]
@@ -358,7 +358,7 @@ class ModelGuided(Minimizer):
             self.cells_ = one_cell(self.generalization_, self.representatives)
         return chosen.agreement
 
-    def _searched_as_paper(self, setting: Setting) -> float:
+    def _run_paper_search(self, setting: Setting) -> float:
         steps = paper(setting, self.representatives)
         self.path_ = [step.point for step in steps]
         self.generalization_ = self.path_[-1].generalization

@@ -78,10 +78,10 @@ class ModelView:
         """Whether the model is fed just what people are asked for."""
         return not self.slices and self.scaler is None
 
-    def given(self, frame: nw.DataFrame[Any]) -> Any:
+    def select_columns(self, frame: nw.DataFrame[Any]) -> Any:
         """The records as they are, in the model's columns alone."""
         native = frame.select(list(self.columns)).to_native()
-        return native.to_numpy() if self.array else self._labelled(native)
+        return native.to_numpy() if self.array else self._label_columns(native)
 
     def attributes(self, X: Any) -> Any:
         """The model's columns as attributes: categories from one-hot groups, numbers in original units."""
@@ -89,7 +89,7 @@ class ModelView:
             return X
         frame = as_frame(X, self.columns)
         found: dict[str, Any] = {}
-        unscaled = self._unscaled(frame)
+        unscaled = self._unscale(frame)
         group_of = {member: name for name, members in self.slices.items() for member in members}
         for name in self.columns:
             if name in group_of:
@@ -100,13 +100,13 @@ class ModelView:
                 found[name] = unscaled[name] if name in unscaled else _native(column(frame, name))
         return pd.DataFrame(found) if self.array else same_kind(found, like=frame.to_native())
 
-    def fed(self, attributes: Any) -> Any:
+    def feed(self, attributes: Any) -> Any:
         """Attributes as the model takes them: the inverse of `attributes`, in the model's order."""
         frame = as_frame(attributes)
         if self.is_plain:
             wanted = list(self.columns)
             native = frame.to_native() if frame.columns == wanted else frame.select(wanted).to_native()
-            return native.to_numpy() if self.array else self._labelled(native)
+            return native.to_numpy() if self.array else self._label_columns(native)
         found: dict[str, Any] = {name: _native(column(frame, name)) for name in self.columns if name in frame.columns}
         for attribute, members in self.slices.items():
             values = np.asarray(column(frame, attribute).to_numpy(), dtype=object)
@@ -118,13 +118,13 @@ class ModelView:
         ordered = {name: found[name] for name in self.columns}
         if self.array:
             return np.column_stack([np.asarray(values, dtype=np.float64) for values in ordered.values()])
-        return self._labelled(same_kind(ordered, like=frame.to_native()))
+        return self._label_columns(same_kind(ordered, like=frame.to_native()))
 
-    def _labelled(self, native: Any) -> Any:
+    def _label_columns(self, native: Any) -> Any:
         """With the names that the model knows, which may be numbers."""
         return native if self.labels == self.columns else native.set_axis(list(self.labels), axis=1)
 
-    def _unscaled(self, frame: Any) -> dict[str, Any]:
+    def _unscale(self, frame: Any) -> dict[str, Any]:
         if self.scaler is None:
             return {}
         found = {name: column(frame, name).to_numpy() for name in self.scaled}
@@ -325,33 +325,33 @@ class Records:
 
     def predictions(self, matrix: Matrix) -> Predictions:
         """What the model says of rows of numbers; a row that it was asked about before is not asked again."""
-        return self._known.looked_up(matrix, self._asked)
+        return self._known.look_up(matrix, self._ask_model)
 
-    def _asked(self, matrix: Matrix) -> Predictions:
+    def _ask_model(self, matrix: Matrix) -> Predictions:
         names = [coding.attribute.name for coding in self.coder.codings]
 
         def with_columns(chosen: Sequence[str]) -> Any:
             stays = np.array([name not in chosen for name in names])
-            return self._fed(np.where(stays, self.exact[:1], matrix))
+            return self._feed(np.where(stays, self.exact[:1], matrix))
 
-        return ask_in_stead(self.model, self._fed(matrix), names, with_columns)
+        return ask_in_stead(self.model, self._feed(matrix), names, with_columns)
 
     @cached_property
     def _known(self) -> "_Memory":
         return _Memory()
 
-    def _fed(self, matrix: Matrix) -> Any:
+    def _feed(self, matrix: Matrix) -> Any:
         if self.view.array and self.view.is_plain:
             place = {coding.attribute.name: j for j, coding in enumerate(self.coder.codings)}
             order = [place[name] for name in self.view.columns]
             return np.column_stack([self._arrays[j][matrix[:, j]] for j in order])
-        return self.view.fed(self._gathered(matrix))
+        return self.view.feed(self._build_frame(matrix))
 
     @cached_property
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [table.to_numpy() for table in self._tables]
 
-    def _gathered(self, matrix: Matrix) -> Any:
+    def _build_frame(self, matrix: Matrix) -> Any:
         names = [coding.attribute.name for coding in self.coder.codings]
         if isinstance(self.frame.to_native(), pd.DataFrame):
             columns = {n: t.array.take(matrix[:, j]) for j, (n, t) in enumerate(zip(names, self._tables, strict=True))}
@@ -367,7 +367,7 @@ class _Memory:
         self.marks = np.empty(0, dtype=np.uint64)  # in order
         self.values: Predictions | None = None
 
-    def looked_up(self, matrix: Matrix, ask: Callable[[Matrix], Predictions]) -> Predictions:
+    def look_up(self, matrix: Matrix, ask: Callable[[Matrix], Predictions]) -> Predictions:
         marks, first, places = np.unique(_marks(matrix), return_index=True, return_inverse=True)
         if self.values is None:
             self.marks, self.values = marks, ask(matrix[first])

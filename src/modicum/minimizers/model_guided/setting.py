@@ -106,13 +106,13 @@ class Setting:
         n, target = self.n_choose, self.target
         return max(0.0, n * (1 - target) - math.sqrt(n * target * (1 - target))) + 1e-9
 
-    def untouched(self) -> Groupings:
+    def build_exact_groupings(self) -> Groupings:
         """Everything as it is, but what is forbidden."""
         return [whole(c) if c.attribute.forbidden else exactly(c) for c in self.coder.codings]
 
     def of_tree(self, tree: Tree) -> Groupings:
         """The buckets that a tree's questions make of the free attributes (papers/1 §3.1)."""
-        found = self.untouched()
+        found = self.build_exact_groupings()
         for j, buckets in zip(tree.layout.splits, tree.buckets(), strict=True):
             found[j] = group_codes(self.coder.codings[j], buckets)
         return found

@@ -132,8 +132,8 @@ class _Adversary:
         set_rate(self._optimizer, rate)
         self._learn(seen.detach(), batch)
         for _ in range(self.inner_steps - 1):
-            more = self.training.drawn(len(batch))
-            self._learn(self.training.seen(table.detach(), more), more)
+            more = self.training.draw_rows(len(batch))
+            self._learn(self.training.encode_batch(table.detach(), more), more)
         losses = self._network.losses(seen, self._truth[batch])
         return -(self.training.torch.minimum(losses, self._most) @ self._weights)
 

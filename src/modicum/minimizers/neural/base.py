@@ -63,8 +63,8 @@ class NeuralMinimizer(Minimizer):
         for value in privacy:
             self._check_privacy(value)
         self._check_parameters()
-        data = self._coded(X, y, None)
-        found = [enforce_schema(data.coder, partitions) for partitions in self._trained(data, privacy)]
+        data = self._encode_data(X, y, None)
+        found = [enforce_schema(data.coder, partitions) for partitions in self._train(data, privacy)]
         self.generalization_ = found[-1]
         return found
 
@@ -78,9 +78,9 @@ class NeuralMinimizer(Minimizer):
         check_number(type(self)(privacy=value), "privacy", 0, 1, whole=False)
 
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
-        return self._trained(data, [self.privacy])[0]
+        return self._train(data, [self.privacy])[0]
 
-    def _trained(self, data: CodedData, privacy: Sequence[float]) -> list[list[AnyPartition]]:
+    def _train(self, data: CodedData, privacy: Sequence[float]) -> list[list[AnyPartition]]:
         torch = require("torch", extra="neural")
         if data.n_classes < 2:
             raise DataError("The label is constant: there is nothing to predict (1 class).")
@@ -147,7 +147,7 @@ class Training:
 
     def _step(self, optimizer: Any, rate: float, temperature: float, batch: Any) -> None:
         table = self.soft.probabilities(temperature)
-        seen = self.seen(table, batch)
+        seen = self.encode_batch(table, batch)
         penalty = self.aim.penalty(table, seen, batch, rate)
         loss = (1 - self.privacy) * self.classifier.loss(seen, self.label[batch]) + self.privacy * penalty
         set_rate(optimizer, rate)
@@ -155,7 +155,7 @@ class Training:
         loss.sum().backward()  # the runs share no parameter
         optimizer.step()
 
-    def seen(self, table: Any, batch: Any) -> Any:
+    def encode_batch(self, table: Any, batch: Any) -> Any:
         """What the classifier sees of a batch: runs × records × (attributes · buckets)."""
         flat = table.flatten(1)
         found = self.torch.nn.functional.embedding(self._codes[batch], flat)  # records × attributes × (runs · buckets)
@@ -172,12 +172,12 @@ class Training:
         n = len(self.data.codes)
         size, steps = min(BATCH, n), self.steps
         if self.data.weights is not None:
-            return self.drawn(steps * size).view(steps, size)
+            return self.draw_rows(steps * size).view(steps, size)
         rounds = -(-steps * size // n)
         rows = np.concatenate([self.random.permutation(n) for _ in range(rounds)])[: steps * size]
         return self.torch.from_numpy(rows.reshape(steps, size)).to(self.device)
 
-    def drawn(self, size: int) -> Any:
+    def draw_rows(self, size: int) -> Any:
         """Rows drawn by chance, each as often as the records it stands for."""
         n, weights = len(self.data.codes), self.data.weights
         rows = (

@@ -89,21 +89,21 @@ class SoftBuckets:
         total = int(self.offsets[-1])
         scores = self._scores.new_empty((total, self.runs, self.k))
         if len(self._graded_rows):
-            away = self.k * (self._graded()[..., None] - self._centres)
+            away = self.k * (self._map_graded_codes()[..., None] - self._centres)
             scores = scores.index_copy(0, self._graded_rows, -(away**2))
         if len(self._free_rows):
             scores = scores.index_copy(0, self._free_rows, self._scores + self._common[self._owner])
         return torch.softmax(scores / temperature, dim=2)
 
-    def _graded(self) -> Any:
+    def _map_graded_codes(self) -> Any:
         """M of every code of every number, as codes × runs."""
         torch = self.torch
-        hidden = torch.tanh(self._scale**2 * self._normed(self._rank @ self._first**2) + self._bias)
-        out = self._shift**2 * self._normed(hidden @ self._last**2) + self._centre
+        hidden = torch.tanh(self._scale**2 * self._normalize(self._rank @ self._first**2) + self._bias)
+        out = self._shift**2 * self._normalize(hidden @ self._last**2) + self._centre
         mapped = (torch.tanh(out) + 1) / 2  # runs × attributes × codes × 1
         return mapped.flatten(1).T[self._place]
 
-    def _normed(self, values: Any) -> Any:
+    def _normalize(self, values: Any) -> Any:
         mean = (values * self._share).sum(dim=2, keepdim=True)
         variance = ((values - mean) ** 2 * self._share).sum(dim=2, keepdim=True)
         return (values - mean) / (variance + _EPSILON).sqrt()

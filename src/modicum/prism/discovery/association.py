@@ -44,7 +44,7 @@ class Null:
     mean: Floats
     shape: Floats
 
-    def beyond(self, chi2: Floats) -> Floats:
+    def compute_p_values(self, chi2: Floats) -> Floats:
         """How likely chance reaches χ²: 1 where χ² cannot vary."""
         from scipy.special import gammaincc  # deferred: it takes long to import
 
@@ -72,7 +72,8 @@ def null_chi2(n: int, cells: Ints, inverse: Floats, classes: int, class_inverse:
     >>> import numpy as np
     >>> from modicum.prism.discovery.association import null_chi2
     >>> even = null_chi2(4000, np.array([4]), np.array([4 / 1000]), 2, 2 / 2000)
-    >>> even.shape.round(2), even.beyond(np.array([7.815])).round(3)  # χ² with 3 degrees of freedom: 1.5 and 0.05
+    >>> p_values = even.compute_p_values(np.array([7.815]))
+    >>> even.shape.round(2), p_values.round(3)  # χ² with 3 degrees of freedom: 1.5 and 0.05
     (array([1.5]), array([0.05]))
     """
     df: Floats = (cells.astype(np.float64) - 1) * (classes - 1)
@@ -109,7 +110,7 @@ class Association:
         rows = sum(len(table.weights) for table in tables)
 
         def work(part: Sets) -> Assessed:
-            return _beside([self._assessed(part, which, tables[which]) for which in range(len(tables))])
+            return _beside([self._assess_piece(part, which, tables[which]) for which in range(len(tables))])
 
         return in_pieces(work, renamed, max(1, _VISITS // rows), title, progress)
 
@@ -125,7 +126,7 @@ class Association:
         by_column = np.ascontiguousarray(codes[first].T, dtype=narrow)
         return _Table(by_column, sizes, sensitive.classes[first].astype(np.uint8), weights)
 
-    def _assessed(self, sets: Sets, which: int, table: "_Table") -> Assessed:
+    def _assess_piece(self, sets: Sets, which: int, table: "_Table") -> Assessed:
         sensitive, n = self._counted.sensitive[which], self._counted.records
         shares = np.bincount(table.classes, weights=table.weights, minlength=sensitive.size) / n
         spreads, cells, inverse = class_spreads(table.codes, table.sizes, table.classes, shares, table.weights, sets)
@@ -143,7 +144,7 @@ class Association:
 
     def _strength(self, phi: Floats, cells: Ints, values: int, n: int, null: Null) -> tuple[Floats, Floats, Floats]:
         """Strength, p-value and null value from χ²/n."""
-        p_value, expected = null.beyond(phi * n), null.mean / n
+        p_value, expected = null.compute_p_values(phi * n), null.mean / n
         if self._corrected:
             width = np.minimum(_correct_width(cells, n), _correct_width(np.full(1, values), n))
             return _root(np.maximum(phi - expected, 0), width), p_value, _root(null.mean_excess() / n, width)

@@ -77,7 +77,7 @@ class Discovery:
         self._sides = split_attributes(frame, schema, sensitive, groups, exclude)
         self._encoding, self._p_value = encoding, float(p_value)
         self._counted = _code_records(frame, schema, self._sides, critical_values, encoding, int(bins), weights)
-        self._measure = self._measured_by(measure, frame, schema, _seed(random_state))
+        self._measure = self._make_measure(measure, frame, schema, _seed(random_state))
 
     @property
     def attributes(self) -> dict[str, tuple[str, ...]]:
@@ -96,7 +96,7 @@ class Discovery:
     def records(self) -> int:
         return self._counted.records
 
-    def _measured_by(self, measure: str | Function, frame: nw.DataFrame[Any], schema: Schema, seed: int) -> Measure:
+    def _make_measure(self, measure: str | Function, frame: nw.DataFrame[Any], schema: Schema, seed: int) -> Measure:
         if not isinstance(measure, str):
             return Computed(self._counted, measure, seed)
         if measure == "pearson":
@@ -115,14 +115,14 @@ class Discovery:
     ) -> Correlations:
         """The minimal sets of at most `max_size` attributes that correlate, and the known ones (see `correlations`)."""
         self._check_search(threshold, max_size, correction)
-        given = self._sides.known_sets(known)
+        given = self._sides.parse_known_sets(known)
         rule = SearchRule(float(threshold), self._p_value, correction)
         usable = np.flatnonzero(self._counted.attributes.sizes > 1)
         columns = [tuple(sorted(map(self._counted.attributes.position, each))) for each in given]
         hits, tested = search_levels(self._measure, usable, rule, int(max_size), columns, progress)
         found = [self._correlation(hit) for hit in hits]
         sets = [set(each.attributes) for each in found]
-        owned = [self._given(each) for each in given if not any(other <= each for other in sets)]
+        owned = [self._assess_given(each) for each in given if not any(other <= each for other in sets)]
         return Correlations(
             found=tuple(sorted(found + owned, key=_by_size_and_strength)),
             tested=tested,
@@ -178,7 +178,7 @@ class Discovery:
             cells=None if hit.cells < 0 else hit.cells,
         )
 
-    def _given(self, names: Iterable[str]) -> Correlation:
+    def _assess_given(self, names: Iterable[str]) -> Correlation:
         measured = self.assess(tuple(names))
         return Correlation(**{**measured.__dict__, "encoding": "given"})
 

@@ -53,17 +53,19 @@ class GuessedByTree:
         self._counted, self._seed = counted, seed
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
-        return in_pieces(partial(self._assessed, threshold=threshold), sets, 1, title, progress)
+        return in_pieces(partial(self._assess_piece, threshold=threshold), sets, 1, title, progress)
 
-    def _assessed(self, sets: Sets, threshold: float) -> Assessed:
+    def _assess_piece(self, sets: Sets, threshold: float) -> Assessed:
         (columns,) = sets
         codes = self._counted.attributes.codes[:, columns].astype(np.int64)
         cell = group_rows(codes)
         values = codes[first_rows(cell)]
-        found = [self._tested(values, cell, label, columns, threshold) for label in range(len(self._counted.labels))]
+        found = [
+            self._test_label(values, cell, label, columns, threshold) for label in range(len(self._counted.labels))
+        ]
         return _one_row(found, len(values))
 
-    def _tested(self, values: Ints, cell: Ints, label: int, columns: Ints, threshold: float) -> Found:
+    def _test_label(self, values: Ints, cell: Ints, label: int, columns: Ints, threshold: float) -> Found:
         random = np.random.default_rng([self._seed, label, *columns.tolist()])
         sign, weights = self._counted.signs(self._counted.labels[label]), self._counted.weights
         total = np.bincount(cell, weights=weights, minlength=len(values)).astype(np.int64)
@@ -137,15 +139,15 @@ class Computed:
         self._rows = np.repeat(np.arange(len(counted.weights)), counted.weights)
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
-        return in_pieces(partial(self._assessed, threshold=threshold), sets, 1, title, progress)
+        return in_pieces(partial(self._assess_piece, threshold=threshold), sets, 1, title, progress)
 
-    def _assessed(self, sets: Sets, threshold: float) -> Assessed:
+    def _assess_piece(self, sets: Sets, threshold: float) -> Assessed:
         (columns,) = sets
         codes = self._counted.attributes.codes[self._rows][:, columns].astype(np.int64)
-        found = [self._tested(codes, label, columns, threshold) for label in range(len(self._counted.labels))]
+        found = [self._test_label(codes, label, columns, threshold) for label in range(len(self._counted.labels))]
         return _one_row(found, len(np.unique(group_rows(codes))))
 
-    def _tested(self, codes: Ints, label: int, columns: Ints, threshold: float) -> Found:
+    def _test_label(self, codes: Ints, label: int, columns: Ints, threshold: float) -> Found:
         sign = self._counted.signs(self._counted.labels[label])[self._rows]
         random = np.random.default_rng([self._seed, label, *columns.tolist()])
         strength = self._strength(codes, sign)

@@ -46,12 +46,12 @@ class MultipleCorrelation:
         self._between, self._with_labels = _correlations(counted, given, signs, self._starts)
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
-        return in_pieces(self._assessed, sets, _PIECE, title, progress)
+        return in_pieces(self._assess_piece, sets, _PIECE, title, progress)
 
-    def _assessed(self, sets: Sets) -> Assessed:
+    def _assess_piece(self, sets: Sets) -> Assessed:
         from scipy.special import betainc  # deferred: it takes long to import
 
-        explained, ranks = (np.array(part) for part in zip(*map(self._explained, sets), strict=True))
+        explained, ranks = (np.array(part) for part in zip(*map(self._compute_r2, sets), strict=True))
         left = np.maximum(self._n - 1 - ranks, 0)[:, None]
         # The F-test of R² with q and n − 1 − q degrees of freedom, by the distribution of R² itself.
         tail = betainc(np.maximum(left, 1) / 2, np.maximum(ranks, 1)[:, None] / 2, 1 - explained)
@@ -60,7 +60,7 @@ class MultipleCorrelation:
         cells = np.full(len(sets), -1, dtype=np.int64)
         return Assessed(np.sqrt(explained), p_value, np.broadcast_to(chance, explained.shape), cells)
 
-    def _explained(self, columns: Ints) -> tuple[Floats, int]:
+    def _compute_r2(self, columns: Ints) -> tuple[Floats, int]:
         """R² with every λ, and how many columns are independent."""
         used = np.concatenate([np.arange(self._starts[a], self._starts[a + 1]) for a in columns])
         values, vectors = np.linalg.eigh(self._between[np.ix_(used, used)])

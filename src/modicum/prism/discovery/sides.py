@@ -145,15 +145,15 @@ class Sides:
     own: dict[str, tuple[str, ...]]
     attribute_of: dict[str, str]
 
-    def known_sets(self, known: Iterable[Iterable[str] | str] | None) -> list[frozenset[str]]:
+    def parse_known_sets(self, known: Iterable[Iterable[str] | str] | None) -> list[frozenset[str]]:
         """The minimal ones of the sets that the data owner names."""
         if known is None:
             return []
         _check_list(known, known)
-        given = {self._known_set(each, known) for each in known}
+        given = {self._parse_known_set(each, known) for each in known}
         return [each for each in given if not any(other < each for other in given)]
 
-    def _known_set(self, names: Iterable[str] | str, known: Any) -> frozenset[str]:
+    def _parse_known_set(self, names: Iterable[str] | str, known: Any) -> frozenset[str]:
         if not isinstance(names, str):
             _check_list(names, known)
         listed = [names] if isinstance(names, str) else list(names)

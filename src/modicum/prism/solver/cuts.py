@@ -39,7 +39,7 @@ class Cut:
         """The lower bound for two tasks together."""
         return Cut(self.constant + other.constant, self.slopes + other.slopes)
 
-    def guarded(self) -> "Cut":
+    def loosen(self) -> "Cut":
         """The same, lower by more than what adding up the slopes can round."""
         rounding = 8 * len(self.slopes) * EPS * (abs(self.constant) + float(self.slopes.max(initial=0.0)))
         return Cut(self.constant - rounding, self.slopes)

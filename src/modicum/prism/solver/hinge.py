@@ -82,7 +82,7 @@ class _StepSearch:
 
     def minimize(self, small: float) -> None:
         """Newton's method for this δ, until a step promises less than `small`; then the multipliers are the new t."""
-        value, t, m = self._smoothed(self.f, self.b, self.w)
+        value, t, m = self._smooth_objective(self.f, self.b, self.w)
         for _ in range(_NEWTON):
             slope = np.append(self.ridge * self.w + m - self.X.T @ (self.y * self.cost * t), (self.y * self.cost) @ t)
             step = self._direction(slope, t, m)
@@ -92,7 +92,7 @@ class _StepSearch:
             df, length = self.X @ step[:-1], 1.0
             for _ in range(_HALVINGS):
                 at = (self.f + length * df, self.b + length * float(step[-1]), self.w + length * step[:-1])
-                there, t_there, m_there = self._smoothed(*at)
+                there, t_there, m_there = self._smooth_objective(*at)
                 if there <= value - 1e-4 * length * promised:
                     break
                 length /= 2
@@ -127,7 +127,7 @@ class _StepSearch:
         w = np.clip(s / self.ridge, -self.bound, self.bound)
         return float(alpha.sum() - (w * s - 0.5 * self.ridge * w * w).sum())
 
-    def _smoothed(self, f: Floats, b: float, w: Floats) -> tuple[float, Floats, Floats]:
+    def _smooth_objective(self, f: Floats, b: float, w: Floats) -> tuple[float, Floats, Floats]:
         """The smoothed objective, each row's t and each column's multiplier of its bound."""
         t = np.empty(len(f))
         loss = smooth_rows(self.y, f, b, self.cost, self.a, self.delta, t)
@@ -192,7 +192,7 @@ class Hinge:
     >>> from modicum.prism.solver.problem import Problem
     >>> columns = np.array([[-2.0, 0.0], [2.0, 1.0]])
     >>> hinge = Hinge(Problem.of(columns, np.array([-1, 1]), None, ((0,), (1,)), 1.0, 1000.0))
-    >>> on_both, on_first = hinge.solved((0, 1)), hinge.solved((0,))
+    >>> on_both, on_first = hinge.solve_support((0, 1)), hinge.solve_support((0,))
     >>> round(on_first.objective, 6), round(on_first.cut.at((0,)), 6)
     (0.125, 0.125)
     >>> on_first.cut.at((0, 1)) <= on_both.objective
@@ -212,7 +212,7 @@ class Hinge:
         norms = np.sqrt(np.einsum("ij,ij->i", X, X)).max(initial=0.0)
         return 2.0 + float(min(np.sqrt(2 * nothing) * norms, self.problem.box * self.largest.sum()))
 
-    def solved(self, support: tuple[int, ...]) -> Solved:
+    def solve_support(self, support: tuple[int, ...]) -> Solved:
         """The best rule of every task on this support."""
         problem = self.problem
         columns = problem.columns_of(support)
@@ -224,9 +224,9 @@ class Hinge:
             w, b, value, alpha = self._task(columns, np.ascontiguousarray(y), keys)
             coefficients[task, columns], intercepts[task] = w, b
             objective, cut = objective + value, cut.plus(self.cut(alpha, y))
-        return Solved(support, objective, coefficients, intercepts, cut.guarded())
+        return Solved(support, objective, coefficients, intercepts, cut.loosen())
 
-    def relaxed(self, shares: Floats) -> Cut:
+    def solve_relaxation(self, shares: Floats) -> Cut:
         """The cut that is tight where unit a is chosen to the share `shares[a]` > 0 (w²/2p is its perspective)."""
         problem = self.problem
         share = problem.by_column(shares)
@@ -236,7 +236,7 @@ class Hinge:
             if abs(y.sum()) < len(y):
                 _, alpha = solve(problem.columns, y, self.cost, problem.box * share, 1 / share, tolerance=1e-6)
                 cut = cut.plus(self.cut(alpha, y))
-        return cut.guarded()
+        return cut.loosen()
 
     def _task(self, columns: Codes, y: Floats, keys: Codes | None) -> tuple[Floats, float, float, Floats]:
         X, cost, group = self.problem.columns, self.cost, None

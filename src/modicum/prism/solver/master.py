@@ -33,7 +33,7 @@ class Covers:
         middle, step = self.width - len(solved.support), 1
         while low < high and not search.out_of_time:
             middle = min(max(middle, low + 1), high)
-            wider = search.pool.solved((*solved.support, *order[:middle]))
+            wider = search.pool.solve_support((*solved.support, *order[:middle]))
             yield
             if wider.bound >= search.enough:
                 low, middle, step = middle, middle + step, 2 * step
@@ -88,7 +88,7 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
     """
     bounds, covers = Bounds(supports, search.pool.n_units), Covers(search)
     if not search.out_of_time:
-        search.pool.solved(search.limits.allowed)
+        search.pool.solve_support(search.limits.allowed)
         yield
     while not search.out_of_time:
         lowest = float(bounds.values.min())
@@ -181,7 +181,7 @@ class Master:
 def root(search: Search) -> Iterator[None]:
     """Cuts at shares of units, until the relaxation does not rise any more."""
     master = Master(search)
-    search.pool.solved(search.limits.allowed)
+    search.pool.solve_support(search.limits.allowed)
     yield
     centre = search.limits.shares(search.best.support)
     flat, before = 0, 0.0
@@ -193,7 +193,7 @@ def root(search: Search) -> Iterator[None]:
         if p is None or search.proven or search.out_of_time or flat > 3:
             return
         before = bound
-        search.pool.relaxed(0.5 * p + 0.5 * centre)
+        search.pool.solve_relaxation(0.5 * p + 0.5 * centre)
         centre = 0.7 * centre + 0.3 * p
         yield
 
@@ -226,7 +226,7 @@ def _complete_support(search: Search, p: Floats) -> tuple[int, ...] | None:
     """The support that p means, with what else fits; None where rounding has broken a limit."""
     chosen = tuple(np.flatnonzero(p > 0.5).tolist())
     steepest = np.argsort(-search.pool.cuts[search.pool.strongest(chosen)[0]].slopes, kind="stable")
-    return search.limits.completed(chosen, steepest.tolist()) if search.limits.allow(chosen) else None
+    return search.limits.complete(chosen, steepest.tolist()) if search.limits.allow(chosen) else None
 
 
 # The proof without HiGHS: branch and bound over units, with bounds that are as exact as the cuts themselves.

@@ -29,17 +29,17 @@ class SupportPool:
         self._slopes = np.zeros((64, self.n_units))
         self._constants = np.zeros(64)
 
-    def solved(self, support: Sequence[int]) -> Solved:
+    def solve_support(self, support: Sequence[int]) -> Solved:
         """The rule on this support, kept for the next time."""
         key = tuple(sorted(int(unit) for unit in support))
         if key not in self.supports:
-            self.supports[key] = self.inner.solved(key)
+            self.supports[key] = self.inner.solve_support(key)
             self._keep(self.supports[key].cut)
         return self.supports[key]
 
-    def relaxed(self, shares: Floats) -> Cut:
+    def solve_relaxation(self, shares: Floats) -> Cut:
         """The cut at shares of units, which is kept too."""
-        cut = self.inner.relaxed(np.clip(shares, 1e-3, 1.0))
+        cut = self.inner.solve_relaxation(np.clip(shares, 1e-3, 1.0))
         self._keep(cut)
         return cut
 
@@ -80,14 +80,14 @@ class Search:
     best: Solved = field(init=False)
 
     def __post_init__(self) -> None:
-        self.best = self.pool.solved(())
+        self.best = self.pool.solve_support(())
         for support, solved in self.pool.supports.items():
             if self.limits.allow(support):
                 self._compare(solved)
 
     def solve(self, support: Sequence[int]) -> Solved:
         """Solves a support within the limits and keeps it where it is the best."""
-        solved = self.pool.solved(support)
+        solved = self.pool.solve_support(support)
         self._compare(solved)
         return solved
 

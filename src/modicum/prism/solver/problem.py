@@ -197,7 +197,7 @@ class Merging:
         key = np.zeros(len(self.problem.columns), dtype=np.int64)
         size = 1
         for unit in support:
-            codes = self._coded(unit)
+            codes = self._look_up_codes(unit)
             if codes is None:
                 return None
             many = int(codes.max()) + 1
@@ -207,7 +207,7 @@ class Merging:
             key, size = key * many + codes, size * many
         return key
 
-    def _coded(self, unit: int) -> Codes | None:
+    def _look_up_codes(self, unit: int) -> Codes | None:
         if unit not in self._codes:
             self._codes[unit] = self._code(unit)
         return self._codes[unit]

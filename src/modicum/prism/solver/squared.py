@@ -23,7 +23,7 @@ class Squared:
     >>> from modicum.prism.solver.problem import Problem
     >>> from modicum.prism.solver.squared import Squared
     >>> columns, targets = np.array([[-1.0], [1.0]]), np.array([1.0, 5.0])
-    >>> found = Squared(Problem.of(columns, targets, None, ((0,),), 1.0, 1000.0, "squared")).solved((0,))
+    >>> found = Squared(Problem.of(columns, targets, None, ((0,),), 1.0, 1000.0, "squared")).solve_support((0,))
     >>> found.coefficients.round(6).tolist(), found.intercepts.round(6).tolist()
     ([[1.333333]], [-3.0])
     """
@@ -42,7 +42,7 @@ class Squared:
             whole += centred.T @ centred
         self.gram, self.pulls, self.totals = whole[:d, :d], whole[:d, d:], whole[d:, d:].diagonal()
 
-    def solved(self, support: tuple[int, ...]) -> Solved:
+    def solve_support(self, support: tuple[int, ...]) -> Solved:
         """The best rule of every task on this support."""
         problem = self.problem
         coefficients = np.zeros((problem.targets.shape[1], problem.columns.shape[1]))
@@ -58,7 +58,7 @@ class Squared:
             self._cut(coefficients),
         )
 
-    def relaxed(self, shares: Floats) -> Cut:
+    def solve_relaxation(self, shares: Floats) -> Cut:
         """The cut that is tight where unit a is chosen to the share `shares[a]` > 0."""
         share = self.problem.by_column(shares)
         bound = self.problem.box * share
@@ -81,7 +81,7 @@ class Squared:
             off = rounding * sizes * scale
             slopes = self.problem.by_unit(conjugate(np.abs(pull - explained) + off, self.problem.box))
             cut = cut.plus(Cut(0.5 * float(total - w @ explained) - rounding * scale**2, slopes))
-        return cut.guarded()
+        return cut.loosen()
 
 
 def _ridge(gram: Floats, pull: Floats, ridge: Floats, bound: Floats) -> Floats:

@@ -136,7 +136,7 @@ class SupportLimits:
         found[list(support)] += 0.5
         return found
 
-    def completed(self, support: Sequence[int], preferred: Sequence[int]) -> tuple[int, ...]:
+    def complete(self, support: Sequence[int], preferred: Sequence[int]) -> tuple[int, ...]:
         """The support with every unit that still fits, the preferred first."""
         chosen = list(support)
         for unit in preferred:

@@ -113,7 +113,7 @@ class Trainer:
             for _ in track_progress(chain(grow(search), _proof(search)), "Training", progress=progress):
                 pass
             search.raise_bound(node_bound(search, (), limits.allowed))
-            best = self._without_idle_units(search.best, stop)
+            best = self._drop_idle_units(search.best, stop)
         proven = _gap(best.objective, search.bound)
         return Trained(
             *_unpack_rule(best),
@@ -129,7 +129,7 @@ class Trainer:
     def on_support(self, support: Sequence[int]) -> Trained:
         """The plain support vector machine (or least squares) on these units, whether it needs them all or not."""
         start, solves = time.monotonic(), self._pool.solves
-        given = self._pool.solved(support)
+        given = self._pool.solve_support(support)
         return Trained(
             *_unpack_rule(given),
             objective=given.objective,
@@ -141,7 +141,7 @@ class Trainer:
             stopped=False,
         )
 
-    def _without_idle_units(self, solved: Solved, stop: Stop) -> Solved:
+    def _drop_idle_units(self, solved: Solved, stop: Stop) -> Solved:
         """Leaves out units whose coefficients are 0 but for rounding, where solving again without them agrees."""
         near = TIE * solved.objective
         idle = [unit for unit in solved.support if self._is_idle(unit, solved)]
@@ -149,9 +149,9 @@ class Trainer:
         for count in sorted({len(idle), 1}, reverse=True) if idle else ():
             if stop.asked:
                 break
-            fewer = self._pool.solved(sorted(set(solved.support) - set(idle[:count])))
+            fewer = self._pool.solve_support(sorted(set(solved.support) - set(idle[:count])))
             if fewer.objective <= solved.objective + near:
-                return self._without_idle_units(fewer, stop)
+                return self._drop_idle_units(fewer, stop)
         return solved
 
     def _is_idle(self, unit: int, solved: Solved) -> bool:

@@ -82,7 +82,7 @@ class Plot:
             parts.append(words(self.across(tick), bottom + 18, shown, SOFT, "middle"))
         return [*parts, line(LEFT, bottom, end, bottom, GREY, 1)]
 
-    def drawn(self, parts: Sequence[Markup], label: str) -> Markup:
+    def draw(self, parts: Sequence[Markup], label: str) -> Markup:
         return svg(parts, TOP + self.height + BOTTOM, label)
 
 
@@ -123,7 +123,7 @@ def front_chart(content: dict[str, Any]) -> Markup:
             _ring(x, y),
             words(x + (-12 if is_left else 12), y - 8, "chosen", anchor="end" if is_left else "start"),
         ]
-    return plot.drawn(parts, "Classifier error against adversary error of all candidates")
+    return plot.draw(parts, "Classifier error against adversary error of all candidates")
 
 
 def attributes_chart(content: dict[str, Any]) -> Markup:
@@ -153,7 +153,7 @@ def attributes_chart(content: dict[str, Any]) -> Markup:
             Markup('<g stroke-opacity=".4">') + line(x, y, edge + 8, label, own, 1) + Markup("</g>"),
             words(edge + 12, label + 4, _short(name), own, title=name),
         ]
-    return plot.drawn(parts, "Error of the adversary for each personal attribute along the front")
+    return plot.draw(parts, "Error of the adversary for each personal attribute along the front")
 
 
 def sizes_chart(content: dict[str, Any]) -> Markup:
@@ -178,7 +178,7 @@ def sizes_chart(content: dict[str, Any]) -> Markup:
                 parts.append(line(x, plot.up(s["interval"][0]), x, plot.up(s["interval"][1]), colour(j), 2))
             shown = f"{minimizer['name']}\nhypervolume {s['mean']:.3f}{_ends(s['interval'])}"
             parts.append(add_title(_dot(x, plot.up(s["mean"]), 5, colour(j)), shown))
-    return plot.drawn(parts, "Hypervolume of each minimizer for each training size")
+    return plot.draw(parts, "Hypervolume of each minimizer for each training size")
 
 
 def fronts_chart(series: Sequence[dict[str, Any]], label: str, marks: bool = False) -> Markup:
@@ -196,7 +196,7 @@ def fronts_chart(series: Sequence[dict[str, Any]], label: str, marks: bool = Fal
             parts.append(add_title(circle(*plot.at((x, y)), 4, own), shown))
     for pair, own in zip(limits, (colour(i) for i in range(len(limits))), strict=True):
         parts += [_star(*plot.at(p), own) for p in pair]
-    return plot.drawn(parts, label)
+    return plot.draw(parts, label)
 
 
 def spread(wanted: Sequence[float], low: float, high: float, gap: float = LABEL) -> list[float]:

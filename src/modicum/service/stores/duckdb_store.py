@@ -105,7 +105,7 @@ class DuckDBStore:
                 self._first(versions, beside, columns)
         except StoreRefused:  # an id is taken, rarely; to look for those each time would halve the speed
             self._first(versions, beside, columns, "ON CONFLICT DO NOTHING")
-            return are_there(entries, self._found("id IN (SELECT unnest(?::UUID[]))", columns[0]))
+            return are_there(entries, self._find_entries("id IN (SELECT unnest(?::UUID[]))", columns[0]))
         return are_there(entries, None)
 
     def _first(self, versions: set[str], beside: Collection[str], columns: list[Any], rest: str = "") -> None:
@@ -137,9 +137,9 @@ class DuckDBStore:
 
     def entries(self, artifact: str) -> list[Entry]:
         """The records collected under an artifact."""
-        return self._found("artifact = ? ORDER BY received, id", artifact)
+        return self._find_entries("artifact = ? ORDER BY received, id", artifact)
 
-    def _found(self, condition: str, parameter: Any) -> list[Entry]:
+    def _find_entries(self, condition: str, parameter: Any) -> list[Entry]:
         return [Entry(str(row[0]), *row[1:]) for row in self._all(f"{_SHARED} WHERE {condition}", [parameter])]
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class DuckDBStore:
                 self._connection.close()
 
     def _all(self, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        return self._used(lambda connection: connection.execute(query, list(parameters)).fetchall())
+        return self._use_connection(lambda connection: connection.execute(query, list(parameters)).fetchall())
 
     def _do(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
         """Work in one transaction."""
@@ -165,9 +165,9 @@ class DuckDBStore:
                 raise
             return result
 
-        return self._used(whole)
+        return self._use_connection(whole)
 
-    def _used(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
+    def _use_connection(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
         """Do the work alone; after an error that DuckDB does not recover from, open the file again next time."""
         import duckdb
 

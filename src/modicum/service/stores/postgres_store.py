@@ -152,7 +152,7 @@ class PostgresStore:
         connection.execute(f"{_SHARED} LIMIT 0")
         connection.execute(f"{_USED} LIMIT 0")
 
-    def _connected(self) -> "psycopg.Connection[Any]":
+    def _connect(self) -> "psycopg.Connection[Any]":
         if self._connection is None or self._connection.closed:
             import psycopg
 
@@ -187,7 +187,7 @@ class PostgresStore:
 
         with self._lock:
             try:
-                connection = self._connected()
+                connection = self._connect()
                 limit = self._deadline.of(connection.fileno()) if bounded else nullcontext()
                 with limit, connection.transaction():
                     return work(connection)
