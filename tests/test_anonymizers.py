@@ -428,81 +428,6 @@ def test_all_methods_agree_on_real_data_with_many_missing_values():
             assert 0 < release.ncp < 1
 
 
-@pytest.mark.parametrize("in_polars", [False, True])
-@pytest.mark.parametrize("output", ["values", "ranges"])
-def test_batches_are_released_as_one_table(output, in_polars):
-    X, _ = md.datasets.load_adult(return_X_y=True)
-    X = X[:2_400].reset_index(drop=True)
-    quasi = ["age", "sex", "occupation", "hours-per-week"]
-    given = as_polars(X) if in_polars else X
-
-    def batches():
-        return (given[start : start + 1_000] for start in range(0, 2_400, 1_000))
-
-    tree = md.RPlusTree(k=20, quasi_identifiers=quasi, sensitive="education", l=3, output=output)
-    found = list(tree.fit_batches(batches, batch_rows=1_600))
-    Z = pl.concat(found) if in_polars else pd.concat(found)
-    assert len(Z) == 2_400
-    others = [name for name in X.columns if name not in quasi]
-    assert Z[others].equals(given[others])
-    assert tree.release_.k == md.measures.k_anonymity(Z, quasi) >= 20
-    assert tree.release_.l == md.measures.l_diversity(Z, quasi, "education") >= 3
-    assert tree.release_.rows == 2_400
-    assert tree.release_.ncp < 1.5 * md.RPlusTree(k=20, quasi_identifiers=quasi).fit(X).release_.ncp
-    with pytest.raises(DataError, match="in batches"):
-        tree.release_.save("nowhere.csv")
-
-
-def test_a_part_that_is_too_small_joins_its_neighbour():
-    X = pd.DataFrame({"age": np.arange(100), "who": np.repeat(np.arange(20), 5)})
-    tree = md.RPlusTree(k=8, quasi_identifiers=["age"], schema=md.Schema.infer(X, person="who"))
-    Z = pd.concat(tree.fit_batches(lambda: [X[:30], X[:0], X[30:]], batch_rows=16))
-    assert list(Z.columns) == ["age"]
-    assert md.measures.k_anonymity(Z.assign(who=X["who"]), ["age"], person="who") >= 8
-
-
-def test_batches_that_cannot_be_released_are_refused():
-    X = pd.DataFrame({"age": [1, 2, 3]})
-    with pytest.raises(DataError, match="0 rows"):
-        list(md.RPlusTree(k=2).fit_batches(lambda: [X[:0]]))
-    with pytest.raises(DataError, match="only 3 records"):
-        list(md.RPlusTree(k=4).fit_batches(lambda: [X], batch_rows=10))
-    with pytest.raises(ParameterError, match="whole table"):
-        list(md.RPlusTree(k=2, t=0.5, sensitive="age").fit_batches(lambda: [X]))
-    with pytest.raises(ParameterError, match="'batch_rows'"):
-        list(md.RPlusTree(k=2).fit_batches(lambda: [X], batch_rows=2))
-
-
-def test_batches_must_be_alike_in_type_and_the_same_each_time():
-    whole, decimal = pd.DataFrame({"age": [20, 21, 22]}), pd.DataFrame({"age": [20.5, 21.5, 22.5, 23.5]})
-    with pytest.raises(DataError, match="'age' does not have the same type in all batches"):
-        list(md.RPlusTree(k=7).fit_batches(lambda: [whole, decimal], batch_rows=100))
-    random = np.random.default_rng(0)
-
-    def other_each_time():
-        return [pd.DataFrame({"age": random.permutation(100)[:50], "pay": random.permutation(100)[:50]})]
-
-    with pytest.raises(DataError, match="not the same each time"):
-        list(md.RPlusTree(k=2).fit_batches(other_each_time, batch_rows=8))
-
-
-def test_batches_are_measured_against_the_whole_table():
-    random = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {
-            "job": random.choice([f"job {i}" for i in range(20)], 2_000),
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, 2_000), unit="D"),
-        }
-    )
-    tree = md.RPlusTree(k=10, output="ranges")
-    Z = pd.concat(tree.fit_batches(lambda: [X[:900], X[900:]], batch_rows=400))
-    groups = Z.groupby(["job", "since"]).ngroup().to_numpy()
-    jobs = X["job"].groupby(groups).transform("nunique")
-    days = X["since"].groupby(groups).transform(np.ptp) / np.ptp(X["since"])
-    assert tree.release_.ncp_by_attribute["job"] == pytest.approx(np.where(jobs > 1, jobs / 20, 0).mean())
-    assert tree.release_.ncp_by_attribute["since"] == pytest.approx(days.mean())
-
-
 def test_types_are_kept_to_the_last():
     n = 12
     X = pd.DataFrame(
@@ -521,7 +446,7 @@ def test_types_are_kept_to_the_last():
     P = pl.DataFrame({"kind": pl.Series(list("abc") * 4, dtype=pl.Enum(["a", "b", "c"])), "size": range(n)})
     P = P.with_columns(day=pl.date(2020, 1, 1), word=pl.col("kind").cast(pl.Categorical))
     assert md.Mondrian(k=3).fit_transform(P).schema == P.schema
-    assert pl.concat(md.RPlusTree(k=3).fit_batches(lambda: [P[:6], P[6:]], batch_rows=8)).schema == P.schema
+    assert md.RPlusTree(k=3).fit_transform(P).schema == P.schema
 
 
 def test_no_stand_in_is_the_number_of_one_person_of_the_group():

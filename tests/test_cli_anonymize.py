@@ -75,18 +75,6 @@ def test_a_sensitive_column_is_protected_and_parquet_written(people, tmp_path):
     assert Z["age"].dtype == np.int64
 
 
-def test_a_file_is_taken_in_batches(people, tmp_path):
-    out = tmp_path / "out.csv"
-    options = ["--quasi-identifiers", ",".join(QUASI), "--identifier", "id", "--batch-rows", 400]
-    result = anonymize(people, "--k", 20, *options, "-o", out)
-    assert result.exit_code == 0, result.output
-    given, written = rows(people), rows(out)
-    for name in ("education", "score"):
-        assert [row[name] for row in given] == [row[name] for row in written]
-    assert md.measures.k_anonymity(pd.DataFrame(written), QUASI) >= 20
-    assert {row["age"] for row in written} <= {str(age) for age in range(17, 91)}
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -100,9 +88,6 @@ def test_a_file_is_taken_in_batches(people, tmp_path):
         (["--quasi-identifiers", "age,income", "--label", "income"], "'income' has the role 'label'"),
         (["--method", "accuracy-guided"], "name it with --label"),
         (["--label", "height"], "'height' is not in the file"),
-        (["--method", "mondrian", "--batch-rows", 500], "belongs to --method rplus-tree"),
-        (["--batch-rows", 500, "--suppress", 0.1], "neither --suppress nor --label"),
-        (["--batch-rows", 500, "--sensitive", "race", "--t", 0.1], "whole table"),
         (["--sensitive", "education", "--t", 2], "from 0 to 1"),
     ],
 )
@@ -126,7 +111,7 @@ def test_texts_that_mean_missing_do_so_only_where_they_are_read(tmp_path):
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     table = pd.DataFrame({"age": ["30", "N"] * 100, "sex": ["f", "m"] * 100, "note": ["N", "x"] * 100})
     table.to_csv(path, index=False)
-    result = anonymize(path, "--quasi-identifiers", "age,sex", "--missing", "N", "--batch-rows", 2048, "-o", out)
+    result = anonymize(path, "--quasi-identifiers", "age,sex", "--missing", "N", "-o", out)
     assert result.exit_code == 0, result.output
     written = rows(out)
     assert [row["note"] for row in written] == table["note"].tolist()

@@ -1,8 +1,7 @@
 """Files for `modicum anonymize`: records in, and records out whose other columns are what they were."""
 
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,9 @@ from modicum.table.files import (
     file_format,
     open_connection,
     quote_name,
-    read_batches,
     read_table,
     scan_table,
     scan_typed,
-    write_frame,
     write_table,
 )
 from modicum.table.schema import Schema
@@ -106,58 +103,6 @@ def _narrow_types(released: pd.DataFrame, schema: Schema, output: Path) -> pd.Da
     return released
 
 
-def write_batches(
-    file: Path,
-    output: Path,
-    settings: dict[str, Any],
-    quasi_identifiers: Sequence[str] | None,
-    batch_rows: int,
-    *,
-    schema: Path | None,
-    missing: Sequence[str] | None,
-    **roles: Any,
-) -> "Release":
-    """Anonymize a file that need not fit into memory."""
-    import modicum as md
-    from modicum.anonymizers.task import parts_of
-
-    given = None if schema is None else Schema.from_yaml(schema)
-    first = next(read_batches(file, batch_rows, given, missing=missing or ()), None)
-    if first is None:
-        raise DataError(f"The file {str(file)!r} has 0 rows.")
-    known = _with_roles(Schema.infer(first) if given is None else given, list(first.columns), **roles)
-    _check_columns(first)
-    asked = parse_quasi_identifiers(quasi_identifiers, list(first.columns), known)
-    tree = md.RPlusTree(**settings, quasi_identifiers=asked, schema=known)
-    quasi, sensitive = parts_of(tree, known)
-    typed = [*quasi, *([] if sensitive is None else [sensitive])]
-
-    whole = [name for name in typed if _is_whole(known, name)]
-    if given is None:  # the types are those of the whole file
-        whole = [name for name in whole if pd.api.types.is_integer_dtype(first[name].dtype)]
-
-    def read() -> Iterator[pd.DataFrame]:
-        for batch in read_batches(file, batch_rows, known, missing=missing or (), only=typed):
-            decimals = [name for name in whole if (batch[name].dropna() % 1 != 0).any()]
-            if decimals:
-                raise DataError(f"The column {decimals[0]!r} holds decimals, though the schema says whole numbers.")
-            yield batch.astype(dict.fromkeys(whole, "Int64"))
-
-    with replacing(output) as temporary, tempfile.TemporaryDirectory(prefix="modicum-") as folder:
-        parts = []
-        for number, batch in enumerate(tree.fit_batches(read, batch_rows)):
-            parts.append(str(Path(folder) / f"{number:08d}.parquet"))
-            write_frame(batch, parts[-1])
-        with open_connection() as connection:
-            connection.execute("SET threads = 1")
-            write_table(connection.read_parquet(parts), temporary)
-    return tree.release_
-
-
-def _is_whole(schema: Schema, name: str) -> bool:
-    return schema[name].kind == "number" and schema[name].storage == "integer"
-
-
 def write_there(
     file: Path,
     output: Path,
@@ -195,7 +140,11 @@ def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> 
     from modicum.engines import table_at
     from modicum.engines.table import collect_arrow
 
-    wide = [name for name in names if _is_whole(schema, name) and table.types[name].is_float()]
+    wide = [
+        name
+        for name in names
+        if schema[name].kind == "number" and schema[name].storage == "integer" and table.types[name].is_float()
+    ]
     if not wide:
         return table
     odd = collect_arrow(table.lazy.select(*((nw.col(name) % 1 != 0).cast(nw.Int64).sum() for name in wide)))

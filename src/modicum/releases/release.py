@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from modicum.errors import DataError
 from modicum.table.files import write_frame
 from modicum.table.values import plain
 from modicum.typing import Codes
@@ -17,7 +16,7 @@ class Release:
     Attributes
     ----------
     frame : the released records, in the order in which they were given; a lazy table of what was written where an
-        engine wrote it, None where a table was released in batches (`classes` is None in both)
+        engine wrote it (`classes` is then None)
     method : how it was made
     output : "values" (one record of the original domain for each group) or "ranges"
     quasi_identifiers, sensitive : the columns by which people could be recognised, and the one to protect
@@ -65,6 +64,4 @@ class Release:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released table (.csv or .parquet), whole or not at all."""
-        if self.frame is None:
-            raise DataError("This table was released in batches, which are not kept; write them as they come.")
         write_frame(self.frame, path)

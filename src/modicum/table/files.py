@@ -125,31 +125,6 @@ def _moment(name: str) -> str:
     return f"TRY_CAST({with_colon} AS TIMESTAMP WITH TIME ZONE)"
 
 
-def read_batches(
-    path: str | os.PathLike[str],
-    rows: int,
-    schema: Schema | None = None,
-    *,
-    missing: Sequence[str] = (),
-    only: Collection[str] | None = None,
-) -> Iterator[pd.DataFrame]:
-    """A file in pieces of about so many rows, in its order; typed as by `scan_table`, or by what all of it holds."""
-    with open_connection() as connection:
-        connection.execute("SET threads = 1")  # rows stay in their order
-        if schema is None:
-            relation = scan_typed(connection, path, missing)
-        else:
-            relation = scan_table(connection, path, schema, missing=missing, only=only)
-        known = [a for a in schema or () if only is None or a.name in only]
-        relation.create_view("records", replace=True)
-        read_typed(path, relation, known, lambda: connection.execute("SELECT * FROM records"))
-        while True:
-            batch = read_typed(path, relation, known, lambda: connection.fetch_df_chunk(max(1, rows // 2048)))
-            if not len(batch):
-                return
-            yield batch
-
-
 def write_table(result: "duckdb.DuckDBPyRelation", path: str | os.PathLike[str]) -> None:
     """Write a relation to a CSV or Parquet file, streaming."""
     name = os.fspath(path)

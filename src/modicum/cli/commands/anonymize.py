@@ -94,9 +94,6 @@ def anonymize(
     category: CategoryOption = None,
     schema: SchemaOption = None,
     missing: MissingOption = None,
-    batch_rows: Annotated[
-        int | None, typer.Option(help="For rplus-tree: how many records to hold in memory at once.")
-    ] = None,
     engine: EngineOption = None,
     rows_at_once: Annotated[
         int | None, typer.Option(help="With --engine: how many records a worker holds in memory at once.")
@@ -119,21 +116,20 @@ def anonymize(
     from modicum.cli.release_files import (
         parse_quasi_identifiers,
         read_records,
-        write_batches,
         write_records,
         write_there,
     )
     from modicum.table.files import file_format
 
     check_report_options(report, purpose=purpose, people=people, by=by, population=population)
-    if report is not None and (engine is not None or batch_rows is not None):
-        raise ParameterError("With --engine or --batch-rows there is no report: it is measured in memory.")
+    if report is not None and engine is not None:
+        raise ParameterError("With --engine there is no report: it is measured in memory.")
     if engine is None:
         file_format(output)
         check_places([file, schema], output, report)
     elif output.resolve() in (file.resolve(), schema and schema.resolve()):
         raise ParameterError(f"The file {str(output)!r} would be written over an input; give another name.")
-    chosen = _method(method, label, batch_rows)
+    chosen = _method(method, label)
     if sensitive is not None and l is None and t is None:
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
     if (diversity is not None and l is None) or (distance is not None and t is None):
@@ -142,17 +138,6 @@ def anonymize(
     settings["diversity"] = diversity or "distinct"
     settings["l"] = int(l) if l is not None and l.is_integer() else l
     roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
-    if batch_rows is not None:
-        if engine is not None:
-            raise ParameterError("Give --engine or --batch-rows, not both.")
-        if suppress or label:
-            raise ParameterError("With --batch-rows, give neither --suppress nor --label.")
-        with notes.status("Reading the file several times …"):
-            release = write_batches(
-                file, output, settings, quasi_identifiers, batch_rows, schema=schema, missing=missing, **roles
-            )
-        _show(release, output, as_json)
-        return
     if engine is not None:
         if suppress:
             raise ParameterError("With --engine no record is left out; do without --suppress.")
@@ -209,9 +194,7 @@ def _report(anonymizer: Any, table: Any, y: Any, asked: dict[str, Any], purpose:
         return report(found, purpose, people=people, command=command_line())
 
 
-def _method(method: AnonymizationMethod | None, label: str | None, batch_rows: int | None) -> AnonymizationMethod:
-    if batch_rows is not None and method not in (None, AnonymizationMethod.rplus_tree):
-        raise ParameterError("The option --batch-rows belongs to --method rplus-tree.")
+def _method(method: AnonymizationMethod | None, label: str | None) -> AnonymizationMethod:
     if method is AnonymizationMethod.guided and label is None:
         raise ParameterError("The method accuracy-guided needs the column to predict; name it with --label.")
     return method or (AnonymizationMethod.guided if label is not None else AnonymizationMethod.mondrian)

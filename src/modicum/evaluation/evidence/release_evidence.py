@@ -179,8 +179,8 @@ def _release(given: Any) -> Release:
         raise ParameterError(
             f"The 'anonymizer' parameter must be a fitted anonymizer or its release. Got {got} instead."
         )
-    if release.frame is None or release.classes is None:
-        raise DataError("This release was written in batches or by an engine; its evidence is measured in memory.")
+    if release.classes is None:
+        raise DataError("This release was written by an engine; its evidence is measured in memory.")
     return release
 
 
