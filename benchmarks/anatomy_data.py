@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from data import load_acs, load_bank, load_fars
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 import modicum as md
@@ -89,7 +90,7 @@ def adult() -> Table:
 
 def bank() -> Table:
     """Who made no deposit: does this person have a housing loan? The age band is sensitive."""
-    data = md.datasets.load_bank()
+    data = load_bank()
     X = data.X[data.y == "no"].reset_index(drop=True)
     bands, order = age_bands(X["age"])
     few = X[["job", "day", "month"]].assign(age=bands)
@@ -100,13 +101,13 @@ def bank() -> Table:
 
 def fars() -> Table:
     """Was this person of an accident injured? What the police say of alcohol is sensitive; it has four values."""
-    data = md.datasets.load_fars()
+    data = load_fars()
     return Table("Fars", data.X, data.y, _plain(data.schema, data.X), ALCOHOL, "Fatality", (2, 3, 4))
 
 
 def acs() -> Table:
     """ACS income of New York, in place of IPUMS; schooling is sensitive."""
-    data = md.datasets.load_acs("income", "ny")
+    data = load_acs("income", "ny")
     schema = _plain(data.schema.select(list(data.X.columns)), data.X)
     return Table("ACS income, New York", data.X, data.y, schema, "SCHL", "IPUMS", persons=data.persons)
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from common import RESULTS, ROOT, figures_of, machine, write, write_table
 from common import judged as word
+from data import load_acs, load_bank, load_health, load_loan, load_nist
 from studies import SEEDS, with_persons
 
 import modicum as md
@@ -41,14 +42,14 @@ from modicum.measures.scores import compute_skill_kept
 from modicum.table.atomic_writing import replacing
 
 LOADERS = {
-    "employment": partial(md.datasets.load_acs, "employment"),
-    "income": partial(md.datasets.load_acs, "income"),
-    "public_coverage": partial(md.datasets.load_acs, "public_coverage"),
+    "employment": partial(load_acs, "employment"),
+    "income": partial(load_acs, "income"),
+    "public_coverage": partial(load_acs, "public_coverage"),
     "adult": md.datasets.load_adult,
-    "loan": md.datasets.load_loan,
-    "health_pruned": partial(md.datasets.load_health, pruned=True),
-    "bank": md.datasets.load_bank,
-    "nist": md.datasets.load_nist,
+    "loan": load_loan,
+    "health_pruned": partial(load_health, pruned=True),
+    "bank": load_bank,
+    "nist": load_nist,
 }
 ENTRANTS = ("MergePath", "PrivacyTree", "others")
 MADE_BY = {

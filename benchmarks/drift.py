@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 from common import write
+from data import load_acs, load_nist
 
 import modicum as md
 from modicum.datasets import Dataset
@@ -39,8 +40,8 @@ def compared(then: Dataset, now: Dataset) -> dict:
 
 
 def examples() -> list[dict]:
-    years = [md.datasets.load_nist(year) for year in (2018, 2019)]
-    states = [md.datasets.load_acs("employment", state) for state in ("ny", "nj")]
+    years = [load_nist(year) for year in (2018, 2019)]
+    states = [load_acs("employment", state) for state in ("ny", "nj")]
     return [compared(*years), compared(*states)]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from common import judged, write
+from data import load_acs
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
@@ -40,7 +41,7 @@ def trees(X: pd.DataFrame, y: pd.Series) -> Any:
 
 
 def main() -> None:
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     model = trees(data.X[:50_000], data.y[:50_000])
     schema, random = data.schema, np.random.default_rng(0)
     fitted(model, schema, drawn(data.X, 5_000, random))

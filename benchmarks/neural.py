@@ -12,6 +12,7 @@ import time
 
 import torch
 from common import RESULTS, machine, write
+from data import load_acs
 
 import modicum as md
 from modicum.evaluation.study.grids import GRIDS, NEURAL
@@ -19,7 +20,7 @@ from modicum.table.splits import split_rows
 
 
 def sweeps(device: str) -> dict:
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     rows = split_rows(data.y).train
     X, y = data.X.iloc[rows], data.y.iloc[rows]
     found = {

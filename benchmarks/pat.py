@@ -9,6 +9,7 @@ by all personal attributes, and categories are split by sets of values. Coding t
 import tracemalloc
 
 from common import judged, seconds, write
+from data import load_acs, load_health, load_loan
 from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
@@ -21,8 +22,8 @@ PRIVACY = [i / 11 for i in range(12)]
 
 def load(name: str) -> md.datasets.Dataset:
     if name in ("employment", "income"):
-        return md.datasets.load_acs(name)
-    return md.datasets.load_loan() if name == "loan" else md.datasets.load_health(one_hot=True)
+        return load_acs(name)
+    return load_loan() if name == "loan" else load_health(one_hot=True)
 
 
 def coded(data: md.datasets.Dataset) -> CodedData:

@@ -16,6 +16,7 @@ from unittest import mock
 
 import numpy as np
 from common import figures_of, seconds, write_table
+from data import load_bank
 from prism_data import NAMES, synthetic
 from prism_tables import speed_table
 from sklearn.svm import SVC, LinearSVC
@@ -34,7 +35,7 @@ def correlations() -> dict[str, Any]:
     """All sets tested, since nothing is as strong as 1; the first search compiles and does not count."""
     found = {}
     for title, binarized, size in (("47 binary columns, size 3", True, 3), ("16 attributes, size 5", False, 5)):
-        data = md.datasets.load_bank(binarized=binarized)
+        data = load_bank(binarized=binarized)
         sensitive = data.schema.with_role("sensitive")[0]
         options = {"threshold": 1.0, "max_size": size, "groups": "column", "schema": data.schema, "progress": False}
         took = seconds(lambda d=data, s=sensitive, o=options: md.prism.correlations(d.X, s, **o), repeat=3)

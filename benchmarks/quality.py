@@ -6,13 +6,14 @@ Learned on 60% of the rows, counted on 30%; boosted trees on minimized and on ra
 """
 
 from common import write
+from data import load_acs
 
 import modicum as md
 from modicum.table.splits import split_rows
 
 
 def quality() -> dict:
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     parts = split_rows(data.y)
     train, test = (data.X.iloc[rows] for rows in (parts.train, parts.test))
     y_train, y_test = (data.y.iloc[rows] for rows in (parts.train, parts.test))

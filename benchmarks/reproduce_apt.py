@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from common import figures_of, write_table
+from data import load_gss, load_loan, load_nursery
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -39,9 +40,9 @@ PAPER = {  # papers/1 Table 2 and §4.2
 TITLES = {"adult": "Adult", "nursery": "Nursery", "gss": "GSS", "loan": "Loan"}
 LOADERS = {
     "adult": md.datasets.load_adult,
-    "nursery": md.datasets.load_nursery,
-    "gss": md.datasets.load_gss,
-    "loan": md.datasets.load_loan,
+    "nursery": load_nursery,
+    "gss": load_gss,
+    "loan": load_loan,
 }
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from common import figures_of, write_table
+from data import load_bank
 from prism_data import SEED, synthetic
 from prism_tables import accuracy_table, adversary_table, paper_table
 from sklearn.preprocessing import OneHotEncoder
@@ -157,7 +158,7 @@ def _synthetic() -> tuple[Any, Any, Any, str, dict]:
 
 
 def _bank(binarized: bool) -> tuple[Any, Any, Any, str, dict]:
-    data = md.datasets.load_bank(binarized=binarized)
+    data = load_bank(binarized=binarized)
     sensitive = data.schema.with_role("sensitive")[0]
     return data.X, data.y, data.schema, sensitive, {}
 

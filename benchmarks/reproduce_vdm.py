@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from common import RESULTS, write
+from data import load_acs
 
 import modicum as md
 from modicum.evaluation._utility import model_on
@@ -43,7 +44,7 @@ class Task:
     """One prediction task, split 60/10/30."""
 
     def __init__(self, name: str) -> None:
-        data = md.datasets.load_acs(name)
+        data = load_acs(name)
         parts = split_rows(data.y)
         self.schema = data.schema
         self.train, self.validation, self.test = (data.X.iloc[r] for r in (parts.train, parts.validation, parts.test))

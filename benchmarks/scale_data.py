@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 from common import ROOT
+from data import load_acs
 
 import modicum as md
 
@@ -25,7 +26,7 @@ _WHOLE = ("SCHL", "OCCP")  # categories that stay whole numbers
 
 def schema() -> md.Schema:
     """Kinds and roles of the table: those of the income task."""
-    known = md.datasets.load_acs("income").schema
+    known = load_acs("income").schema
     storages = {name: "text" for name in known.features if name not in _WHOLE} | dict.fromkeys(_NUMBERS, "float")
     attributes = [a.model_copy(update={"storage": storages.get(a.name, a.storage)}) for a in known]
     return md.Schema(attributes=tuple(a for a in attributes if a.name in (*known.features, LABEL)))
@@ -45,7 +46,7 @@ def people(rows: int) -> Path:
 
 
 def _resample(connection: duckdb.DuckDBPyConnection, rows: int, path: Path) -> None:
-    data = md.datasets.load_acs("income")
+    data = load_acs("income")
     features, n = data.schema.features, len(data.X)
     known = data.X.assign(**{LABEL: data.y})[[*features, LABEL]].reset_index(names="row")
     connection.register("known", known)

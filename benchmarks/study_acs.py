@@ -8,6 +8,7 @@ Employment, income and public coverage. Learned on 60%, chosen on 10%, reported 
 from dataclasses import replace
 from functools import partial
 
+from data import load_acs
 from studies import SEEDS, compared, paired_interval, run_sections, study_of
 
 import modicum as md
@@ -94,7 +95,7 @@ def selection_scores(data: md.datasets.Dataset) -> dict:
 
 
 def task(name: str) -> md.datasets.Dataset:
-    return md.datasets.load_acs(name)
+    return load_acs(name)
 
 
 SECTIONS = {

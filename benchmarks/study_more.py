@@ -7,16 +7,17 @@ Health, Health pruned, Loan, Crime and Adult. Learned on 60%, chosen on 10%, rep
 
 from functools import partial
 
+from data import load_crime, load_health, load_loan
 from studies import compared, run_sections
 
 import modicum as md
 
 LOADERS = {
     "adult": md.datasets.load_adult,
-    "crime": md.datasets.load_crime,
-    "loan": md.datasets.load_loan,
-    "health_pruned": partial(md.datasets.load_health, pruned=True),
-    "health": md.datasets.load_health,
+    "crime": load_crime,
+    "loan": load_loan,
+    "health_pruned": partial(load_health, pruned=True),
+    "health": load_health,
 }
 # 124 attributes: 30,000 rows already take ten minutes for the neural minimizers alone, on two cores.
 SOME = {"health": {"rows": 30_000, "seeds": 1, "minimizers": "all"}}

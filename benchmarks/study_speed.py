@@ -9,6 +9,7 @@ import statistics
 import time
 
 from common import judged, seconds, write
+from data import load_acs
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import modicum as md
@@ -16,7 +17,7 @@ from modicum.table.codes import Coder
 
 
 def study_speed() -> dict:
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     raw = Coder.fit(data.X, data.schema).encode(data.X)
     md.study(data.X[:3_000], data.y[:3_000], schema=data.schema, seeds=1, progress=False)  # compiles
     fits, runs = [], []

@@ -8,6 +8,7 @@ Employment, a PAT generalization of 20 leaves, without PyTorch; known are 60% of
 import statistics
 
 from common import judged, seconds, write
+from data import load_acs
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import modicum as md
@@ -16,7 +17,7 @@ from modicum.table.splits import split_rows
 
 
 def suite() -> dict:
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     parts = split_rows(data.y)
     known, breached = data.X.iloc[parts.train], data.X.iloc[parts.test]
     g = md.PrivacyTree(max_leaves=20, schema=data.schema).fit(known, data.y.iloc[parts.train]).generalization_

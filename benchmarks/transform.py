@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from common import judged, seconds, write
+from data import load_acs
 
 import modicum as md
 
@@ -18,7 +19,7 @@ SMALL, LARGE = 500_000, 5_000_000
 
 
 def coded() -> dict:
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     pat = md.PrivacyTree(max_leaves=20, schema=data.schema).fit(data.X, data.y)
     g, coder = pat.generalization_, pat.coder_
     codes = coder.encode(data.X)[np.random.default_rng(0).integers(0, len(data.X), ROWS)]
@@ -34,7 +35,7 @@ def coded() -> dict:
 
 def streamed() -> dict:
     """Peak memory of the command on a small and on a ten times larger file."""
-    data = md.datasets.load_acs("employment")
+    data = load_acs("employment")
     g = md.PrivacyTree(max_leaves=20, schema=data.schema).fit(data.X, data.y).generalization_
     with tempfile.TemporaryDirectory() as folder:
         g.save(Path(folder) / "g.json")

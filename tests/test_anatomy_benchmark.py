@@ -1,10 +1,12 @@
 """The benchmark of learning from anatomized data measures what it says."""
 
-import sys
-from pathlib import Path
-
+import anatomy_data
+import anatomy_models
+import anatomy_tables
+import anatomy_variants
 import numpy as np
 import pytest
+import reproduce_anatomy
 from conftest import shared_file
 from scipy import stats
 from sklearn.model_selection import StratifiedGroupKFold
@@ -12,13 +14,6 @@ from sklearn.svm import LinearSVC
 
 import modicum as md
 from modicum.table.frames import as_frame
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-import anatomy_data
-import anatomy_models
-import anatomy_tables
-import anatomy_variants
-import reproduce_anatomy
 
 FEW = reproduce_anatomy.Size(600, 2, 20, 300)
 KINDS = (*anatomy_variants.OF_RELEASE, anatomy_variants.FULL_DOMAIN, anatomy_variants.DIVERSE)

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import as_polars, shared_file
+from data import load_nist
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
@@ -418,7 +419,7 @@ def test_names_that_are_hostile_and_columns_that_are_odd_are_kept():
 
 def test_all_methods_agree_on_real_data_with_many_missing_values():
     folder = shared_file("nist/national2018.csv.gz").parents[1]
-    X, y = md.datasets.load_nist(folder=folder, return_X_y=True)
+    X, y = load_nist(folder=folder, return_X_y=True)
     X, y = X[:4_000], y[:4_000]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

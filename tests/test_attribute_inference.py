@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars, shared_file
+from data import load_nursery
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import precision_score, recall_score
@@ -266,7 +267,7 @@ def test_bad_data():
 def test_the_social_attribute_of_nursery_is_attacked():
     """Papers/2 Table 3's data: the tree tells of `social`, but no more than a model of other people's records."""
     folder = shared_file("nursery/nursery.data.gz").parents[1]
-    X, y = md.datasets.load_nursery(folder=folder, return_X_y=True)
+    X, y = load_nursery(folder=folder, return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(X))[:2_400]
     X, y = X.iloc[rows], y.iloc[rows]
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(random_state=0))

@@ -15,21 +15,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from data import load_acs, load_bank, load_crime, load_fars, load_gss, load_health, load_loan, load_nist, load_nursery
 
 import modicum as md
-from modicum.datasets import (
-    Dataset,
-    load_acs,
-    load_adult,
-    load_bank,
-    load_crime,
-    load_fars,
-    load_gss,
-    load_health,
-    load_loan,
-    load_nist,
-    load_nursery,
-)
+from modicum.datasets import Dataset, load_adult
 from modicum.errors import DataError, ParameterError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -100,7 +89,7 @@ CASES = [
 
 @pytest.fixture(scope="module", autouse=True)
 def _read_health_once() -> Iterator[None]:
-    from modicum.datasets import health as module
+    from data import health as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_read", lru_cache(maxsize=1)(module._read))
@@ -239,7 +228,7 @@ def test_acs_rows_follow_the_task() -> None:
 
 
 def test_nist_label_is_the_median_of_2018() -> None:
-    from modicum.datasets import nist
+    from data import nist
 
     need("nist/national2018.csv.gz")
     income = pd.read_csv(DATA / "nist/national2018.csv.gz", na_values="N", keep_default_na=False)["PINCP"]

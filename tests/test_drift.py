@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars, shared_file
+from data import load_acs, load_nist
 from scipy.stats import false_discovery_control, ttest_ind
 
 import modicum as md
@@ -333,8 +334,8 @@ def test_two_years_and_two_states_of_the_american_community_survey():
     shared_file("nist/national2018.csv.gz"), shared_file("nist/national2019.csv.gz")
     shared_file("acs/ny2024.parquet"), shared_file("acs/nj2024.parquet")
     folder = shared_file(".")
-    nist = [md.datasets.load_nist(year, folder=folder) for year in (2018, 2019)]
-    acs = [md.datasets.load_acs("employment", state, folder=folder) for state in ("ny", "nj")]
+    nist = [load_nist(year, folder=folder) for year in (2018, 2019)]
+    acs = [load_acs("employment", state, folder=folder) for state in ("ny", "nj")]
     for then, now in (nist, acs):
         frames = [data.X if data.persons is None else data.X.join(data.persons) for data in (then, now)]
         fit = np.random.default_rng(0).random(len(then.X)) < 0.3

@@ -1,6 +1,7 @@
-"""What may import what (DESIGN §1), and that `import modicum` stays cheap."""
+"""What may import what (DESIGN §1), that each name stands for one thing, and that `import modicum` stays cheap."""
 
 import ast
+import collections
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,23 @@ def test_nothing_imports_the_command_line():
         p for p in FILES if "cli" in imported(p) and p.relative_to(SOURCE).parts[0] not in ("cli", "__main__.py")
     ]
     assert importers == []
+
+
+def test_no_folder_is_too_full_to_look_through():
+    files = collections.Counter(path.parent for path in FILES if path.name != "__init__.py")
+    assert {str(folder): count for folder, count in files.items() if count > 15} == {}
+
+
+def test_a_file_name_stands_for_one_thing():
+    parts = {"base", "data", "page", "kernel"}  # what several folders have one of
+    names = collections.Counter(path.stem for path in FILES)
+    assert {name for name, count in names.items() if count > 1} - parts == {"__init__"}
+
+
+def test_a_class_name_stands_for_one_thing():
+    trees = {path: ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES}
+    names = collections.Counter(node.name for tree in trees.values() for node in tree if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} == set()
 
 
 def test_import_is_cheap():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import DATA, shared_file
+from data import load_acs
 
 import modicum as md
 from modicum.errors import DataError, ParameterError, SchemaError
@@ -165,7 +166,7 @@ def test_pandas_and_polars_give_the_same_artifact(people):
 def test_quality_on_acs_employment():
     """The shape of papers/0 §8.4: with α = 0.7 and 20 leaves most attributes need not be collected."""
     shared_file("acs/ny2024.parquet")
-    data = md.datasets.load_acs("employment", folder=DATA)
+    data = load_acs("employment", folder=DATA)
     g = md.PrivacyTree(max_leaves=20, privacy=0.7, schema=data.schema).fit(data.X, data.y).generalization_
     assert 10 <= len(g.names) - len(g.needed) < 16
     assert {"AGEP", "SCHL"} <= set(g.needed)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars, shared_file
+from data import load_bank
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
@@ -361,7 +362,7 @@ def test_bad_labels_get_one_sentence(data):
 
 
 def test_bank_is_learned_without_default_and_what_reveals_it():
-    data = md.datasets.load_bank(folder=shared_file("bank/bank-full.csv.gz").parents[1])
+    data = load_bank(folder=shared_file("bank/bank-full.csv.gz").parents[1])
     X, y = data.X[:8_000], data.y[:8_000]
     model = fitted(
         X, y, sensitive=None, schema=data.schema, threshold=0.1, max_size=2, max_predictors=3, class_weight="balanced"

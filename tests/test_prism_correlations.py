@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars, shared_file
+from data import load_bank
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, gamma
@@ -676,7 +677,7 @@ def test_all_values_critical_leaves_each_against_the_rest():
 
 @pytest.mark.slow
 def test_bank_marketing_is_searched_whole():
-    X = md.datasets.load_bank(binarized=True, folder=shared_file("bank/bank-binarized.csv.gz").parents[1]).X
+    X = load_bank(binarized=True, folder=shared_file("bank/bank-binarized.csv.gz").parents[1]).X
     found = correlations(X, "default=no", threshold=1, p_value=0, max_size=3, groups="column")
     assert found.tested == (46, 1035, 15180)
     assert correlations(X, "default=no", threshold=0.02, max_size=2).sets

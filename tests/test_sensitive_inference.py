@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import as_polars, shared_file
+from data import load_bank
 from sklearn.metrics import matthews_corrcoef
 from sklearn.svm import NuSVC
 
@@ -388,7 +389,7 @@ def test_one_person_alone_and_no_rows_are_refused():
 def test_bank_marketing_tells_of_credit_in_default_as_the_paper_says():
     """papers/3 §5.2: a Matthews correlation of 0.20 from all predictors."""
     folder = shared_file("bank/bank-binarized.csv.gz").parents[1]
-    X, _ = md.datasets.load_bank(binarized=True, folder=folder, return_X_y=True)
+    X, _ = load_bank(binarized=True, folder=folder, return_X_y=True)
     result = SensitiveInference("default=no", folds=3).run(X, [name for name in X.columns if name != "default=no"])
     assert result.mcc.value == pytest.approx(0.20, abs=0.03)
     assert result.accuracy.value == pytest.approx(result.class_frequency, abs=0.001)

@@ -4,8 +4,8 @@ from typing import Literal, overload
 
 import pandas as pd
 
+from data.files import Folder, locate, require_choice
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate, require_choice
 
 Year = Literal[2018, 2019]
 
@@ -63,7 +63,7 @@ def load_nist(year: Year = 2018, *, folder: Folder = None, return_X_y: bool = Fa
 
     Examples
     --------
-    >>> from modicum.datasets import load_nist
+    >>> from data import load_nist
     >>> load_nist(2019, folder="data")  # doctest: +SKIP
     Dataset('nist-2019': 23,006 rows, 19 features, label 'income_above_median')
     """

@@ -4,8 +4,8 @@ from typing import Literal, overload
 
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 
 _SOURCE = "Lending Club's public loan data, https://www.kaggle.com/datasets/wordsforthewise/lending-club"
 _LABEL = "outcome"
@@ -52,7 +52,7 @@ def load_loan(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | X
 
     Examples
     --------
-    >>> from modicum.datasets import load_loan
+    >>> from data import load_loan
     >>> load_loan(folder="data")  # doctest: +SKIP
     Dataset('loan': 119,987 rows, 14 features, label 'outcome')
     """

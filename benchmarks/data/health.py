@@ -7,8 +7,8 @@ from typing import Literal, overload
 import numpy as np
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 from modicum.errors import ParameterError
 from modicum.table.schema import Schema
 
@@ -69,7 +69,7 @@ def load_health(
 
     Examples
     --------
-    >>> from modicum.datasets import load_health
+    >>> from data import load_health
     >>> load_health(pruned=True, folder="data")  # doctest: +SKIP
     Dataset('health-pruned': 171,067 rows, 11 features, label 'Charlson>0')
     """

@@ -5,8 +5,8 @@ from typing import Literal, overload
 
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 
 _SOURCE = "the UCI Machine Learning Repository, Bank Marketing, https://archive.ics.uci.edu/dataset/222/bank+marketing"
 _BINARIZED_SOURCE = f"https://gitlab.tudelft.nl/jgmvanderlinde/dpf, made from {_SOURCE}"
@@ -46,7 +46,7 @@ def load_bank(*, binarized: bool = False, folder: Folder = None, return_X_y: boo
 
     Examples
     --------
-    >>> from modicum.datasets import load_bank
+    >>> from data import load_bank
     >>> load_bank(binarized=True, folder="data")  # doctest: +SKIP
     Dataset('bank-binarized': 45,211 rows, 47 features, label 'y')
     """

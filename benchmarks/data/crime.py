@@ -6,8 +6,8 @@ from typing import Literal, overload
 import numpy as np
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 
 _SOURCE = (
     "the UCI Machine Learning Repository, Communities and Crime, "
@@ -54,7 +54,7 @@ def load_crime(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | 
 
     Examples
     --------
-    >>> from modicum.datasets import load_crime
+    >>> from data import load_crime
     >>> load_crime(folder="data")  # doctest: +SKIP
     Dataset('crime': 1,994 rows, 98 features, label 'violent_crimes_above_median')
     """

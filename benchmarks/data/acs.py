@@ -7,8 +7,8 @@ from typing import Literal, overload
 import numpy as np
 import pandas as pd
 
+from data.files import Folder, locate, require_choice
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate, require_choice
 
 Task = Literal["employment", "income", "public_coverage"]
 State = Literal["ny", "nj"]
@@ -106,7 +106,7 @@ def load_acs(
 
     Examples
     --------
-    >>> from modicum.datasets import load_acs
+    >>> from data import load_acs
     >>> load_acs("employment", "ny", folder="data")  # doctest: +SKIP
     Dataset('acs-employment-ny': 174,054 rows, 16 features, label 'employed')
     """

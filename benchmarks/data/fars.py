@@ -4,8 +4,8 @@ from typing import Literal, overload
 
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 
 _SOURCE = (
     "KEEL, fars, https://sci2s.ugr.es/keel/datasets.php, from the US Fatality Analysis Reporting System of 2001, "
@@ -44,7 +44,7 @@ def load_fars(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | X
 
     Examples
     --------
-    >>> from modicum.datasets import load_fars
+    >>> from data import load_fars
     >>> load_fars(folder="data")  # doctest: +SKIP
     Dataset('fars': 91,085 rows, 29 features, label 'injured')
     """

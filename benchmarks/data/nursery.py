@@ -4,8 +4,8 @@ from typing import Literal, overload
 
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 
 _SOURCE = "the UCI Machine Learning Repository, Nursery, https://archive.ics.uci.edu/dataset/76/nursery"
 _FEATURES = ["parents", "has_nurs", "form", "children", "housing", "finance", "social", "health"]
@@ -37,7 +37,7 @@ def load_nursery(*, folder: Folder = None, return_X_y: bool = False) -> Dataset 
 
     Examples
     --------
-    >>> from modicum.datasets import load_nursery
+    >>> from data import load_nursery
     >>> load_nursery(folder="data")  # doctest: +SKIP
     Dataset('nursery': 12,960 rows, 8 features, label 'label')
     """

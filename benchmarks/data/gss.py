@@ -4,8 +4,8 @@ from typing import Literal, overload
 
 import pandas as pd
 
+from data.files import Folder, locate
 from modicum.datasets.dataset import XY, Dataset, describe
-from modicum.datasets.files import Folder, locate
 
 _SOURCE = "NORC at the University of Chicago, General Social Survey, https://gss.norc.org"
 _LABEL = "Happiness of marriage"
@@ -39,7 +39,7 @@ def load_gss(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY
 
     Examples
     --------
-    >>> from modicum.datasets import load_gss
+    >>> from data import load_gss
     >>> load_gss(folder="data")  # doctest: +SKIP
     Dataset('gss': 24,455 rows, 8 features, label 'Happiness of marriage')
     """

@@ -16,7 +16,7 @@ def locate(relative: str, folder: Folder, source: str) -> Path:
 
     Examples
     --------
-    >>> from modicum.datasets.files import locate
+    >>> from data.files import locate
     >>> locate("gss/gss_happiness.csv.gz", "no/such/folder", "the GSS")
     Traceback (most recent call last):
     ...
@@ -38,7 +38,7 @@ def require_choice(value: object, choices: Collection[object], parameter: str, f
 
     Examples
     --------
-    >>> from modicum.datasets.files import require_choice
+    >>> from data.files import require_choice
     >>> require_choice("ca", ["ny", "nj"], "state", "load_acs")
     Traceback (most recent call last):
     ...
