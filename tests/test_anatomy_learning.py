@@ -25,8 +25,7 @@ from sklearn.svm import LinearSVC
 
 import modicum as md
 from modicum.anatomy import anatomy_classifier as classifier
-from modicum.anatomy import paper_bound, training_data
-from modicum.anatomy import pruning as kernel_space
+from modicum.anatomy import paper_bound, pruning, training_data
 from modicum.anatomy.join import Join
 from modicum.anatomy.pruning import Norms
 from modicum.anatomy.training import make_generator
@@ -382,7 +381,7 @@ def test_numbers_whose_squares_would_overflow_are_refused_by_name(keep, space, n
 
 def kernel_rows(join, gamma):
     """The join as points, and the exact squared norms around the mean in the kernel's own space."""
-    points = kernel_space.NystroemPoints.of(join)
+    points = pruning.NystroemPoints.of(join)
     records, places = join.rows(np.arange(len(join.first)))
     rows = np.hstack([points.records(records), points.of_value[0][points.values(0, places[:, 0])]])
     apart = ((rows[:, None, :] - rows[None]) ** 2).sum(axis=2)
@@ -399,7 +398,7 @@ def test_norms_in_the_kernel_space_are_the_exact_ones_around_the_mean_and_all_on
     join = Join.of(small())
     points, exact = kernel_rows(join, 0.02)
     found = {
-        centred: kernel_space.KernelSpace(points, make_generator(0), gamma=0.02, centred=centred).norms(np.arange(90))
+        centred: pruning.KernelSpace(points, make_generator(0), gamma=0.02, centred=centred).norms(np.arange(90))
         for centred in (True, False)
     }
     assert np.abs(found[True] - exact).max() < 0.01
@@ -410,17 +409,17 @@ def test_norms_in_the_kernel_space_are_the_exact_ones_around_the_mean_and_all_on
 
 def test_batches_change_nothing(monkeypatch):
     join = Join.of(small())
-    points = kernel_space.NystroemPoints.of(join)
-    whole = kernel_space.KernelSpace(points, make_generator(0)).norms(np.arange(90))
-    monkeypatch.setattr(kernel_space, "_BATCH", 7)
-    assert kernel_space.KernelSpace(points, make_generator(0)).norms(np.arange(90)) == pytest.approx(whole, abs=1e-9)
+    points = pruning.NystroemPoints.of(join)
+    whole = pruning.KernelSpace(points, make_generator(0)).norms(np.arange(90))
+    monkeypatch.setattr(pruning, "_BATCH", 7)
+    assert pruning.KernelSpace(points, make_generator(0)).norms(np.arange(90)) == pytest.approx(whole, abs=1e-9)
 
 
 @pytest.mark.parametrize("keep", ["record", "group"])
 def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
     release = small()
     join = Join.of(release)
-    norms = kernel_space.KernelSpace(kernel_space.NystroemPoints.of(join), make_generator(0)).norms(np.arange(90))
+    norms = pruning.KernelSpace(pruning.NystroemPoints.of(join), make_generator(0)).norms(np.arange(90))
     records, places = join.rows(np.arange(90))
     values = join.sensitive_values(0, places[:, 0]).to_numpy()
     rows = [(int(i), (v,)) for i, v in zip(records, values, strict=True)]

@@ -13,7 +13,7 @@ from test_reporting import HOSTILE, Reader, _numbers
 import modicum as md
 from modicum.attacks import SuiteResult
 from modicum.reporting._report import Report
-from modicum.reporting.attack import page as attack_document
+from modicum.reporting.attack import page as attack_page
 from modicum.reporting.attack.data import AttackContent, summarize_most_exposed
 from modicum.reporting.document import Document
 from modicum.reporting.render import to_markdown
@@ -84,7 +84,7 @@ def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found):
 def test_the_threats_alone_tell_every_number_of_what_was_found(found):
     """Another report holds the content and shows these sections."""
     content = md.report(found).to_dict()
-    sections = attack_document.threats(content, level=3)
+    sections = attack_page.threats(content, level=3)
     assert {section.level for section in sections} == {3}
     told = markdown_text(to_markdown(Document("", [], sections, "")))
     apart = {"version": content["version"], "random_state": content["random_state"]}

@@ -240,10 +240,10 @@ def test_ctrl_c_while_merging_says_so_in_a_sentence(tmp_path):
     X, y = md.datasets.load_adult(return_X_y=True)
     X.assign(income=y).to_csv(tmp_path / "adult.csv", index=False)
     code = (
-        "import os, signal, sys; from modicum.minimizers.merge_path import path; really = path.descended\n"
+        "import os, signal, sys; from modicum.minimizers.merge_path import path; really = path.descend\n"
         "def once(*given):\n"
-        "    path.descended = really; os.kill(os.getpid(), signal.SIGINT); return really(*given)\n"
-        "path.descended = once\n"
+        "    path.descend = really; os.kill(os.getpid(), signal.SIGINT); return really(*given)\n"
+        "path.descend = once\n"
         "from modicum.cli.main import run; run()"
     )
     command = ["minimize", tmp_path / "adult.csv", "--label", "income", "-o", tmp_path / "g.json"]

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 import modicum as md
 import modicum.engines.coding as coding
-import modicum.engines.coding as label_coding
-from modicum.engines import counting as survey
-from modicum.engines import order_statistics, table_at
+from modicum.engines import counting, order_statistics, table_at
 from modicum.engines.coding import coder_at, labels_at, numbers_at, schema_at, target_at
 from modicum.errors import ModicumError
 from modicum.table.codes import AtEdges, AtRanks, Coder, EqualCounts, EqualWidths, group_numbers, number_coding, rises
@@ -181,7 +179,7 @@ def test_order_statistics_do_not_depend_on_what_was_sampled(values, most, limit,
         patch.setattr("modicum.engines.local_table.ROWS", dealt)
         for grouping in (EqualCounts(most), EqualWidths(most), AtRanks(tuple(range(1, len(values), 3)))):
             wanted = group_numbers(NUMBER, values, None, grouping.starts)
-            found = survey.survey_columns(table, [NUMBER], limit)
+            found = counting.survey_columns(table, [NUMBER], limit)
             if found["v"].complete:
                 starts, known = grouping.starts, found["v"]
                 same(number_coding(NUMBER, known.distinct, known.counts, 0, starts), wanted)
@@ -299,13 +297,12 @@ def test_an_arrow_column_reads_as_the_same_texts():
 
 def _small(monkeypatch, limit):
     """Only so many values are counted one by one, and few fetched, so that small tables take the long way."""
-    monkeypatch.setattr(coding, "surveyed", partial(_surveyed, limit))
-    monkeypatch.setattr(label_coding, "surveyed", partial(_surveyed, limit))
-    monkeypatch.setattr(order_statistics, "surveyed", partial(_surveyed, limit))
+    monkeypatch.setattr(coding, "survey_columns", partial(_survey_columns, limit))
+    monkeypatch.setattr(order_statistics, "survey_columns", partial(_survey_columns, limit))
 
 
-def _surveyed(most, table, attributes, limit=survey.LIMIT, *rest, **more):
-    return survey.survey_columns(table, attributes, min(most, limit), *rest, **more)
+def _survey_columns(most, table, attributes, limit=counting.LIMIT, *rest, **more):
+    return counting.survey_columns(table, attributes, min(most, limit), *rest, **more)
 
 
 def _counting_passes(monkeypatch, table):

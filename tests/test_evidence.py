@@ -182,7 +182,7 @@ def test_bad_input_is_refused_before_any_work(g, table, options, message, monkey
     def work(*_, **__):
         pytest.fail("it worked before it looked at the input")
 
-    monkeypatch.setattr("modicum.attacks._suite.answered", work)
+    monkeypatch.setattr("modicum.attacks._suite.answer_questions", work)
     monkeypatch.setattr("modicum.evaluation.evidence.generalization_evidence.utility", work)
     monkeypatch.setattr("modicum.evaluation.evidence.generalization_evidence.necessity", work)
     with pytest.raises(ModicumError, match=message):

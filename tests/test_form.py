@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.export import web_form as form_module
+from modicum.export import web_form
 from modicum.export.web_form import content_security_policy, form_page, languages, page_strings
 
-PARTS = Path(form_module.__file__).parent / "form_page"
+PARTS = Path(web_form.__file__).parent / "form_page"
 NAMES = ["</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "😀 ‮ عمر", "__proto__", "a{count}"]
 WORDS = ["</script>", "<!--<script>", "'\";alert(1)//", "شارع", "💣", "constructor", "\u2028", "${alert(1)}", "", "]]>"]
 
@@ -150,7 +150,7 @@ def test_the_same_artifact_gives_the_same_page(pat):
 def test_every_language_has_the_same_keys_and_every_word_is_used():
     keys = [list(json.loads((PARTS / "strings" / f"{language}.json").read_text("utf-8"))) for language in languages()]
     assert keys[0] == keys[1]
-    code = "".join(p.read_text("utf-8") for p in PARTS.glob("*.js")) + Path(form_module.__file__).read_text("utf-8")
+    code = "".join(p.read_text("utf-8") for p in PARTS.glob("*.js")) + Path(web_form.__file__).read_text("utf-8")
     assert [key for key in keys[0] if not re.search(rf"[\"'.]{key}\b", code)] == []
     for language in languages():
         assert page_strings(page_strings(language)) == page_strings(language)

@@ -331,7 +331,7 @@ def test_a_model_too_sure_of_itself_is_believed_less():
 
 def test_merged_values_keep_their_counts_and_scores_spread_back():
     groups = ReleaseGroups.of(in_threes(groups=20)[0])
-    merged = groups.merged()
+    merged = groups.merge_alike()
     assert (len(merged.values), merged.caps.sum()) == (3, 60)
     assert np.allclose(merged.shares.sum(), 1)
     scores = np.arange(len(merged.pair_records), dtype=float)

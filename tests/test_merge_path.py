@@ -15,7 +15,7 @@ import modicum as md
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.generalization.bins import Dropped, FullDetail
 from modicum.measures import k_anonymity
-from modicum.minimizers.merge_path import path as descent
+from modicum.minimizers.merge_path import path
 
 
 def planted(n: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
@@ -353,14 +353,14 @@ def test_what_cannot_be_reached_is_said(people):
 def test_ctrl_c_keeps_a_path_to_nothing(monkeypatch):
     X, y = planted()
     whole = len(md.MergePath().fit(X, y).path_)
-    really = descent.descend
+    really = path.descend
 
     def interrupted(*given):
         os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(descent, "descend", really)
+        monkeypatch.setattr(path, "descend", really)
         return really(*given)
 
-    monkeypatch.setattr(descent, "descend", interrupted)
+    monkeypatch.setattr(path, "descend", interrupted)
     with pytest.warns(StoppedWarning, match="Stopped merging buckets early"):
         found = md.MergePath().fit(X, y)
     assert len(found.path_) < whole

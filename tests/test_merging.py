@@ -68,7 +68,7 @@ def plain_measures(seed: int, strength: float, groups, n: int = 60):
 @settings(max_examples=25, deadline=None)
 def test_cells_measure_what_the_formulas_say(strength, seed, cut):
     groups = [np.append(0, np.cumsum(c)).astype(int) for c in cut]
-    measured = cells_of(seed, strength).joined(groups).measured
+    measured = cells_of(seed, strength).join_buckets(groups).measured
     assert (measured.error, measured.log_loss, measured.accuracy) == pytest.approx(
         plain_measures(seed, strength, groups)
     )
@@ -77,7 +77,7 @@ def test_cells_measure_what_the_formulas_say(strength, seed, cut):
 def cost(cells: Cells, groups, price: float) -> float:
     """J of `descent`, from the measures of the joined cells."""
     dense = [np.unique(group, return_inverse=True)[1] for group in groups]
-    m = cells.joined(dense).measured
+    m = cells.join_buckets(dense).measured
     buckets = sum(int(group.max()) + 1 for group in dense)
     lost = (1 - MIX) * m.error + MIX * m.log_loss
     return m.accuracy + price * lost + _RECORDS * (1 + price) / cells.records * buckets
@@ -96,7 +96,7 @@ def test_every_interval_and_set_costs_what_its_cells_cost(seed):
             bits = sum(1 << k for k in range(i, j + 1))
             assert (lost[i, j], right[i, j]) == pytest.approx((by_sets.lost[bits], by_sets.right[bits]))
     cut = [np.array([0, 0, 1, 1, 1]), groups[1] // 2, groups[2]]
-    m = cells.joined(cut).measured
+    m = cells.join_buckets(cut).measured
     assert m.accuracy * 60 == pytest.approx(right[0, 1] + right[2, 4])
     assert ((1 - MIX) * m.error + MIX * m.log_loss) * 60 == pytest.approx(lost[0, 1] + lost[2, 4])
 
@@ -170,11 +170,11 @@ def test_groups_that_are_too_small_are_never_found():
         cells = cells_of(seed, n=200)
         rules = Rules((True,) * 3, (False,) * 3, 25, MIX)
         points = [g for piece in path(cells, rules, Stop()) for g in piece]
-        found = [cells.joined(groups).measured for groups in points]
+        found = [cells.join_buckets(groups).measured for groups in points]
         enough = [m for m in found if m.fewest >= 25]
         assert max(m.cells for m in enough) > 1
         groups, _ = descend(cells, everything(cells), 5.0, rules, nothing(cells, rules))
-        assert cells.joined([np.unique(g, return_inverse=True)[1] for g in groups]).measured.fewest >= 25
+        assert cells.join_buckets([np.unique(g, return_inverse=True)[1] for g in groups]).measured.fewest >= 25
 
 
 def test_what_may_not_be_merged_stays():

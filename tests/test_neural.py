@@ -209,7 +209,7 @@ def test_an_adversary_counts_no_further_than_the_naive_guess(torch, weighted):
     shares = counts / counts.sum()
     naive = float(-(shares * np.log(shares)).sum())
     batch = torch.arange(200)
-    seen = training.seen(training.soft.probabilities(2.0), batch)
+    seen = training.encode_batch(training.soft.probabilities(2.0), batch)
     assert float(training.aim._network.losses(seen, training.aim._truth[batch])[0, 0].detach()) > 2 * naive
     penalty = training.aim.penalty(training.soft.probabilities(2.0), seen, batch, 0.0)
     assert float(penalty[0].detach()) == pytest.approx(-naive, abs=1e-4)
@@ -226,12 +226,12 @@ def test_rows_are_drawn_as_often_as_the_records_they_stand_for(torch):
     X, y = table()
     records = np.where(np.arange(len(X)) < 40, 91, 1)
     training = training_of(torch, quick(md.AdversarialTraining, inner_steps=2), [0.5], X, y, records)
-    for rows in (training.batches().numpy().ravel(), training.drawn(4_000).numpy()):
+    for rows in (training.batches().numpy().ravel(), training.draw_rows(4_000).numpy()):
         assert np.mean(rows < 40) == pytest.approx(91 / 100, abs=0.03)
     plain = training_of(torch, quick(md.AdversarialTraining), [0.5], X, y)
     sizes = np.bincount(plain.batches().numpy().ravel(), minlength=len(X))
     assert sizes.max() - sizes.min() <= 1  # without weights every record as often as any other
-    assert np.mean(plain.drawn(4_000).numpy() < 40) == pytest.approx(0.1, abs=0.03)
+    assert np.mean(plain.draw_rows(4_000).numpy() < 40) == pytest.approx(0.1, abs=0.03)
 
 
 # Fitted generalizations

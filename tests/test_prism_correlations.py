@@ -17,9 +17,7 @@ from scipy.stats.contingency import association, crosstab
 import modicum as md
 from modicum.errors import DataError, ParameterError
 from modicum.prism import Correlation, correlations
-from modicum.prism.discovery import kernel as joint_kernel
-from modicum.prism.discovery import learned_measures
-from modicum.prism.discovery import measure as candidates
+from modicum.prism.discovery import kernel, learned_measures, measure
 from modicum.prism.discovery.association import Null, null_chi2
 from modicum.prism.discovery.attribute_codes import bin_starts
 from modicum.prism.discovery.discovery import Discovery
@@ -215,14 +213,14 @@ def test_every_way_to_count_gives_the_same(monkeypatch, few, small, joint, place
     codes, classes = random.integers(0, 4, (6, 300)).astype(np.uint16), random.integers(0, 3, 300).astype(np.uint8)
     weights, shares = np.ones(300, dtype=np.int64), np.bincount(classes) / 300
     sets = np.array(list(combinations(range(6), 3)), dtype=np.int32)
-    expected = joint_kernel.class_spreads(codes, np.full(6, 4), classes, shares, weights, sets)
+    expected = kernel.class_spreads(codes, np.full(6, 4), classes, shares, weights, sets)
     # Plain Python reads the limits anew; compiled code has them built in.
     for name, value in {"FEW": few, "SMALL": small, "JOINT": joint, "PLACES": places}.items():
-        monkeypatch.setattr(joint_kernel, name, value)
-    for name, function in vars(joint_kernel).copy().items():
+        monkeypatch.setattr(kernel, name, value)
+    for name, function in vars(kernel).copy().items():
         if hasattr(function, "py_func"):
-            monkeypatch.setattr(joint_kernel, name, function.py_func)
-    found = joint_kernel.class_spreads(codes, np.full(6, 4), classes, shares, weights, sets)
+            monkeypatch.setattr(kernel, name, function.py_func)
+    found = kernel.class_spreads(codes, np.full(6, 4), classes, shares, weights, sets)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
     np.testing.assert_array_equal(found[1], expected[1])
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-9)
@@ -605,7 +603,7 @@ def test_the_same_seed_gives_the_same_result(monkeypatch):
 
 
 def test_too_many_sets_are_refused_before_they_are_made(monkeypatch):
-    monkeypatch.setattr(candidates, "MOST_SETS", 10)
+    monkeypatch.setattr(measure, "MOST_SETS", 10)
     with pytest.raises(ParameterError, match="lower 'max_size' to 1"):
         correlations(drawn(0, 50, [2] * 6, hidden=False), "s", threshold=1)
 

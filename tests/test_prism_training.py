@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from modicum.errors import ParameterError, StoppedWarning
-from modicum.prism.solver import trainer as training
+from modicum.prism.solver import trainer
 from modicum.prism.solver.hinge import Hinge
 from modicum.prism.solver.problem import Merging, distinct_rows
 from modicum.prism.solver.supports import SupportLimits, largest_support, maximal_supports, unpack_support
@@ -78,7 +78,7 @@ def check_against_all_supports(seed: int, kind: str) -> None:
 @pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_result_equals_the_best_of_all_supports(kind, listed, monkeypatch):
-    monkeypatch.setattr(training, "LISTED", listed)
+    monkeypatch.setattr(trainer, "LISTED", listed)
     for seed in range(3 if listed else 2):
         check_against_all_supports(seed, kind)
 
@@ -87,7 +87,7 @@ def test_the_result_equals_the_best_of_all_supports(kind, listed, monkeypatch):
 @pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_result_equals_the_best_of_all_supports_on_many_problems(kind, listed, monkeypatch):
-    monkeypatch.setattr(training, "LISTED", listed)
+    monkeypatch.setattr(trainer, "LISTED", listed)
     for seed in range(100, 134):
         check_against_all_supports(seed, kind)
 
@@ -234,7 +234,7 @@ def test_a_search_that_time_ends_has_a_true_bound(listed, monkeypatch):
     problem = wide()
     proven = Trainer(problem).solve(4)
     assert proven.gap <= 1e-4
-    monkeypatch.setattr(training, "LISTED", listed)
+    monkeypatch.setattr(trainer, "LISTED", listed)
     for seconds in (0.0, 0.05, 0.2):
         found = Trainer(problem).solve(4, time_limit=seconds)
         assert found.bound <= proven.objective <= found.objective * (1 + 1e-4)
@@ -349,7 +349,7 @@ def test_a_solver_that_fails_does_not_end_the_proof(kind, monkeypatch):
 
     failed = OptimizeResult(status=4, x=None, fun=None, mip_dual_bound=None, message="")
     monkeypatch.setattr(scipy.optimize, "milp", lambda *a, **k: failed)
-    monkeypatch.setattr(training, "LISTED", 0)
+    monkeypatch.setattr(trainer, "LISTED", 0)
     check_against_all_supports(1, kind)
 
 
@@ -366,14 +366,14 @@ def test_a_solver_that_fails_is_asked_again_without_presolve(monkeypatch):
 
     monkeypatch.setattr(scipy.optimize, "milp", sometimes)
     monkeypatch.setattr("modicum.prism.solver.trainer.branching", lambda search: iter(()))
-    monkeypatch.setattr(training, "LISTED", 0)
+    monkeypatch.setattr(trainer, "LISTED", 0)
     check_against_all_supports(1, "binary")
     assert asked[:2] == [True, False]
 
 
 @pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
 def test_small_gaps_are_proven_and_too_small_ones_are_called_stopped(listed, monkeypatch):
-    monkeypatch.setattr(training, "LISTED", listed)
+    monkeypatch.setattr(trainer, "LISTED", listed)
     for seed in range(3):
         problem, most, forbidden = random_problem(seed)
         found = Trainer(problem).solve(most, forbidden, gap=1e-7)
@@ -392,7 +392,7 @@ def test_one_program_does_not_run_for_longer_than_a_few_seconds(monkeypatch):
         return milp(*args, **kwargs)
 
     monkeypatch.setattr(scipy.optimize, "milp", timed)
-    monkeypatch.setattr(training, "LISTED", 0)
+    monkeypatch.setattr(trainer, "LISTED", 0)
     Trainer(wide()).solve(4)
     assert limits
     assert max(limits) <= 3.0

@@ -19,7 +19,7 @@ from modicum.engines import table_at
 from modicum.engines.sampling import draw_records
 from modicum.errors import DataError, ParameterError, StoppedWarning
 from modicum.evaluation.study import grids
-from modicum.evaluation.study import work as study_pieces
+from modicum.evaluation.study import work as study_work
 from modicum.evaluation.study.judges import read_off, screen_generalization
 from modicum.evaluation.study.study_data import StudyData
 from modicum.learners.backoff import Backoff, most_likely
@@ -205,8 +205,8 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
         raise AssertionError("this was finished")
 
     study, folder = found
-    for name in ("screened", "judged", "limits"):
-        monkeypatch.setattr(study_pieces, name, never)
+    for name in ("screen_generalization", "judge_generalization", "limits"):
+        monkeypatch.setattr(study_work, name, never)
     again = small(adult, folder=folder, seeds=2)
     assert again.table().equals(study.table())
 
@@ -215,7 +215,7 @@ def test_a_study_goes_on_with_more_seeds_and_minimizers(adult, tmp_path, monkeyp
     small(adult, folder=tmp_path, minimizers=["Uniform"])
     tried = []
     monkeypatch.setattr(
-        study_pieces, "screened", lambda g, data: tried.append(data.seed) or screen_generalization(g, data)
+        study_work, "screen_generalization", lambda g, data: tried.append(data.seed) or screen_generalization(g, data)
     )
     wider = small(adult, folder=tmp_path, minimizers=["Uniform"], seeds=[0, 3])
     assert set(tried) == {3}
@@ -486,12 +486,12 @@ def test_ctrl_c_keeps_what_is_finished_and_the_study_goes_on(adult, tmp_path, mo
             os.kill(os.getpid(), signal.SIGINT)
         return screen_generalization(g, data)
 
-    monkeypatch.setattr(study_pieces, "screened", counted)
+    monkeypatch.setattr(study_work, "screen_generalization", counted)
     with pytest.warns(StoppedWarning, match="the best so far is kept"):
         part = small(adult, folder=tmp_path, seeds=2, n_jobs=1)
     assert not part.is_whole
     assert 0 < len(part.candidates) < len(found[0].candidates)
-    monkeypatch.setattr(study_pieces, "screened", screen_generalization)
+    monkeypatch.setattr(study_work, "screen_generalization", screen_generalization)
     assert same(small(adult, folder=tmp_path, seeds=2).table(), found[0].table())
 
 

@@ -182,7 +182,7 @@ class LinearModel(BaseEstimator):
         for model in models:
             model._check_parameters()
         first = clone(self).set_params(max_predictors=max(model.max_predictors for model in models))
-        prepared = first._prepared(X, y, sample_weight)
+        prepared = first._prepare(X, y, sample_weight)
         for model in models:
             model.__dict__ = first.__dict__ | {"max_predictors": model.max_predictors}
             model._keep(prepared)

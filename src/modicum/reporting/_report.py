@@ -12,20 +12,20 @@ from pydantic import BaseModel
 from modicum.attacks import SuiteResult
 from modicum.errors import ParameterError, check_words, format_names
 from modicum.evaluation import AnatomyEvidence, Choice, Evidence, Judgement, PrismEvidence, ReleaseEvidence, Study
-from modicum.reporting.anatomy import page as anatomy_document
+from modicum.reporting.anatomy import page as anatomy_page
 from modicum.reporting.anatomy.data import AnatomyContent, anatomy_summary
-from modicum.reporting.attack import page as attack_document
+from modicum.reporting.attack import page as attack_page
 from modicum.reporting.attack.data import AttackContent, attack_summary
 from modicum.reporting.document import Document
-from modicum.reporting.generalization import page as report_document
+from modicum.reporting.generalization import page as generalization_page
 from modicum.reporting.generalization.data import GeneralizationContent, summary
-from modicum.reporting.prism import page as prism_document
+from modicum.reporting.prism import page as prism_page
 from modicum.reporting.prism.data import PrismContent, prism_summary
-from modicum.reporting.release import page as release_document
+from modicum.reporting.release import page as release_page
 from modicum.reporting.release.data import ReleaseContent, release_summary
 from modicum.reporting.render import to_html, to_markdown
 from modicum.reporting.sources import check_date, provenance
-from modicum.reporting.study import page as study_document
+from modicum.reporting.study import page as study_page
 from modicum.reporting.study.data import StudyContent, study_summary
 from modicum.table.atomic_writing import replacing_together
 
@@ -44,12 +44,12 @@ class Kind:
 
 
 KINDS = {
-    "report": Kind(GeneralizationContent, report_document.document),
-    "attacks": Kind(AttackContent, attack_document.document),
-    "study": Kind(StudyContent, study_document.document),
-    "release": Kind(ReleaseContent, release_document.document),
-    "anatomy": Kind(AnatomyContent, anatomy_document.document),
-    "prism": Kind(PrismContent, prism_document.document),
+    "report": Kind(GeneralizationContent, generalization_page.document),
+    "attacks": Kind(AttackContent, attack_page.document),
+    "study": Kind(StudyContent, study_page.document),
+    "release": Kind(ReleaseContent, release_page.document),
+    "anatomy": Kind(AnatomyContent, anatomy_page.document),
+    "prism": Kind(PrismContent, prism_page.document),
 }
 
 

@@ -318,7 +318,7 @@ def _prepare_training(model: PrismClassifier, train: Part, label: str | None) ->
     """What the classifier was trained from, to train others."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="At most")  # it was said when the classifier was trained
-        return clone(model)._prepared(train.frame.to_native(), pd.Series(train.values, name=label), None)
+        return clone(model)._prepare(train.frame.to_native(), pd.Series(train.values, name=label), None)
 
 
 def _remeasure_subsets(model: PrismClassifier, discovery: Discovery) -> int | None:

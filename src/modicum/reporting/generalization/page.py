@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting import charts
-from modicum.reporting.attack import page as attack_document
+from modicum.reporting.attack import page as attack_page
 from modicum.reporting.charts import AMBER, BLUE, DARK, GREEN, GREY, RED, SOFT, WIDTH, circle, line, svg, text
 from modicum.reporting.disclosure import COMPARED, at_least, at_most
 from modicum.reporting.document import (
@@ -358,7 +358,7 @@ def document(content: dict[str, Any]) -> Document:
         *([alternatives_section(content["alternatives"], _errors(content))] if content["alternatives"] else []),
         *prediction_sections(content["utility"]),
         *([] if content["attacks"] else [risk_section(content)]),
-        *(attack_document.threats(content["attacks"]) if content["attacks"] else []),
+        *(attack_page.threats(content["attacks"]) if content["attacks"] else []),
         build_certificate_section(content["certificate"]),
         Section("What this does and does not say", [Bullets(content["limits"])]),
         provenance_section(content["provenance"]),

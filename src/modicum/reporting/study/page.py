@@ -22,7 +22,7 @@ from modicum.reporting.document import (
     Text,
 )
 from modicum.reporting.formats import NONE, count_of, decimals, interval, number, percent, quote_name
-from modicum.reporting.generalization import page as report_document
+from modicum.reporting.generalization import page as generalization_page
 from modicum.reporting.sources import provenance_section, sign_off
 from modicum.reporting.study import study_charts
 
@@ -407,7 +407,7 @@ def _with_evidence(content: dict[str, Any]) -> Document:
 
     What the report says of the chosen one (cards, certificate, attributes) is not said again.
     """
-    report = report_document.document(content["evidence"])
+    report = generalization_page.document(content["evidence"])
     limits = Section("What the comparison does and does not say", [Bullets(content["limits"])])
     study = Section("How the minimizers were compared", [Text(content["decision"]), *_warnings(content)])
     deeper = [replace(each, level=3) for each in (*_comparison(content), *_more(content), limits)]
