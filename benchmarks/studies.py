@@ -14,7 +14,7 @@ from common import RESULTS, ROOT, machine, write
 import modicum as md
 from modicum.evaluation.study.study_result import Study
 from modicum.measures.intervals import seeds_interval
-from modicum.table.roles import unit_codes
+from modicum.table.estimator_input import unit_codes
 
 FOLDER = ROOT / "build" / "studies"
 SEEDS = 5

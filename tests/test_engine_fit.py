@@ -20,7 +20,7 @@ from modicum.minimizers.privacy_tree import _criterion, _layout
 from modicum.minimizers.sample_check import draw_samples
 from modicum.table.codes import all_counts
 from modicum.table.counts import NodeSplit, RowCounts
-from modicum.table.roles import attribute_weights
+from modicum.table.estimator_input import attribute_weights
 from modicum.trees import grow
 
 LOCAL = [place for place in LAZY if isinstance(place, str)]

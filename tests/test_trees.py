@@ -10,7 +10,7 @@ import modicum as md
 from modicum.minimizers.privacy_tree import _criterion, _layout
 from modicum.table.codes import all_counts
 from modicum.table.counts import RowCounts
-from modicum.table.roles import attribute_weights
+from modicum.table.estimator_input import attribute_weights
 from modicum.trees import grow
 from modicum.trees.splitting import find_split
 

@@ -1,4 +1,4 @@
-"""Hashes of tables and settings, and the versions of what made the numbers: what all evidence rests on."""
+"""What evidence rests on: hashes of tables, artifacts and settings, and the versions of what made the numbers."""
 
 import hashlib
 import json

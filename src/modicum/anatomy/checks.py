@@ -1,4 +1,4 @@
-"""What an anatomy is asked for, checked before any work: which columns are sensitive, which are released, the class."""
+"""Check what an anatomy is asked for before any work, and what its tables would give away all the same."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from modicum.measures.anonymity import count_group_values, value_codes
 from modicum.releases.anatomy_files import check_holdable, own_storage
 from modicum.releases.anatomy_release import GID, group_column
 from modicum.table.codes import group_rows
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import column, missing_values, numbers, texts
 from modicum.table.inference import infer_attribute
-from modicum.table.roles import person_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import label_values
 from modicum.typing import Codes

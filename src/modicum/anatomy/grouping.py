@@ -1,4 +1,4 @@
-"""Xiao and Tao's bucketization: groups of ℓ records whose sensitive values all differ, the most frequent values first.
+"""Groups of records with different sensitive values: bucketized, dealt in turn or by chance; and whom to leave out.
 
 Xiao and Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006; papers/4 §3 builds on it.
 """

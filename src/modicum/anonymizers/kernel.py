@@ -1,4 +1,4 @@
-"""What every partition asks of some of the records: how wide they spread, and whether they may be a group.
+"""Compiled partitions: how wide records spread, whether they may be a group, and top-down splits.
 
 Tuples keep the calls short: `table` is (codes, starts, sizes, positions, is_category, present) of `Ranked`, `needs` is
 (k, rule, limited, sensitive, n_sensitive, persons, n_persons) of `grouping.Needs`, `room` is working space.

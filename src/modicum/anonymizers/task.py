@@ -12,8 +12,8 @@ from modicum.errors import DataError, ParameterError, SchemaError, check_choice,
 from modicum.measures.closeness import Distance
 from modicum.measures.requirement import DISTANCES, DIVERSITIES, Requirement, hierarchy_arrays
 from modicum.table.codes import MAX_CATEGORIES, Coder
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import check_values, column
-from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.typing import Codes

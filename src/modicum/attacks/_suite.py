@@ -19,7 +19,7 @@ from modicum.learners.portfolio import MEMBERS
 from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.measures.uniqueness import check_population
 from modicum.provenance import frame_hash, text_hash, versions
-from modicum.table.roles import as_names, attribute_weights
+from modicum.table.estimator_input import as_names, attribute_weights
 from modicum.table.targets import BINS
 from modicum.table.values import plain
 

@@ -27,8 +27,8 @@ from modicum.measures.intervals import (
     mean_interval,
 )
 from modicum.table.codes import first_rows, group_rows
+from modicum.table.estimator_input import person_codes, personal_attributes
 from modicum.table.frames import as_frame, check_values, column, numbers, texts
-from modicum.table.roles import person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats, Mask

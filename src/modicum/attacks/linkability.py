@@ -15,8 +15,8 @@ from modicum.generalization import Artifact, Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.codes import first_rows, group_rows
+from modicum.table.estimator_input import as_names, person_codes
 from modicum.table.frames import as_frame, column
-from modicum.table.roles import as_names, person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import plain
 from modicum.typing import Codes

@@ -17,7 +17,7 @@ from modicum.learners.inputs import chunks
 from modicum.learners.portfolio import MEMBERS, Guess, Portfolio, best_guess, join_guesses, set_aside
 from modicum.measures.intervals import Interval
 from modicum.progress import run_all
-from modicum.table.roles import as_names, attribute_weights, person_codes
+from modicum.table.estimator_input import as_names, attribute_weights, person_codes
 from modicum.table.targets import BINS
 from modicum.typing import Mask
 

@@ -25,7 +25,7 @@ from modicum.errors import ParameterError, format_names
 from modicum.generalization import Artifact
 from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
 from modicum.progress import run_all
-from modicum.table.roles import as_names, attribute_weights
+from modicum.table.estimator_input import as_names, attribute_weights
 from modicum.table.targets import BINS
 
 

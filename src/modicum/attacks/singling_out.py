@@ -30,8 +30,8 @@ from modicum.generalization.description import persons_in
 from modicum.measures.intervals import Interval, compute_interval_from_counts, share_interval
 from modicum.measures.uniqueness import Uniqueness, check_population, estimate_uniques
 from modicum.table.codes import first_rows, group_rows
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame
-from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.values import iso, plain
 from modicum.typing import Codes

@@ -24,7 +24,7 @@ from modicum.measures.certificate import confidence_text
 from modicum.measures.uniqueness import check_population
 from modicum.reporting import Report
 from modicum.reporting.disclosure import at_least, check_size
-from modicum.table.roles import person_codes
+from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 

@@ -1,4 +1,4 @@
-"""A description as a table on the terminal."""
+"""Show results on the terminal: descriptions, facts, suggestions and what a minimum group size changes."""
 
 from __future__ import annotations
 

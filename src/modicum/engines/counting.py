@@ -1,4 +1,4 @@
-"""Records that are alike, counted in the engine: group-bys of group-bys, so that groups themselves stay there.
+"""Count in the engine: records that are alike, and how many records have each value of a column.
 
 Two values are alike as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
 normal form C (but for Ibis over other engines than DuckDB).

@@ -1,4 +1,4 @@
-"""Files opened in an engine: CSV or Parquet, one file, a folder of them or a pattern.
+"""Open files as tables of an engine: CSV or Parquet, one file, a folder of them or a pattern.
 
 Nothing is read but names and types until something is asked of the table. All Parquet files of a folder must have the
 columns that are needed, each with one type. DuckDB reads within a bound of memory and spills to a folder that goes

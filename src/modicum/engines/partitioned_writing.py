@@ -1,4 +1,4 @@
-"""A table taken apart and finished part by part, where its records are: each part is small enough to be held at once.
+"""Write tables where they live, whole or not at all; part by part where a table does not fit into memory.
 
 On this machine the records are written once to a temporary folder, one file a part, and parts are loaded one after
 another. Spark sends the records of a part to one executor (`applyInArrow`). Either way what is made of the parts is

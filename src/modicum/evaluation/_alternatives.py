@@ -26,7 +26,7 @@ from modicum.generalization.description import count_asked_buckets
 from modicum.learners.portfolio import TREES
 from modicum.measures.scores import compute_skill_kept
 from modicum.progress import run_all
-from modicum.table.roles import attribute_weights, personal_attributes
+from modicum.table.estimator_input import attribute_weights, personal_attributes
 from modicum.table.values import plain
 
 MOST = 8  # points of a path that are shown

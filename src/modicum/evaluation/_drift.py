@@ -25,8 +25,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.intervals import LEVEL, MeanChange, change, grown
 from modicum.progress import run_all
 from modicum.table.codes import FEW
+from modicum.table.estimator_input import as_names, attribute_weights, personal_attributes, unit_codes
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.roles import as_names, attribute_weights, personal_attributes, unit_codes
 from modicum.table.splits import Rows, draw_rows, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.table.values import plain

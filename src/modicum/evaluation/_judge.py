@@ -17,8 +17,8 @@ from modicum.generalization import Generalization
 from modicum.generalization.description import Description
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import Certificate, certify
+from modicum.table.estimator_input import personal_attributes
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.roles import personal_attributes
 from modicum.table.targets import Labels, label_name
 
 

@@ -23,8 +23,8 @@ from modicum.measures.intervals import Interval, difference_interval, skill_inte
 from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.progress import cores, run_all
 from modicum.table.codes import EqualCounts, first_rows, group_numbers
+from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame, column, numbers
-from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.splits import draw_rows
 from modicum.table.targets import BINS, Labels, label_name, label_values

@@ -25,8 +25,8 @@ from modicum.learners.portfolio import NETWORK, NEURAL, TREES, LearnerQuestion, 
 from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.table.codes import FEW, group_rows
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.table.values import plain

@@ -1,4 +1,4 @@
-"""Partitions made: from edges, from groups of values, or from what a minimizer found among codes."""
+"""Build partitions from edges, groups of values or codes, or from other partitions; and compare two of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

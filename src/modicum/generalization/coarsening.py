@@ -23,8 +23,8 @@ from modicum.generalization.build import partition as partition_of
 from modicum.generalization.description import persons_in
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import MAX_CODES, equal_starts, group_numbers, group_rows
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame, column, numbers
-from modicum.table.roles import person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, label_name, label_values
 from modicum.typing import Codes, Floats

@@ -8,8 +8,8 @@ import numpy as np
 
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.table.codes import FEW, group_rows
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame, is_lazy
-from modicum.table.roles import person_codes
 from modicum.typing import Codes
 
 if TYPE_CHECKING:

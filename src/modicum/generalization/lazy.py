@@ -1,4 +1,4 @@
-"""The same buckets inside an engine: one narwhals expression per attribute, evaluated where the data is.
+"""The same buckets inside an engine: narwhals expressions for attributes and cells, evaluated where the data is.
 
 Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames, Spark and Ibis tables.
 """

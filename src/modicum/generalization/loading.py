@@ -1,4 +1,4 @@
-"""Artifacts from files, whatever kind they are."""
+"""Load artifacts of any kind, and turn them into plain data and back."""
 
 import os
 from typing import Any, get_args

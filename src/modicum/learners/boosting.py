@@ -1,4 +1,4 @@
-"""Boosted trees whose leaves hold one score per value: a target of many values still takes one tree a step."""
+"""Boosted trees: on distinct rows with counts, one tree a step for all values; and on records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups
 from modicum.learners.inputs import Counts, Frequent, Inputs, Scores
 from modicum.table.codes import Weights
+from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame
-from modicum.table.roles import person_codes
 from modicum.typing import Codes, Floats
 
 _MOST_VALUES = 64

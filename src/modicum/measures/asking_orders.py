@@ -22,8 +22,8 @@ from modicum.generalization.bins import AnyPartition, Groups, Intervals
 from modicum.generalization.questionnaire import Equivalence, Questionnaire
 from modicum.measures.information_loss import domain_of, ncp, share_of_width
 from modicum.table.codes import first_rows, group_rows
+from modicum.table.estimator_input import attribute_weights
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.roles import attribute_weights
 from modicum.typing import Codes, Floats, Mask
 
 # One question after others: how often it is asked, and how much its answer tells (for `asking_orders`).

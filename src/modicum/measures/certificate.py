@@ -37,8 +37,8 @@ from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Artifact
 from modicum.generalization.core import raw_generalization
 from modicum.table.codes import group_rows
+from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame, column, texts
-from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
 from modicum.table.values import plain

@@ -21,8 +21,8 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
+from modicum.table.estimator_input import attribute_weights
 from modicum.table.frames import as_frame, column, numbers, texts
-from modicum.table.roles import attribute_weights
 from modicum.table.schema import Attribute
 from modicum.typing import Codes, Floats
 

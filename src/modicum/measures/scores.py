@@ -1,4 +1,4 @@
-"""How good predictions are: error, log-loss, AUC; on records that may count several times (for resampling)."""
+"""How good predictions are: error, log-loss, AUC, Matthews' correlation; records may count several times."""
 
 from functools import cached_property
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many people of a whole population stand out, judged from a sample of them.
+"""Who stands out: people alone in what is seen of them, among the records and in a whole population.
 
 The sizes of the groups of equal records in the sample are taken for a draw from Pitman's partition model with
 0 ≤ α < 1 and θ > −α, fitted by maximum likelihood (Hoshino, Journal of Official Statistics 17(4), 2001). For n records

@@ -23,7 +23,7 @@ from modicum.minimizers.base import CodedData, Minimizer, enforce_schema, make_g
 from modicum.minimizers.neural.soft_buckets import middle_ranks
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, equal_starts
-from modicum.table.roles import attribute_weights, person_codes
+from modicum.table.estimator_input import attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.typing import Codes, Floats
 

@@ -14,8 +14,8 @@ from modicum.minimizers.base import AnyData, CountingMinimizer, enforce_schema
 from modicum.progress import stoppable
 from modicum.table.codes import all_counts
 from modicum.table.counts import Layout
+from modicum.table.estimator_input import attribute_weights
 from modicum.table.frames import as_frame
-from modicum.table.roles import attribute_weights
 from modicum.table.schema import Schema
 from modicum.trees import Criterion, grow
 from modicum.typing import Codes

@@ -1,4 +1,4 @@
-"""A report: one plain dict, and the same numbers as a page and as Markdown."""
+"""A report: one plain dict, the same numbers as a page and as Markdown, and the schema of its JSON."""
 
 import json
 import os

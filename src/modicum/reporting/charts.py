@@ -1,4 +1,4 @@
-"""The charts of a judgement."""
+"""Charts as SVG text: they open offline, print sharply and need no script."""
 
 import unicodedata
 from collections.abc import Sequence

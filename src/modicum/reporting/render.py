@@ -1,4 +1,4 @@
-"""A document as one HTML page: no script, nothing loaded from elsewhere, and it prints well."""
+"""Render a document: as one HTML page that loads nothing and prints well, or as Markdown."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Write files and folders whole or not at all; several that belong together all or none."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Frames in, columns out: pandas, polars and numpy behind one small set of functions.
+"""Frames in, columns out: pandas, polars and numpy behind one small set of functions, checked against a schema.
 
 A column reaches the rest of the library in one of two forms: `numbers` (float64, NaN for missing) or `texts` (integer
 codes into a list of canonical texts, -1 for missing).

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import DataError, ParameterError
-from modicum.table.roles import unit_codes
+from modicum.table.estimator_input import unit_codes
 from modicum.typing import Codes
 
 Rows = npt.NDArray[np.int64]

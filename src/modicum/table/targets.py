@@ -1,4 +1,4 @@
-"""A personal attribute as something to guess: the values among which a guess is right or wrong.
+"""What is guessed: the label as class numbers, and personal attributes as values among which a guess is right.
 
 Categories are guessed exactly. A number or date is guessed at a declared resolution, by default ten bins of equal
 frequency: if only an exact hit counted, anything would look private. The bins are fixed on known data, never on the

@@ -27,8 +27,8 @@ from modicum.errors import ParameterError, check_number
 from modicum.measures.intervals import mean_interval
 from modicum.measures.scores import confusion, matthews, matthews_interval
 from modicum.progress import run_all
+from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame, column
-from modicum.table.roles import as_names
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS
 from modicum.typing import Codes

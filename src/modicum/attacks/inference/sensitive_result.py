@@ -13,9 +13,9 @@ from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
+from modicum.table.estimator_input import person_codes, unit_codes
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.inference import infer_attribute
-from modicum.table.roles import person_codes, unit_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.table.values import canonical, plain

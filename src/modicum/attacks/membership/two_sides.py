@@ -9,8 +9,8 @@ import numpy as np
 
 from modicum.attacks.breach import OverlapWarning, count_shared_rows
 from modicum.errors import DataError, ParameterError
+from modicum.table.estimator_input import unit_codes
 from modicum.table.frames import as_frame, is_array, is_lazy
-from modicum.table.roles import unit_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.typing import Codes

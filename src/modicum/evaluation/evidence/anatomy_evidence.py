@@ -21,9 +21,9 @@ from modicum.measures.intervals import Interval, mean_interval
 from modicum.measures.uniqueness import Crowd, check_population, crowd
 from modicum.provenance import describe_grouping, describe_settings, frame_hash, text_hash, versions
 from modicum.releases.anatomy_release import GID, AnatomyRelease
+from modicum.table.estimator_input import person_codes, unit_codes
 from modicum.table.frames import as_frame, texts
 from modicum.table.inference import not_whole
-from modicum.table.roles import person_codes, unit_codes
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import plain

@@ -17,8 +17,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import check_confidence
 from modicum.progress import cores
 from modicum.provenance import describe_grouping, estimator_settings, generalization_provenance, model_file
+from modicum.table.estimator_input import attribute_weights, personal_attributes
 from modicum.table.frames import as_frame, column, texts
-from modicum.table.roles import attribute_weights, personal_attributes
 from modicum.table.targets import Labels, label_name, label_values
 
 MOST_COLUMNS = 8  # by which scores are shown where the caller names none

@@ -16,9 +16,8 @@ from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, Prism
 from modicum.prism.base import label_of, sensitive_names
 from modicum.prism.discovery.discovery import Discovery
 from modicum.progress import track_progress
-from modicum.table.estimator_input import schema_of
+from modicum.table.estimator_input import as_names, person_codes, schema_of, unit_codes
 from modicum.table.frames import as_frame, is_array
-from modicum.table.roles import as_names, person_codes, unit_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, Split, split_rows
 from modicum.table.targets import MAX_CLASSES, label_values

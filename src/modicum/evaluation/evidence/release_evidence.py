@@ -35,9 +35,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.uniqueness import Crowd, check_population, crowd
 from modicum.provenance import describe_grouping, describe_settings, frame_hash, text_hash, versions
 from modicum.releases.release import Release
-from modicum.table.estimator_input import schema_of
+from modicum.table.estimator_input import as_names, person_codes, schema_of
 from modicum.table.frames import as_frame, column
-from modicum.table.roles import as_names, person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import plain

@@ -12,7 +12,7 @@ from modicum.attacks import MembershipInference, MembershipResult, OverlapWarnin
 from modicum.errors import DataError
 from modicum.evaluation._utility import BucketModel, Utility, compare_utility, group_names, model_on
 from modicum.generalization.core import raw_generalization
-from modicum.table.roles import person_codes
+from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, split_rows
 from modicum.table.targets import Labels, label_values

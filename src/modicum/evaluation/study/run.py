@@ -14,8 +14,8 @@ from modicum.evaluation.study.study_store import VERSION, StudyStore
 from modicum.evaluation.study.work import Work
 from modicum.measures.certificate import check_confidence
 from modicum.progress import stoppable
+from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame
-from modicum.table.roles import as_names
 from modicum.table.schema import Schema
 
 

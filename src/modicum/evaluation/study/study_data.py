@@ -15,8 +15,8 @@ from modicum.generalization.core import DistinctColumns, raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.front import ErrorLimits
 from modicum.measures.scores import Predictions
+from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame
-from modicum.table.roles import attribute_weights, person_codes, personal_attributes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values

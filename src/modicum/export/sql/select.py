@@ -1,4 +1,4 @@
-"""An artifact as SQL: one SELECT that gives the buckets where the data is, in five dialects."""
+"""An artifact as SQL: one SELECT that gives the buckets or cells where the data is, in five dialects."""
 
 from collections.abc import Iterable, Sequence
 from typing import get_args

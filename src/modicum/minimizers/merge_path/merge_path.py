@@ -24,8 +24,8 @@ from modicum.minimizers.merge_path.path import STEPS, Rules, label_places, map_t
 from modicum.minimizers.merge_path.record_cells import TINY, Cells, Guessing, stack_columns
 from modicum.progress import stoppable, track_progress
 from modicum.table.codes import Coder, Coding, NumberCoding, equal_starts
+from modicum.table.estimator_input import attribute_weights, person_codes
 from modicum.table.frames import as_frame, column, numbers
-from modicum.table.roles import attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.typing import Codes, Floats, Mask

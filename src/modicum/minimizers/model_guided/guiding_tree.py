@@ -1,4 +1,4 @@
-"""The tree that learns what the model says, until every leaf holds one prediction alone (papers/1 §3.1)."""
+"""The tree that learns what the model says: grown to pure leaves, priced and pruned (papers/1 §3.1, §5.3)."""
 
 import heapq
 from collections.abc import Callable, Sequence

@@ -24,8 +24,8 @@ from modicum.minimizers.model_guided.records import ModelView, Records
 from modicum.minimizers.model_guided.setting import Setting
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import Coder
+from modicum.table.estimator_input import as_names, attribute_weights, person_codes
 from modicum.table.frames import as_frame, is_array
-from modicum.table.roles import as_names, attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 

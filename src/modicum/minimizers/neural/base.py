@@ -13,7 +13,7 @@ from modicum.generalization.build import drop, partition
 from modicum.minimizers.base import CodedData, Minimizer, enforce_schema
 from modicum.minimizers.neural.soft_buckets import SoftBuckets
 from modicum.progress import stoppable, track_progress
-from modicum.table.roles import attribute_weights
+from modicum.table.estimator_input import attribute_weights
 from modicum.table.schema import Schema
 
 BATCH = 256

@@ -1,4 +1,4 @@
-"""The master problem where the maximal supports can be listed: a lower bound for each, the lowest is solved next."""
+"""Ways to prove that a support is the best: list the maximal supports, cutting planes, or branch and bound."""
 
 import heapq
 from collections.abc import Iterator, Sequence

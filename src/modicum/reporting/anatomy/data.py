@@ -1,4 +1,4 @@
-"""The data of an anatomized release's report: what each field holds."""
+"""The data of an anatomized release's report: its fields, its sentences, and how evidence fills them."""
 
 from dataclasses import asdict
 from typing import Any, Literal

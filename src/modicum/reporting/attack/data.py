@@ -1,4 +1,4 @@
-"""What the report on the adversaries holds: every field of its JSON, what it means and what it may be."""
+"""The data of the report on the adversaries: its fields, its sentences, and how results fill them."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The data of a report on one generalization: what each field of the JSON holds."""
+"""The data of a report on one generalization: its fields, its sentences, and how evidence fills them."""
 
 import math
 from collections.abc import Mapping

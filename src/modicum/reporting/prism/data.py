@@ -1,4 +1,4 @@
-"""The data of a report on a PriSM classifier: every field, and what it holds."""
+"""The data of a report on a PriSM classifier: its fields, its sentences, and how evidence fills them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal

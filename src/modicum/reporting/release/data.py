@@ -1,4 +1,4 @@
-"""The data of a k-anonymous release's report: what each field holds."""
+"""The data of a k-anonymous release's report: its fields, its sentences, and how evidence fills them."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""What the report of a study holds: every field of its JSON, what it means and what it may be."""
+"""The data of a study's report: its fields, its sentences, and how the study fills them."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
