@@ -54,7 +54,7 @@ class Needs:
         return self.requirement.is_plain and self.persons is None
 
     def for_kernel(self) -> tuple[Any, ...]:
-        """As `groups_kernel` takes them."""
+        """As `kernel` takes them."""
         persons = _NOBODY if self.persons is None else self.persons
         n_persons = int(persons.max()) + 1 if len(persons) else 0
         limited = not self.requirement.is_plain
@@ -85,7 +85,7 @@ def split(ranked: Ranked, needs: Needs, *, tight: bool, relaxed: bool = False, g
 
 
 def for_kernel(ranked: Ranked) -> tuple[Any, ...]:
-    """Ranked quasi-identifiers as `groups_kernel` takes them."""
+    """Ranked quasi-identifiers as `kernel` takes them."""
     return (ranked.codes, ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
 
 

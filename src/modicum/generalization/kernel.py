@@ -1,4 +1,4 @@
-"""The compiled half of `walking`, apart from it so that an artifact can be read without the compiler."""
+"""The compiled half of `cells.Walk`, apart from it so that an artifact can be read without the compiler."""
 
 import numba
 import numpy as np

@@ -1,6 +1,6 @@
 """What every group of a release must have: at least k records, and sensitive values that are diverse and close.
 
-A search asks `Requirement.rule` (through `requirement_kernel.holds`) before it splits a group. What it then releases is
+A search asks `Requirement.rule` (through `holds`) before it splits a group. What it then releases is
 measured once more by `k_anonymity`, `l_diversity` and `t_closeness`, which share no code with it.
 """
 

@@ -126,8 +126,9 @@ class Iterative(Minimizer):
 
     The start (papers/0 Appendix C): a number is cut at its k-quantiles; the values of a category are sorted by their
     weight in a logistic regression of the label (with several classes: by its first principal axis) and cut into the k
-    groups whose variances of weights have the smallest average (`score_groups`). An ordered category is cut so that
-    only neighbours share a group. Missing is a value like others in a category without order, else a bucket of its own.
+    groups whose variances of weights have the smallest average (`least_variance_groups`). An ordered category is cut so
+    that only neighbours share a group. Missing is a value like others in a category without order, else a bucket of its
+    own.
 
     Attributes are then taken in the order of Δclf − Δadv, smallest first: what leaving the attribute out of all
     original attributes adds to the error of the classifier, and of an adversary who guesses the personal ones (nothing

@@ -135,7 +135,7 @@ class Median:
     same: int
 
     def cuts(self, attribute: int, k: int) -> list[TreeCut]:
-        """Where it may be cut, the best first: `split_kernel.places`."""
+        """Where it may be cut, the best first: `kernel.places`."""
         present = self.n - self.missing
         found = [(present, np.inf)] if self.missing else []
         if np.isfinite(self.value):
@@ -267,7 +267,7 @@ def _medians(
 
 
 def _width(column: CoarseColumn, low: float, high: float, missing: int) -> float:
-    """The node's NCP, as `groups_kernel.spread` has it."""
+    """The node's NCP, as `kernel.spread` has it."""
     if low > high:
         return 0.0
     if missing:

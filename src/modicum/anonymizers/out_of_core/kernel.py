@@ -1,4 +1,4 @@
-"""Splits from counts: what `groups_kernel` and `split_kernel` ask of records, asked of how often each code occurs.
+"""Splits from counts: what `anonymizers.kernel` asks of records, asked of how often each code occurs.
 
 `table` is (starts, sizes, positions, is_category, present) of `Ranked`; `counts` are one node's, all attributes' codes
 one after another.
@@ -9,7 +9,7 @@ import numba
 
 @numba.njit(cache=True, nogil=True)
 def measure_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-def]
-    """How much of each attribute's domain the records of a node take: `groups_kernel.spread`."""
+    """How much of each attribute's domain the records of a node take: `anonymizers.kernel.spread`."""
     starts, sizes, positions, is_category, present = table
     for a in range(len(sizes)):
         start, missing = starts[a], sizes[a] - 1
@@ -33,7 +33,7 @@ def measure_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-de
 
 @numba.njit(cache=True, nogil=True)
 def find_cut_places(own, k, is_category, limits):  # type: ignore[no-untyped-def]
-    """The codes at which an attribute may be cut (lower ones go left), the best first: `split_kernel.places`."""
+    """The codes at which an attribute may be cut (lower ones go left), the best first: `anonymizers.kernel.places`."""
     n, missing, many = own.sum(), len(own) - 1, 0
     gone = own[missing]
     if not is_category and gone >= k and n - gone >= k:
@@ -55,7 +55,7 @@ def find_cut_places(own, k, is_category, limits):  # type: ignore[no-untyped-def
 
 @numba.njit(cache=True, nogil=True)
 def loss_of_sides(left, counts, n_left, n_right, table, widths):  # type: ignore[no-untyped-def]
-    """What the two sides of a cut lose together, as `split_kernel.tightest_split` adds it up."""
+    """What the two sides of a cut lose together, as `anonymizers.kernel.tightest_split` adds it up."""
     measure_spread(left, table, widths)
     loss = n_left * widths.sum()
     measure_spread(counts - left, table, widths)
