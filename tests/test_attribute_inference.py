@@ -17,8 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.attacks import AttributeInference, OverlapWarning
-from modicum.attacks.inference.attribute_inference import check_giveaways
-from modicum.attacks.inference.attribute_result import Judge, difference
+from modicum.attacks.inference.attribute_inference import Judge, check_giveaways, difference
 from modicum.attacks.inference.imputation import CandidateValues
 from modicum.attacks.result import Estimate
 from modicum.table.frames import as_frame

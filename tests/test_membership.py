@@ -22,8 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import modicum as md
 from modicum.attacks import MembershipInference, OverlapWarning
 from modicum.attacks.membership.attack_models import AttackNetwork, Forest, ModelAnswers
-from modicum.attacks.membership.membership_inference import _compute_log_odds, _ratio, halves
-from modicum.attacks.membership.membership_result import best_threshold
+from modicum.attacks.membership.membership_inference import _compute_log_odds, _ratio, best_threshold, halves
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval
 
 METHODS = [

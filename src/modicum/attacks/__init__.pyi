@@ -1,14 +1,11 @@
 from ._suite import SuiteResult, suite
 from .breach import OverlapWarning
-from .inference.attribute_inference import AttributeInference
-from .inference.attribute_result import AttributeInferenceResult
+from .inference.attribute_inference import AttributeInference, AttributeInferenceResult
 from .inference.sensitive_inference import SensitiveInference
 from .inference.sensitive_result import GuessedSensitive, SensitiveInferenceResult
 from .linkability import Linkability, LinkResult
-from .matching.matching import Matching
-from .matching.matching_result import MatchingResult
-from .membership.membership_inference import MembershipInference
-from .membership.membership_result import MembershipResult
+from .matching.matching import Matching, MatchingResult
+from .membership.membership_inference import MembershipInference, MembershipResult
 from .multi_breach import MultiBreach, MultiBreachResult
 from .reconstruction import Reconstruction
 from .result import AttackResult, AttributeResult, ConfidentResult, Estimate
