@@ -62,6 +62,7 @@ freeze: .venv/dev
 	$(BIN)/python tests/freeze.py
 
 bench: .venv/dev
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/demo.py
 	$(BIN)/python benchmarks/pat.py
 	$(BIN)/python benchmarks/attack.py
