@@ -200,11 +200,11 @@ def test_values_and_labels_that_nobody_known_has_are_never_guessed_right():
 def test_precision_and_recall_are_scikit_learn_s():
     random = np.random.default_rng(0)
     truth, guess = random.integers(0, 4, 500), random.integers(0, 4, 500)
-    found = Judge(truth, 4, None, np.zeros(500, dtype=np.int64), 0).guessed(guess)
+    found = Judge(truth, 4, None, np.zeros(500, dtype=np.int64), 0).score_guess(guess)
     assert found.precision.value == pytest.approx(precision_score(truth, guess, average="macro"))
     assert found.recall.value == pytest.approx(recall_score(truth, guess, average="macro"))
     assert found.recall.interval[0] < found.recall.value < found.recall.interval[1]
-    two = Judge(truth % 2, 2, 1, np.zeros(500, dtype=np.int64), 0).guessed(guess % 2)
+    two = Judge(truth % 2, 2, 1, np.zeros(500, dtype=np.int64), 0).score_guess(guess % 2)
     assert two.precision.value == pytest.approx(precision_score(truth % 2, guess % 2))
     assert two.recall.value == pytest.approx(recall_score(truth % 2, guess % 2))
 

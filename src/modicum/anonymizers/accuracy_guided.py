@@ -178,6 +178,8 @@ class GuidingModel:
         return self._model(native.to_numpy() if self._array else native)
 
 
+# The anonymizer
+
 _BINS = 10  # of predictions that are numbers
 
 

@@ -91,6 +91,8 @@ def _set(column: RankedColumn, codes: Sequence[int]) -> str:
     return " | ".join(known[code] for code in codes)
 
 
+# The released table
+
 _ROUNDING = 1e-9
 _LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # no names that data has
 

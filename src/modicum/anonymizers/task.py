@@ -89,6 +89,9 @@ def for_kernel(ranked: Ranked) -> tuple[Any, ...]:
     return (ranked.codes, ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
 
 
+# The task
+
+
 @dataclass(frozen=True)
 class Task:
     """The records to be released, and what is asked of the release.

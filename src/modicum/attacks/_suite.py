@@ -48,6 +48,8 @@ def suite_provenance(breach: Breach, others: Sequence[Generalization], settings:
     return {"hashes": hashes, "versions": versions(), "settings": dict(plain(settings))}
 
 
+# The suite
+
 CERTIFIED: tuple[Knowledge, ...] = ("nothing", "non_personal", "all_but_one")
 Halves = tuple[Sequence[str], Sequence[str]]
 

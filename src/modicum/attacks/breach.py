@@ -100,6 +100,9 @@ def _in_order(names: Sequence[str], known: set[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name in known)
 
 
+# The breach
+
+
 class Breach:
     """The records of one breach, and the questions about them answered one by one.
 

@@ -136,6 +136,8 @@ def _count_by_group(groups: Codes, records: Codes | None, many: int) -> Codes:
     return np.bincount(groups, weights=records, minlength=many).astype(np.int64)
 
 
+# The attack
+
 MOST_PEOPLE = 3_000  # linked at once: the matching takes their number to the third power
 _ROUNDS = 10
 _NEVER = 0.01  # records that a pair counts as which never occurs

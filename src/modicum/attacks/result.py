@@ -188,6 +188,9 @@ def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> npt.NDArray[np.
     return table
 
 
+# What an attack found
+
+
 @dataclass(frozen=True)
 class AttributeResult:
     """The adversary's success on one attribute.

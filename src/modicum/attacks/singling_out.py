@@ -150,6 +150,8 @@ def _alike(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
     return np.unique(signs, return_counts=True)[1]
 
 
+# The attack
+
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)  # where the bars of the histogram start
 
 

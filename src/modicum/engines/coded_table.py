@@ -132,6 +132,8 @@ class RecordCoder:
         return np.column_stack([codes, classes.astype(np.uint16)])
 
 
+# The table of codes
+
 _CODES = "codes"
 _TOGETHER = 256  # packed records in one value of a Spark table
 

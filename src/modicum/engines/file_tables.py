@@ -309,6 +309,8 @@ def _as_pattern(path: str) -> str:
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 
+# Open files
+
 ENGINES = ("duckdb", "spark")
 MEMORY = "1500MB"  # that DuckDB may use before it spills
 

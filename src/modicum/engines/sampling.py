@@ -81,6 +81,8 @@ def _mix_bits(values: Hashes) -> Hashes:
     return values ^ (values >> np.uint64(31))
 
 
+# The draw
+
 SAMPLE = 200_000  # records that are enough to judge from
 _BITS = 22  # of the hash that are counted in one pass
 _DEEP_ENOUGH = 44  # bits after which records that still share them are taken to be equal

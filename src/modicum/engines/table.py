@@ -82,6 +82,8 @@ class Digest(Protocol):
         """The summary as a pyarrow Table."""
 
 
+# The table
+
 COUNT = "(records)"  # hardly a name that data has
 
 

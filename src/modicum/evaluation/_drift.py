@@ -264,6 +264,8 @@ def _of_words(partition: AnyPartition, series: Any, records: Any, buckets: Any) 
     return _Spread(int(records[is_unseen[codes]].sum()) / n, missing, buckets)
 
 
+# The comparison of two periods
+
 TOLERANCE = 0.01
 
 

@@ -467,6 +467,8 @@ def _phi(x: Any) -> Any:
     return x * np.log(np.maximum(x, 1e-300))
 
 
+# The measurement
+
 MOST = 50_000  # training records from which everything is learned
 ADVERSARY = "A1 by counts with back-off"
 

@@ -179,6 +179,8 @@ class _Pipeline:
         return self.g.transform(frame.to_pandas())
 
 
+# Utility
+
 WEAK = 0.02  # a raw model whose log-loss is within this share of the majority guess's barely predicts anything
 
 

@@ -150,6 +150,8 @@ def literal(value: Any) -> str:
     return text
 
 
+# The module
+
 _PIECES = Path(__file__).parent / "javascript"
 _COMMON = ["kind", "artifact", "attributes", "Refusal"]
 _KINDS: dict[str, tuple[list[str], list[str]]] = {  # the pieces of each kind, and what it offers

@@ -219,6 +219,9 @@ def is_bundle(folder: Path) -> bool:
         return False
 
 
+# The bundle
+
+
 @dataclass(frozen=True)
 class Bundle:
     """What a service needs: what is collected, and what predicts from it.

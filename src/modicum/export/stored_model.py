@@ -180,6 +180,8 @@ def _lead_on(asks: np.ndarray, column: np.ndarray, left: np.ndarray, right: np.n
     return bool(np.all(~asks | (column >= 0) & (column < width) & later[0] & later[1]))
 
 
+# The model as bytes
+
 ModelFormat = Literal["skops", "onnx"]
 
 TRUSTED = (

@@ -220,6 +220,8 @@ def list_told_labels(artifact: Collected) -> list[list[Any] | None] | None:
     ]
 
 
+# The page
+
 _PARTS = Path(__file__).parent / "form_page"
 _SCRIPTS = ("elements.js", "words.js", "model.js", "choices.js", "exact.js", "question.js", "preview.js", "steps.js")
 

@@ -156,6 +156,8 @@ def unique(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
+# Buckets and partitions
+
 Scalar = int | float | str | None
 Policy = Literal["separate", "refuse"]
 Action = Literal["dropped", "coarsened", "kept"]

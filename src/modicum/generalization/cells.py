@@ -261,6 +261,8 @@ def same_bucket(kept: AnyPartition, code: int, detail: AnyPartition) -> int:
     return detail.unseen_code if code == kept.unseen_code else detail.missing_code
 
 
+# The cells
+
 Told = tuple[AnyPartition, list[tuple[int, ...]]]
 
 

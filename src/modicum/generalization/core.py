@@ -84,6 +84,9 @@ def _intervals(partition: Intervals, coding: Coding) -> npt.NDArray[np.int64]:
     return partition.encode_numbers(np.append(coding.edges, np.inf))
 
 
+# The generalization
+
+
 class Generalization(GeneralizationExports):
     """What is collected of each attribute, and in what detail.
 

@@ -363,6 +363,8 @@ def _literal(value: Any) -> str | None:
     return quote_text(value) if isinstance(value, str) and "\0" not in value else None
 
 
+# Generalizations in an engine
+
 _SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
 _WORDS = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)  # have a type for a fixed list of words
 

@@ -103,6 +103,9 @@ def _first_equal(keys: Codes) -> Codes:
     return found
 
 
+# The questions
+
+
 @dataclass(frozen=True)
 class BucketChoice:
     """One answer to a question: its words, and the codes (buckets of `cells.detail`) that it stands for."""

@@ -207,6 +207,9 @@ class QuestionnaireRecords:
         return self.form.state(self._answers(told)).prediction
 
 
+# The format of records
+
+
 class RecordFormat(Protocol):
     """What a generalized record of one artifact looks like."""
 

@@ -25,6 +25,8 @@ def linear_layer(torch: Any, random: np.random.Generator, inputs: int, outputs: 
     return layer
 
 
+# The networks
+
 ARCHITECTURES = {"MLP-2": (50,), "MLP-3": (100, 100), "MLP-5": (256, 256, 256, 256)}
 _SLOWER = {"MLP-2": 1.0, "MLP-3": 0.3, "MLP-5": 0.1}  # at the paper's rate of 0.01 deep networks do not settle
 _DENSE = 50_000_000  # answers held on the device at once; beyond, each batch brings its own

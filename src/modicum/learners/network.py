@@ -162,6 +162,8 @@ def train(
         _adam(weights.base, found.base, means.base, squares.base, rate)
 
 
+# The network
+
 FULL_BATCH = 1024  # up to so many cells every step sees all of them
 BATCH = 256
 MOST_VALUES = 1024

@@ -275,6 +275,9 @@ def _counts(codes: Ints, records: Ints | None, least: int = 0) -> Ints:
     return np.bincount(codes, weights=records, minlength=least).astype(np.int64)
 
 
+# k-anonymity
+
+
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
     """The size of the smallest group of records with the same quasi-identifiers.
 

@@ -198,6 +198,8 @@ def amounts(given: Mapping[str, float] | None, what: str, names: Sequence[str]) 
     return {name: float((given or {}).get(name, 1.0)) for name in names}
 
 
+# The orders
+
 _WIDTH = 252  # sets of attributes in view at a time: all of them, for up to 10 attributes
 _WORK = 1_000_000  # beyond 8 attributes the width, times their number squared, times cells, stays below it
 

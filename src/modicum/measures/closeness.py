@@ -111,6 +111,8 @@ def _heights(chains: Any) -> dict[str, int]:
     return height
 
 
+# t-closeness
+
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 _DIGITS = 9  # sums of shares miss a round figure by a little, and t = 0.5 must be met by half

@@ -105,6 +105,8 @@ def _assign_groups(starts: list[Codes], c: int) -> Codes:
     return groups
 
 
+# The minimizer
+
 _ENOUGH = 50_000  # records from which the order of the attributes is estimated
 
 

@@ -80,6 +80,8 @@ def _rows(X: Any, rows: Codes) -> Any:
     return np.asarray(X)[rows] if is_array(X) else as_frame(X)[rows.tolist()].to_native()
 
 
+# The check
+
 TOLERANCE = 0.02
 
 

@@ -73,6 +73,8 @@ def check_chosen(
         raise ModicumError(f"The model breaks what it promises: {broken}. This is an error in modicum; please tell us.")
 
 
+# The models
+
 _HUGE = 1e12
 
 

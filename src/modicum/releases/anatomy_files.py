@@ -291,6 +291,8 @@ class WrittenAnatomy:
         }
 
 
+# The folder
+
 _KIND = "anatomy"
 _DESCRIPTION = "release.json"
 _MOST = 2**53  # records; more are in no table

@@ -53,6 +53,9 @@ KINDS = {
 }
 
 
+# The report
+
+
 @dataclass(frozen=True)
 class Report:
     """What was decided and what remains at risk, for people and for programs.

@@ -88,6 +88,8 @@ def svg(parts: Sequence[Markup], height: float, label: str) -> Markup:
     return opening + Markup("").join(parts) + Markup("</svg>")
 
 
+# The charts of a judgement
+
 MOST_ROWS = 60
 COLOURS = {"not collected": GREEN, "coarsened": AMBER, "kept": RED}
 

@@ -86,6 +86,8 @@ def _answer(error: Exception) -> tuple[int, str, list[tuple[bytes, bytes]]]:
     return 500, FAILED, []
 
 
+# The service
+
 TAKEN = "Another record was sent under this id, so that this one was not kept."
 NO_MODEL = "This service has no model, so that it predicts nothing."
 _SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}

@@ -147,6 +147,8 @@ def rises(grouping: Grouping, distinct: Floats, counts: Weights) -> Mask:
     return np.diff(grouping.keys(distinct, reached - counts, int(reached[-1])), prepend=-1) > 0
 
 
+# The codes
+
 MAX_CODES = 256
 MAX_CATEGORIES = 10_000
 FEW = 10  # records that are too few to show

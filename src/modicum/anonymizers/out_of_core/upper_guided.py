@@ -87,6 +87,9 @@ class _PersonCounts(RowCounts):
         return all(len(np.unique(persons[side])) >= self._needs.requirement.k for side in (rows[left], rows[~left]))
 
 
+# The upper levels, grown where the table lives
+
+
 def has_classes(table: EngineTable, name: str) -> bool:
     """Whether a label has classes, rather than being a number with many values."""
     if not table.types[name].is_numeric():

@@ -255,6 +255,8 @@ def _complements(own: Codes, others: dict[str, Codes]) -> list[str]:
     return []
 
 
+# The attack
+
 PRIORS = ("known", "uniform")
 OUTPUTS = ("chances", "class")
 

@@ -249,6 +249,9 @@ def _own_ranks(among: Floats) -> Floats:
     return (np.searchsorted(among, among, "left") + np.searchsorted(among, among, "right")).astype(np.float64)
 
 
+# The adversary
+
+
 @dataclass(frozen=True)
 class Drawn:
     """Records drawn to learn from, and what each counts so that every value keeps its share."""

@@ -228,6 +228,9 @@ def _encode_by_name(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     return rank[codes], [*(words[i] for i in order), *missing]
 
 
+# The result
+
+
 @dataclass(frozen=True)
 class GuessedSensitive:
     """How well one adversary guesses records that it did not learn from.

@@ -65,6 +65,8 @@ class ModelAnswers:
         return np.column_stack([self.chances, self.one_hot, self.loss])
 
 
+# The models
+
 TREES = 100
 LEAVES = (5, 50)  # records in a leaf at least, the forest's choice
 FOLDS = 3

@@ -377,6 +377,9 @@ def crowds(
     return found
 
 
+# The evidence
+
+
 @dataclass(frozen=True)
 class AnatomyEvidence:
     """What is known of an anatomized release.

@@ -173,6 +173,9 @@ def compute_balanced_interval(
     return float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends]))
 
 
+# The comparison
+
+
 def prism_cost(
     X: Any,
     y: Any,

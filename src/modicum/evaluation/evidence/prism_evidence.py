@@ -163,6 +163,8 @@ def records_hash(part: Part) -> str:
     return text_hash([frame_hash(part.frame), frame_hash(labels)])
 
 
+# The evidence
+
 MOST_SUBSETS = 5_000  # of the predictors that are measured again
 _PLAIN = ("label", "remeasured", "values", "unit", "people", "labels", "rarest", "confidence")
 _QUICK = ("cramers_v", "bias_corrected", "pearson")

@@ -154,6 +154,8 @@ def is_balanced(model: PrismClassifier) -> bool:
     return isinstance(model.class_weight, str) and model.class_weight == "balanced"
 
 
+# The reasons
+
 Status = Literal["asked", "left out", "sensitive", "not considered"]
 Reason = Literal["predicts", "sensitive", "alone", "together", "no use", "no place", "not settled", "one value", "role"]
 _ROLES = {"label": "the label", "person": "who a row is about", "identifier": "an identifier"}

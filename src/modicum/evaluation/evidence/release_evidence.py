@@ -286,6 +286,9 @@ def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Code
     return as_frame(again.release_.frame), np.arange(again.release_.rows)
 
 
+# The evidence
+
+
 @dataclass(frozen=True)
 class ReleaseEvidence:
     """What is known of a k-anonymous release.

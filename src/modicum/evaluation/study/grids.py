@@ -68,6 +68,8 @@ class StudyGuide:
         return ModelGuided(self, **options, **self._shared).fit(self._X)
 
 
+# The grids
+
 DEFAULT = ("MergePath", "PrivacyTree", "Iterative", "FeatureSelection", "Uniform")
 GUIDED = ("ModelGuided", "Apt")
 NEURAL = ("AdversarialTraining", "MutualInformation")

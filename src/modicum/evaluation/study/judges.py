@@ -136,6 +136,8 @@ def _scores(chances: Any, guesses: dict[str, Codes], cells: Codes, rows: Codes, 
     )
 
 
+# The judges
+
 L2 = 1e-4
 
 

@@ -141,6 +141,8 @@ def digest(content: Any) -> str:
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
+# The work
+
 Pieces = list[tuple[str, Piece]]  # by name
 Do = Callable[[Piece], dict[str, Any]]
 

@@ -162,6 +162,9 @@ def _build_cell_column(cells: CellPartition, name: str, cell: str, dialect: Dial
     return exp.Case(ifs=ifs)
 
 
+# The SELECT
+
+
 def to_sql(
     artifact: Generalization | CellPartition,
     table: str | Sequence[str],

@@ -210,6 +210,8 @@ def _like_missing(codes: Codes, counts: Codes, labels: Floats) -> int:
     return int(np.flatnonzero(ranges[:-1] == nearest)[-1]) + 1
 
 
+# The minimizer
+
 _STRENGTH = {"adversary": 1.0, "certificate": 0.0}  # how many records a bucket's own word counts as (`Cells`)
 _FEW = 250  # records of which none are set aside
 

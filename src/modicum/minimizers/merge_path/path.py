@@ -263,6 +263,8 @@ def best_sets(cost: Floats, each: float) -> Codes:  # pragma: no cover (compiled
     return group
 
 
+# The path
+
 RISING = 4.0 ** np.arange(-1, 4)
 _LAST = -18  # in quarters of a power of two: the last price of a path
 STEPS = len(RISING) + 4 * int(np.log2(RISING[-1])) - _LAST + 3  # pieces of a path, at most

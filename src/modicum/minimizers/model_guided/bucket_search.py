@@ -181,6 +181,8 @@ def choose_steps(steps: Sequence[DescentStep], budget: float) -> list[DescentSte
     return taken
 
 
+# The best for a target
+
 _FAILURES = 4  # steps that did not fit, before the search ends
 
 

@@ -95,6 +95,8 @@ def _find_unseen_codes(part: AnyPartition, table: npt.NDArray[Any]) -> set[int]:
     return {code for code in special if code >= 0} - set(table.tolist())
 
 
+# The search
+
 _ROWS = 100_000  # that the model is asked about together
 _TRIES = 6  # trees of the way that are tried with their records
 

@@ -237,6 +237,8 @@ def _round_numbers(values: Any) -> Any:
     return found
 
 
+# The records
+
 Matrix = npt.NDArray[np.int64]
 _STEADY, _SLIPS = 100, 0.02  # records that the model is asked about twice, and how many may differ by rounding
 

@@ -50,6 +50,9 @@ class GuidedPoint:
         return enforce_schema(self.coder, found)
 
 
+# The setting
+
+
 @dataclass(frozen=True)
 class Setting:
     """A search's data.

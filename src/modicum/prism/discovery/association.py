@@ -91,6 +91,8 @@ def _margin(n: int, values: Ints, inverse: Floats | float) -> tuple[Floats, Floa
     return (n - r) * (r - 1) / (n - 1), (n * inverse - r**2) / (n - 2)
 
 
+# Cramér's V
+
 _VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
 
 

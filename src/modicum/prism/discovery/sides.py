@@ -132,6 +132,9 @@ def value_part(name: str) -> str:
     return rest[1:] if rest[0] in "=:" else rest
 
 
+# The sides
+
+
 @dataclass(frozen=True)
 class Sides:
     """Candidate and sensitive attributes with their columns, and the attribute that each name stands for.

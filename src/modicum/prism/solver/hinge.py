@@ -179,6 +179,8 @@ def smooth_rows(y: Floats, f: Floats, b: float, cost: Floats, a: Floats, delta: 
     return 0.5 * delta * total
 
 
+# The support vector machine
+
 _ROUND = 64 * EPS  # numpy adds in pairs: the error of a sum stays below this share of it up to 2⁴⁰ rows
 
 

@@ -42,6 +42,8 @@ class Covers:
         self.width = len(solved.support) + low
 
 
+# The list of maximal supports
+
 _MANY = 200  # fewer supports are solved one by one: small ones have few distinct rows
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
 

@@ -74,6 +74,8 @@ def _pass_on(written: bytes) -> None:
         others = others[os.write(1, others) :]
 
 
+# The limits
+
 _WORK = 500_000_000  # steps of the walk: about a second
 _SECONDS = 10.0
 

@@ -356,6 +356,8 @@ def _format_percents(percents: list[float]) -> str:
     return ", ".join(f"{each:g}%" for each in percents)
 
 
+# The page
+
 OPINION = (
     "The data protection authorities of the EU name three ways in which data can tell of a person: inference, "
     "linkability and singling out (Article 29 Working Party, Opinion 05/2014 on anonymisation techniques). Each is "

@@ -168,6 +168,8 @@ def _membership(content: dict[str, Any]) -> list[Block]:
     ]
 
 
+# The page
+
 _NAMES = {"release": "the release", "raw": "raw records", "majority": "always the majority"}
 _KINDS = {
     "distinct": "Distinct diversity is the fewest different values that a group has.",

@@ -355,6 +355,8 @@ def _make_lines(text: str) -> list[str]:
     return [text] if text else []
 
 
+# The page
+
 ROUNDED = (
     "Counts of people under ten are shown as “< 10”; others and the shares of people are rounded to tens of people."
 )

@@ -87,6 +87,8 @@ def _end(file: int) -> None:
         same.shutdown(socket.SHUT_RDWR)
 
 
+# The store
+
 Result = TypeVar("Result")
 
 _MAKING = 7_162_941_031  # an advisory lock: two services that start at once would both make the tables
