@@ -75,7 +75,7 @@ def test_cells_measure_what_the_formulas_say(strength, seed, cut):
 
 
 def cost(cells: Cells, groups, price: float) -> float:
-    """J of `descent`, from the measures of the joined cells."""
+    """J of `path`, from the measures of the joined cells."""
     dense = [np.unique(group, return_inverse=True)[1] for group in groups]
     m = cells.join_buckets(dense).measured
     buckets = sum(int(group.max()) + 1 for group in dense)

@@ -44,7 +44,7 @@ class Anatomy(BaseEstimator):
     sensitive : name, or several
         The column to protect; the schema's where none is named. Several get groups and a table of their own each.
     grouping : "bucketize", "random" or "dealt"
-        How groups are made: by Xiao and Tao's algorithm, by chance alone, or dealt out in turn (`anatomy.dealing`),
+        How groups are made: by Xiao and Tao's algorithm, by chance alone, or dealt out in turn (`anatomy.grouping`),
         which an engine can do too: `release_to` takes no other.
     suppress : bool
         Leave out the fewest records where a value is too frequent for ℓ, instead of refusing; with several sensitive

@@ -1,6 +1,6 @@
 """An anatomy's tables, made and written where the records live.
 
-How many records each sensitive value has is counted; the plan that follows (`dealing`) is carried out by the engine: it
+How many records each sensitive value has is counted; the plan that follows (`Deal`) is carried out by the engine: it
 numbers the records of each value in the order of their hashes, and a group is arithmetic on that number. What was
 written is checked by group-bys before the folder gets its name.
 """
@@ -302,7 +302,7 @@ class _Lowest:
 
 
 def _find_repeated_persons(table: EngineTable, schema: Schema) -> Iterator[str]:
-    """That a person has several records, as `leaks.repeated_persons` finds in memory."""
+    """That a person has several records, as `checks.find_repeated_persons` finds in memory."""
     if schema.person is None or schema.person not in table.types:
         return
     lazy, _ = table.select_keys([schema.person])

@@ -493,7 +493,7 @@ def necessity(
 
     For every attribute of `g` the alternatives are tried, each with all other attributes as they are: one step coarser
     and left out where it is collected, asked in full detail where it is not. One step coarser are two buckets made one:
-    the two whose merging loses least about the label on the training records (`evaluation.steps.least_loss`); a number
+    the two whose merging loses least about the label on the training records (`least_loss`); a number
     in full detail is cut into 20 ranges. For each alternative a model is trained anew, and it is compared with the
     model on `g` record by record, which tells much smaller differences than two separate intervals would.
 

@@ -102,7 +102,7 @@ class PreparedTask:
 class LinearModel(BaseEstimator):
     """The common parent of PriSM's models: reading the data, training on the best attributes, and their values later.
 
-    A subclass says what is to be reached (`_targets`), and may be held to fewer constraints (`_forbidden`, `_trained`).
+    A subclass says what is to be reached (`_targets`), and may be held to fewer constraints (`_forbidden`, `_train`).
     """
 
     _loss = "hinge"
