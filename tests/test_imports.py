@@ -152,6 +152,35 @@ def test_an_absent_file_is_refused_before_anything_heavy_is_loaded(words, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["modules.txt", "there.csv", "there.json"]
 
 
+@pytest.mark.parametrize("engine", [["--engine", "duckdb"], []])
+def test_an_address_is_left_to_the_engine(engine, tmp_path):
+    import modicum as md
+
+    md.Uniform(buckets=2).fit(md.datasets.load_adult().X).generalization_.save(tmp_path / "g.json")
+    words = ["apply", "g.json", "s3://bucket/people", "-o", "o.csv", *engine]
+    code, said, _ = loaded_after(*words, folder=tmp_path)
+    assert code == 2
+    assert "the engine 'spark' reads it" in said
+
+
+@pytest.mark.parametrize("words", [["people", "--engine", "spark"], ["--engine", "spark", "people"]])
+def test_a_path_of_spark_need_not_be_on_this_machine(words):
+    import typer
+    from typer.testing import CliRunner
+
+    from modicum.cli.options import EngineOption, FileArgument
+    from modicum.errors import DataError
+
+    app = typer.Typer()
+
+    @app.command()
+    def look(file: FileArgument, engine: EngineOption = None) -> None:
+        typer.echo(f"{file} in {engine}")
+
+    assert CliRunner().invoke(app, words).output == "people in spark\n"
+    assert isinstance(CliRunner().invoke(app, ["people"]).exception, DataError)
+
+
 def test_a_command_loads_what_it_needs_and_little_else(tmp_path):
     import modicum as md
 

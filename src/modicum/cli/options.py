@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from modicum.table.schema import Schema
 
 
-def check_file(path: Any) -> Any:
-    """Refuse a file that is not there, before anything is loaded that takes time; a pattern is looked at later."""
-    if path is not None and not set("*?[") & set(str(path)) and not Path(path).exists():
+def check_file(ctx: typer.Context, path: Any) -> Any:
+    """Refuse a file that is not there before anything heavy is loaded; leave patterns, addresses and Spark's paths."""
+    if path is None or ctx.params.get("engine") == "spark" or "://" in str(path) or set("*?[") & set(str(path)):
+        return path
+    if not Path(path).exists():
         raise DataError(f"The file {str(path)!r} does not exist.")
     return path
 
@@ -89,7 +91,10 @@ PopulationOption = Annotated[
 ]
 EngineOption = Annotated[
     Literal["duckdb", "spark"] | None,
-    typer.Option(help="Work where the data is, without reading all of it into memory: DuckDB here, or Spark."),
+    typer.Option(
+        help="Work where the data is, without reading all of it into memory: DuckDB here, or Spark.",
+        is_eager=True,  # known when the file is checked
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 
