@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.cli.options import names
-from modicum.errors import DataError, ParameterError, format_names
+from modicum.errors import DataError, ParameterError, PrivacyWarning, format_names
 from modicum.table.atomic_writing import replacing
 from modicum.table.files import (
     file_format,
@@ -177,7 +177,6 @@ def anatomize_there(
     """Anatomize files where an engine reads them; how many rows had no sensitive value, and what to say."""
     from modicum.engines.coding import schema_at
     from modicum.engines.file_tables import open_table
-    from modicum.errors import PrivacyWarning
 
     given = None if schema is None else Schema.from_yaml(schema)
     with open_table(file, engine, given, missing or ()) as table, warnings.catch_warnings(record=True) as said:

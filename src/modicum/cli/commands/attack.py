@@ -33,7 +33,7 @@ from modicum.cli.options import (
     pairs,
 )
 from modicum.cli.output import printable
-from modicum.errors import DataError
+from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from modicum.generalization import Generalization
@@ -80,7 +80,6 @@ def attack(
     from modicum.attacks import OverlapWarning, suite
     from modicum.attacks.result import PERCENT
     from modicum.cli.judging import describe_report_files, write_report
-    from modicum.errors import ParameterError
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 

@@ -39,7 +39,7 @@ from modicum.cli.options import (
     out,
     read_task,
 )
-from modicum.cli.output import show_description, show_suggestions
+from modicum.cli.output import check_min_group, measure_effect, show_description, show_effect, show_suggestions, summary
 from modicum.errors import DataError, ParameterError, format_names
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ def minimize(
         split_for,
         write_report,
     )
-    from modicum.cli.output import check_min_group, measure_effect, show_effect, summary
     from modicum.reporting import report as make_report
     from modicum.reporting.disclosure import disclose_description
 

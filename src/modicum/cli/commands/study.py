@@ -35,7 +35,8 @@ from modicum.cli.options import (
     pairs,
     read_task,
 )
-from modicum.cli.output import printable, show_suggestions
+from modicum.cli.output import check_min_group, measure_effect, printable, show_effect, show_suggestions, summary
+from modicum.errors import ParameterError, StoppedWarning
 
 Names = list[str] | None
 
@@ -86,8 +87,6 @@ def study(
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
     from modicum.cli.judging import describe_report_files, split_for, write_report
-    from modicum.cli.output import check_min_group, measure_effect, show_effect, summary
-    from modicum.errors import ParameterError, StoppedWarning
     from modicum.evaluation import coarsened_choice
     from modicum.evaluation.study.run import study as run
     from modicum.evaluation.study.study_store import FILES
