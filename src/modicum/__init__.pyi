@@ -1,9 +1,8 @@
 from . import anatomy, attacks, datasets, errors, evaluation, measures, prism
 from .anatomy import Anatomy, AnatomyClassifier
 from .anonymizers import AccuracyGuided, Hilbert, Mondrian, RPlusTree
-from .evaluation._judge import judge
+from .evaluation._evidence import evidence
 from .evaluation._utility import utility
-from .evaluation.evidence.generalization_evidence import evidence
 from .evaluation.study.run import study
 from .export.model_bundle import Bundle, load_bundle, save_bundle
 from .generalization import CellPartition, Generalization, Questionnaire, load
@@ -55,7 +54,6 @@ __all__ = [
     "errors",
     "evaluation",
     "evidence",
-    "judge",
     "load",
     "load_bundle",
     "measures",

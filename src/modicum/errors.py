@@ -223,9 +223,17 @@ def check_choice(owner: object, name: str, choices: Sequence[str]) -> None:
     >>> from modicum.errors import check_choice
     >>> check_choice(SimpleNamespace(output="values"), "output", ("values", "ranges"))
     """
-    value = getattr(owner, name)
+    check_choice_is(getattr(owner, name), name, type(owner).__name__, choices)
+
+
+def check_choice_is(value: Any, name: str, owner: str, choices: Sequence[str]) -> None:
+    """`check_choice` of a function's parameter.
+
+    Examples
+    --------
+    >>> from modicum.errors import check_choice_is
+    >>> check_choice_is("quick", "depth", "evidence", ("quick", "full"))
+    """
     if not isinstance(value, str) or value not in choices:
         listed = " or ".join([", ".join(map(repr, choices[:-1])), repr(choices[-1])])
-        raise ParameterError(
-            f"The {name!r} parameter of {type(owner).__name__} must be {listed}. Got {value!r} instead."
-        )
+        raise ParameterError(f"The {name!r} parameter of {owner} must be {listed}. Got {value!r} instead.")

@@ -19,7 +19,6 @@ from modicum.errors import ParameterError
 from modicum.evaluation._necessity import NeedData, Tried, make_need_data
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.study.candidates import Choice
-from modicum.evaluation.study.study_result import Study
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import count_asked_buckets
@@ -177,7 +176,7 @@ def alternatives(
     )
 
 
-def alternatives_of(study: Study, choice: Choice) -> Alternatives:
+def alternatives_of(choice: Choice) -> Alternatives:
     """The front of a study, and the one that was chosen of it.
 
     Examples
@@ -187,10 +186,11 @@ def alternatives_of(study: Study, choice: Choice) -> Alternatives:
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [4, 8]}}
     >>> study = md.study(X[:3_000], y[:3_000], minimizers="PrivacyTree", grids=grids, seeds=1)
-    >>> found = alternatives_of(study, study.choose(knee=True))
+    >>> found = alternatives_of(study.choose(knee=True))
     >>> found.source, found.considered
     ('study', 2)
     """
+    study = choice.study
     limits = study.limits[study.seed]
     front = study.pareto()
     shown = front if choice.candidate in front else [*front, choice.candidate]

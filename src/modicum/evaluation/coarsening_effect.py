@@ -8,7 +8,6 @@ from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
 from modicum.evaluation.study.candidates import Choice
 from modicum.evaluation.study.judges import judge_generalization, screen_generalization
 from modicum.evaluation.study.study_data import StudyData
-from modicum.evaluation.study.study_result import Study
 from modicum.generalization import Generalization
 from modicum.generalization.description import count_asked_buckets
 from modicum.measures.certificate import Certificate, certify
@@ -104,12 +103,12 @@ def effect(
     )
 
 
-def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: int) -> tuple[Study, Choice]:
-    """A study's choice, coarsened on its training part and judged like the others; the study with it as a candidate.
+def coarsened_choice(choice: Choice, X: Any, y: Any, min_group: int) -> Choice:
+    """A study's choice, coarsened on its training part and judged like the others; its study has it as a candidate.
 
     Parameters
     ----------
-    study, choice : what `md.study` and `study.choose` returned
+    choice : what `study.choose` returned
     X, y : the records and labels of that study
     min_group : the fewest training records (persons) that may share their buckets
 
@@ -121,11 +120,11 @@ def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: in
     >>> X, y = X[:3_000], y[:3_000]
     >>> grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [8]}}
     >>> found = md.study(X, y, personal=["race", "sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
-    >>> wider, choice = coarsened_choice(found, found.choose(knee=True), X, y, min_group=20)
-    >>> choice.candidate.parameters["min_group"], len(wider.candidates) - len(found.candidates)
+    >>> choice = coarsened_choice(found.choose(knee=True), X, y, min_group=20)
+    >>> choice.candidate.parameters["min_group"], len(choice.study.candidates) - len(found.candidates)
     (20, 1)
     """
-    old, settings = choice.candidate, study.settings
+    study, old, settings = choice.study, choice.candidate, choice.study.settings
     data = StudyData(X, y, old.generalization.schema, study.weights, settings["label_bins"]).split_by_seed(old.seed)
     train, label = data.whole.frame[data.parts.train], data.whole.label[data.parts.train]
     g = old.generalization.coarsen(train.to_native(), label, min_group=min_group, label_bins=settings["label_bins"])
@@ -149,4 +148,4 @@ def coarsened_choice(study: Study, choice: Choice, X: Any, y: Any, min_group: in
     )
     why = f"{choice.why}, then coarsened until every group of training records has at least {min_group:,}"
     wider = replace(study, candidates=[*study.candidates, new])
-    return wider, Choice(new, why, wider.skill(new), verdict.certificate)
+    return Choice(wider, new, why, wider.skill(new), verdict.certificate)

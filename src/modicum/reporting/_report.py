@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from modicum.attacks import SuiteResult
 from modicum.errors import ParameterError, check_words, format_names
-from modicum.evaluation import AnatomyEvidence, Choice, Evidence, Judgement, PrismEvidence, ReleaseEvidence, Study
+from modicum.evaluation import AnatomyEvidence, Evidence, PrismEvidence, ReleaseEvidence, Study, StudyEvidence
+from modicum.evaluation._evidence import evidence
 from modicum.reporting.anatomy import page as anatomy_page
 from modicum.reporting.anatomy.data import AnatomyContent, anatomy_summary
 from modicum.reporting.attack import page as attack_page
@@ -114,11 +115,9 @@ class Report:
 
 
 def report(
-    judged: Evidence | Judgement | SuiteResult | Study | ReleaseEvidence | AnatomyEvidence | PrismEvidence,
+    found: Evidence | StudyEvidence | Study | SuiteResult | ReleaseEvidence | AnatomyEvidence | PrismEvidence,
     purpose: str | None = None,
-    choice: Choice | None = None,
     *,
-    evidence: bool = True,
     people: str | None = None,
     date: str | None = None,
     command: str | None = None,
@@ -127,16 +126,12 @@ def report(
 
     Parameters
     ----------
-    judged : Evidence, Judgement, SuiteResult, Study, ReleaseEvidence, AnatomyEvidence or PrismEvidence
-        What `md.evidence`, `md.judge`, `md.attacks.suite` or `md.study` returns, and of a release or of PriSM what
-        `md.evaluation.release_evidence`, `anatomy_evidence` or `prism_evidence` returns. Evidence makes the document
-        that can go into an assessment: why each attribute is needed, what was considered, what remains at risk.
+    found : what `md.evidence`, `md.attacks.suite` or `md.study` returns
+        Full evidence makes the document that can go into an assessment: why each attribute is needed, what was
+        considered, what remains at risk. Of a study alone, the report is the comparison, with the knee of its front;
+        for another choice or for all evidence about it, give `md.evidence(study.choose(...))`.
     purpose : str, optional
         What the prediction is for, in the user's words.
-    choice : Choice, optional
-        Of a study only: what `study.choose` returned. The knee of the front where none is given.
-    evidence : bool
-        Of a study only: whether all evidence about the choice is gathered, which takes about a minute.
     people : str, optional
         Whom the records are of, such as "customers of the shop in 2026"; a certificate's sentence names them.
     date : str, optional
@@ -148,70 +143,32 @@ def report(
     --------
     >>> import modicum as md
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> g = md.PrivacyTree(max_leaves=4).fit(X[:9_000], y[:9_000]).generalization_
-    >>> judged = md.judge(g, X[:9_000], y[:9_000], X[9_000:12_000], y[9_000:12_000], personal=["race", "sex"])
-    >>> page = md.report(judged, purpose="Who may need advice?").to_html()
+    >>> train, test = (X[:9_000], y[:9_000]), (X[9_000:12_000], y[9_000:12_000])
+    >>> g = md.PrivacyTree(max_leaves=4).fit(*train).generalization_
+    >>> found = md.evidence(g, *train, *test, personal=["race", "sex"], depth="quick")
+    >>> page = md.report(found, purpose="Who may need advice?").to_html()
     >>> "<script" in page, page.startswith("<!DOCTYPE html>")
     (False, True)
     """
     check_words(purpose=purpose, people=people, command=command)
     check_date(date)
     head: dict[str, Any] = {"people": people, "date": date, "command": command}
-    if isinstance(judged, Study):
-        _check_choice(judged, choice)
-        return Report(_of_study(judged, choice, purpose, head, evidence))
-    if choice is not None:
-        raise ParameterError(f"A choice belongs to the report of a study, not of a {type(judged).__name__}.")
-    if not evidence:
+    if isinstance(found, Study):
+        found = evidence(found, depth="quick")
+    if isinstance(found, SuiteResult):
+        return Report(attack_summary(found, purpose, people, provenance(found.provenance, date, command)))
+    kinds: dict[type, Callable[..., dict[str, Any]]] = {
+        Evidence: summary,
+        StudyEvidence: study_summary,
+        ReleaseEvidence: release_summary,
+        AnatomyEvidence: anatomy_summary,
+        PrismEvidence: prism_summary,
+    }
+    if type(found) not in kinds:
         raise ParameterError(
-            f"The 'evidence' parameter belongs to the report of a study, not of a {type(judged).__name__}."
+            f"A report is made of what `evidence`, `attacks.suite` or `study` returns. Got {type(found).__name__}."
         )
-    if isinstance(judged, ReleaseEvidence):
-        return Report(release_summary(judged, purpose, **head))
-    if isinstance(judged, AnatomyEvidence):
-        return Report(anatomy_summary(judged, purpose, **head))
-    if isinstance(judged, PrismEvidence):
-        return Report(prism_summary(judged, purpose, **head))
-    if isinstance(judged, SuiteResult):
-        return Report(attack_summary(judged, purpose, people, provenance(judged.provenance, date, command)))
-    if not isinstance(judged, Judgement | Evidence):
-        raise ParameterError(
-            "A report is made of what `evidence`, `judge`, `attacks.suite`, `study`, `release_evidence`, "
-            "`anatomy_evidence` or `prism_evidence` returns. "
-            f"Got {type(judged).__name__}."
-        )
-    return Report(summary(judged, purpose, **head))
-
-
-def _of_study(
-    study: Study, choice: Choice | None, purpose: str | None, head: dict[str, Any], evidence: bool
-) -> dict[str, Any]:
-    """The report of a study, with the one on the chosen candidate where it is wanted and the records are at hand."""
-    why = _explain_no_evidence(study, evidence)
-    found = summary(study.evidence(choice), purpose, **head) if why is None else None
-    return study_summary(study, purpose, choice, found, without_evidence=why, **head)
-
-
-def _explain_no_evidence(study: Study, wanted: bool) -> str | None:
-    """Why a study's report holds the comparison alone; None where it need not."""
-    if not wanted:
-        return "No evidence about the chosen candidate was asked for."
-    if not study.pareto():
-        return "No candidate was judged, so there is no evidence about one."
-    if study.data is None:
-        return "The study does not hold its records, so no evidence about the chosen candidate could be gathered."
-    return None
-
-
-def _check_choice(study: Study, choice: Any) -> None:
-    if choice is None:
-        return
-    if not isinstance(choice, Choice):
-        raise ParameterError(
-            f"The 'choice' parameter must be what `study.choose` returns. Got {type(choice).__name__} instead."
-        )
-    if choice.candidate.judged is None or choice.candidate not in study.of():
-        raise ParameterError("The 'choice' parameter must be a choice of the same study.")
+    return Report(kinds[type(found)](found, purpose, **head))
 
 
 # The format of a report's JSON, described: a JSON Schema of every kind, made of the models that check it.

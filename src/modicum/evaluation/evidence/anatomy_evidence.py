@@ -13,6 +13,7 @@ from sklearn.base import clone
 from modicum.anatomy import Anatomy, AnatomyClassifier
 from modicum.attacks import Matching, MatchingResult
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
+from modicum.evaluation._evidence import NO_MODEL, Depth
 from modicum.evaluation._utility import group_names
 from modicum.evaluation.evidence.release_learning import NoTrialError, hold_out
 from modicum.measures.anonymity import alike, count_group_values
@@ -409,7 +410,7 @@ class AnatomyEvidence:
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> X, y = X[["age", "sex", "education"]][:600], y[:600]
     >>> anatomy = md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, y)
-    >>> found = md.evaluation.anatomy_evidence(anatomy, X, y, progress=False)
+    >>> found = md.evidence(anatomy, X, y, progress=False)
     >>> found.measured[0].l >= 2
     True
     """
@@ -451,6 +452,7 @@ def anatomy_evidence(
     X_test: Any = None,
     y_test: Any = None,
     *,
+    depth: Depth = "full",
     estimator: Any = None,
     by: Any = None,
     population: int | None = None,
@@ -470,6 +472,8 @@ def anatomy_evidence(
         A release alone must have the records of X in their order.
     X, y : the full records, and their class where it is no column of X
     X_test, y_test : full records that are not in the release, optional; whoever knows these is an adversary, too
+    depth : "quick" or "full"
+        With "quick" no model is trained.
     estimator : as for `AnatomyClassifier`
     by : as for `utility`; of the test records
     population : int, optional
@@ -487,7 +491,7 @@ def anatomy_evidence(
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> X, y = X[["age", "sex", "hours-per-week", "education"]][:1_500], y[:1_500]
     >>> anatomy = md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, y)
-    >>> found = md.evaluation.anatomy_evidence(anatomy, X, y)
+    >>> found = md.evidence(anatomy, X, y)
     >>> found.measured[0].l, round(found.measured[0].highest, 3), found.matching[0].records
     (2, 0.5, 1500)
     """
@@ -497,7 +501,9 @@ def anatomy_evidence(
     if population is not None:
         check_population(population, work.people)
     release, full = work.release, work.released_raw
-    utility, held_out, skipped = work.utility(X_test, y_test, estimator, by)
+    utility, held_out, skipped = (
+        (None, False, {"utility": NO_MODEL}) if depth == "quick" else work.utility(X_test, y_test, estimator, by)
+    )
     attack = Matching(known=work.build_known_records(X_test, y_test), random_state=random_state, progress=progress)
     return AnatomyEvidence(
         release=release,

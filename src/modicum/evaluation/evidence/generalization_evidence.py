@@ -1,24 +1,38 @@
-"""All that is found of one generalization, for the person who must show why it is as it is."""
+"""Evidence about one generalization, for the person who must show why it is as it is."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from modicum.attacks import SuiteResult, suite
-from modicum.engines import is_table
-from modicum.engines.sampling import SAMPLE, in_memory
-from modicum.errors import DataError
+import numpy as np
+
+from modicum.attacks import AttackResult, Reconstruction, SuiteResult, suite
+from modicum.engines import is_table, table_at
+from modicum.engines.buckets import different_at
+from modicum.engines.coding import labels_at
+from modicum.engines.sampling import SAMPLE, in_memory, label_column
+from modicum.engines.table import EngineTable
+from modicum.errors import DataError, ParameterError
+from modicum.evaluation._evidence import Depth
 from modicum.evaluation._alternatives import Alternatives
-from modicum.evaluation._judge import Judgement, assemble_judgement
 from modicum.evaluation._necessity import Necessity, necessity
-from modicum.evaluation._utility import MOST_GROUPS, RANGES, check_generalization, group_names, model_on, utility
+from modicum.evaluation._utility import (
+    MOST_GROUPS,
+    RANGES,
+    Utility,
+    check_generalization,
+    group_names,
+    model_on,
+    utility,
+)
 from modicum.generalization import Generalization
+from modicum.generalization.description import Description
 from modicum.learners.portfolio import TREES
-from modicum.measures.certificate import check_confidence
+from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.progress import cores
 from modicum.provenance import describe_grouping, estimator_settings, generalization_provenance, model_file
 from modicum.table.estimator_input import attribute_weights, personal_attributes
-from modicum.table.frames import as_frame, column, texts
+from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.targets import Labels, label_name, label_values
 
 MOST_COLUMNS = 8  # by which scores are shown where the caller names none
@@ -26,14 +40,22 @@ MOST_COLUMNS = 8  # by which scores are shown where the caller names none
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a report rests on.
+    """What a generalization asks for, what it costs, what it leaks, what is certain, and why it is as it is.
+
+    The last four are None with depth="quick".
 
     Attributes
     ----------
-    judgement : what is collected, what the prediction loses, also by group, A1 and the certificate (`judge`)
+    generalization : the artifact
+    description : what it asks, with the shares of the test records
+    utility : what the prediction loses, also by group
+    attack : what the adversary A1 still guesses
+    certificate : what no adversary can exceed
+    values : attribute → how many different values it has in the training records
+    label, classes : what is predicted
     attacks : every adversary, A1 to A8 (`attacks.suite`)
     necessity : what each attribute is good for (`evaluation.necessity`)
-    alternatives : what else was considered, where it was given (`evaluation.alternatives`, `alternatives_of`)
+    alternatives : what else was considered, where it was given (`evaluation.alternatives`)
     provenance : hashes of the records, schema, artifact and model, versions and settings, as plain data; without a
         date, so that the same seed gives the same again
 
@@ -43,34 +65,46 @@ class Evidence:
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> train, test = (X[["age", "sex"]][:600], y[:600]), (X[["age", "sex"]][600:1_000], y[600:1_000])
     >>> found = md.evidence(md.Uniform(buckets=2).fit(train[0]).generalization_, *train, *test, progress=False)
+    >>> found.label, found.classes, found.values["sex"]
+    ('income', ('<=50K', '>50K'), 2)
     >>> sorted(found.attacks.reconstruction), sorted(found.necessity.attributes)
     (['A1', 'A4', 'A5'], ['age', 'sex'])
     """
 
-    judgement: Judgement
-    attacks: SuiteResult
-    necessity: Necessity
-    alternatives: Alternatives | None
-    provenance: dict[str, Any]
+    generalization: Generalization
+    description: Description
+    utility: Utility
+    attack: AttackResult
+    certificate: Certificate
+    values: dict[str, int]
+    label: str
+    classes: tuple[str, ...]
+    attacks: SuiteResult | None = None
+    necessity: Necessity | None = None
+    alternatives: Alternatives | None = None
+    provenance: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
-        return {
-            "judgement": self.judgement.to_dict(),
-            "attacks": self.attacks.to_dict(),
-            "necessity": self.necessity.to_dict(),
-            "alternatives": None if self.alternatives is None else self.alternatives.to_dict(),
+        parts = ("generalization", "description", "utility", "attack", "certificate")
+        more = ("attacks", "necessity", "alternatives")
+        found = {name: getattr(self, name) for name in (*parts, *more)}
+        return {name: None if part is None else part.to_dict() for name, part in found.items()} | {
+            "values": self.values,
+            "label": self.label,
+            "classes": list(self.classes),
             "provenance": self.provenance,
         }
 
 
-def evidence(
+def generalization_evidence(
     g: Generalization,
     X_train: Any,
     y_train: Any,
     X_test: Any,
     y_test: Any,
     *,
+    depth: Depth = "full",
     personal: Iterable[str] | None = None,
     weights: Mapping[str, float] | None = None,
     by: Any = None,
@@ -85,28 +119,28 @@ def evidence(
     progress: bool = True,
     random_state: int = 0,
 ) -> Evidence:
-    """Gather all that a privacy officer must show of a generalization, on records that had no part in making it.
-
-    It is `judge`, `attacks.suite` and `evaluation.necessity` on the same records, each with the same meaning, but A1
-    and its certificate are computed once.
+    """Gather what a privacy officer must show of a generalization, on records that had no part in making it.
 
     Parameters
     ----------
     g : Generalization
     X_train, y_train : full records and labels, which the models learn from and the adversaries know
     X_test, y_test : full records and labels of others, on which everything is counted
+    depth : "quick" or "full"
+        Quick: utility, the adversary A1 and its certificate. Full: also all adversaries (`attacks.suite`), what each
+        attribute is good for (`evaluation.necessity`), and hashes.
     personal, weights : what the adversaries guess, and how much each attribute counts in their mean error
     by : column name, list of names, or one value per test record
-        Groups whose scores are shown. By default the personal attributes, a number in five ranges; of more than eight
-        those with the fewest groups, and none with more than fifty.
+        Groups whose scores are shown. With depth="full" by default the personal attributes, a number in five ranges; of
+        more than eight those with the fewest groups, and none with more than fifty.
     estimator, label_bins : as for `utility`
     confidence : of each certificate
-    population : how many people there are in all (A8), as for `attacks.SinglingOut`
-    alternatives : what `evaluation.alternatives` or `alternatives_of` found; it is only passed on
-    model : the path of a model's file, or its bytes; only its hash is kept.
+    population : how many people there are in all (A8), as for `attacks.SinglingOut`; only with depth="full"
+    alternatives : what `evaluation.alternatives` found; it is only passed on
+    model : the path of a model's file, or its bytes; only its hash is kept. Only with depth="full".
     sample : int
-        Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn: here
-        everything rests on them.
+        Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn. With
+        depth="quick" all but the utility is counted in the engine; with depth="full" everything rests on the sample.
     n_jobs, progress, random_state : as for `attacks.suite`
 
     Examples
@@ -116,13 +150,22 @@ def evidence(
     >>> X = X[["age", "race", "sex", "marital-status"]]
     >>> g = md.PrivacyTree(max_leaves=4).fit(X[:3_000], y[:3_000]).generalization_
     >>> found = md.evidence(g, X[:3_000], y[:3_000], X[3_000:5_000], y[3_000:5_000], personal=["race", "sex"])
-    >>> found.judgement.attack is found.attacks.reconstruction["A1"]
+    >>> found.attack is found.attacks.reconstruction["A1"]
     True
     >>> list(found.necessity.attributes), len(found.provenance["hashes"]["test records"])
     (['age', 'race', 'sex', 'marital-status'], 64)
     """
     check_generalization(g)
     personal = personal_attributes(g.schema, personal)
+    whose: dict[str, Any] = {"personal": personal, "weights": weights}
+    learned: dict[str, Any] = {"estimator": estimator, "label_bins": label_bins}
+    shared: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "random_state": random_state}
+    if depth == "quick":
+        for name, value in (("population", population), ("model", model)):
+            if value is not None:
+                raise ParameterError(f"The {name!r} parameter needs depth='full'.")
+        given = X_train, y_train, X_test, y_test
+        return _quick_evidence(g, *given, whose, learned, shared, by, confidence, sample, alternatives)
     attribute_weights(personal, weights)
     check_confidence(confidence)
     cores(n_jobs)
@@ -141,12 +184,7 @@ def evidence(
     groups = default_groups(g, test, personal) if by is None else by
     if groups:
         group_names(groups, test, g.schema)
-    shared: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "random_state": random_state}
-    whose: dict[str, Any] = {"personal": personal, "weights": weights}
-    learned: dict[str, Any] = {"estimator": estimator, "label_bins": label_bins}
     attacks = suite(g, train, test, **whose, population=population, confidence=confidence, **shared)
-    lost = utility(g, train, y_train, test, y_test, by=groups or None, random_state=random_state, **learned)
-    first, certificate = attacks.reconstruction["A1"], attacks.certificates["A1"]
     settings = {
         **whose,
         "by": describe_grouping(groups, test.columns),
@@ -157,12 +195,76 @@ def evidence(
         "random_state": random_state,
     }
     return Evidence(
-        judgement=assemble_judgement(g, train, y_train, test, lost, first, certificate, labels),
+        **_describe(g, train, y_train, test, labels),
+        utility=utility(g, train, y_train, test, y_test, by=groups or None, random_state=random_state, **learned),
+        attack=attacks.reconstruction["A1"],
+        certificate=attacks.certificates["A1"],
         attacks=attacks,
         necessity=necessity(g, train, y_train, test, y_test, **whose, **learned, **shared),
         alternatives=alternatives,
         provenance=generalization_provenance(g, (train, y_train), (test, y_test), settings, content),
     )
+
+
+def _quick_evidence(
+    g: Generalization,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    whose: dict[str, Any],
+    learned: dict[str, Any],
+    shared: dict[str, Any],
+    by: Any,
+    confidence: float,
+    sample: int,
+    alternatives: Alternatives | None,
+) -> Evidence:
+    """Measure utility, A1 and the certificate; of tables in an engine all but the utility is counted there."""
+    train, test = (table_at(X) if is_table(X) else as_frame(X, g.names) for X in (X_train, X_test))
+    # What is quick comes first, and with it what may be refused.
+    certificate = certify(g, test, whose["personal"], confidence, weights=whose["weights"], known=train)
+    labels = _fit_labels(train, y_train, learned["label_bins"])
+    seed = shared["random_state"]
+    return Evidence(
+        attack=Reconstruction(**whose, **shared).run(g, known=train, breached=test),
+        utility=utility(g, train, y_train, test, y_test, by=by, sample=sample, random_state=seed, **learned),
+        certificate=certificate,
+        alternatives=alternatives,
+        **_describe(g, train, y_train, test, labels),
+    )
+
+
+def _describe(g: Generalization, train: Any, y_train: Any, test: Any, labels: Labels) -> dict[str, Any]:
+    """What the artifact and the records say by themselves."""
+    return {
+        "generalization": g,
+        "description": g.describe(test),
+        "values": {p.name: _count_distinct(train, p.attribute) for p in g.partitions},
+        "label": str(
+            y_train
+            if isinstance(y_train, str)
+            else getattr(y_train, "name", None) or g.schema.label or "the label"
+        ),
+        "classes": tuple(labels.names),
+    }
+
+
+def _fit_labels(train: Any, y: Any, bins: int | None) -> Labels:
+    if isinstance(train, EngineTable):
+        return labels_at(train, label_column(train, y), bins)
+    return Labels.fit(y, bins, name=label_name(y))
+
+
+def _count_distinct(train: Any, attribute: Any) -> int:
+    """Count the different values of a column, missing ones aside."""
+    if isinstance(train, EngineTable):
+        return different_at(train, attribute)
+    series = column(train, attribute.name)
+    if attribute.is_category:
+        return len(texts(series)[1])
+    values = numbers(series, attribute)
+    return len(np.unique(values[~np.isnan(values)]))
 
 
 def default_groups(g: Generalization, test: Any, personal: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from modicum.attacks import Linkability, LinkResult, SinglingOut, SinglingOutResult
 from modicum.errors import DataError, ModicumError, ParameterError, format_names
+from modicum.evaluation._evidence import Depth
 from modicum.evaluation.evidence.prism_cost import Part, PrismCost, compare_classifiers, frame_of, units_of
 from modicum.evaluation.evidence.prism_reasons import AttributeReason, PrismAlternatives, reasons
 from modicum.generalization import Generalization
@@ -197,7 +198,7 @@ class PrismEvidence:
     >>> X = X[["age", "hours-per-week", "sex"]]
     >>> model = md.PrismClassifier("sex", threshold=0.4, max_size=1, max_predictors=1, class_weight="balanced")
     >>> split = X[:600], y[:600], X[600:1_000], y[600:1_000]
-    >>> found = md.evaluation.prism_evidence(model, *split, adversary=False, progress=False)
+    >>> found = md.evidence(model, *split, depth="quick", progress=False)
     >>> found.of("sex").status
     'sensitive'
     """
@@ -247,7 +248,7 @@ def prism_evidence(
     X_test: Any,
     y_test: Any,
     *,
-    adversary: bool = True,
+    depth: Depth = "full",
     confidence: float = 0.99,
     random_state: int = 0,
     progress: bool = True,
@@ -266,8 +267,8 @@ def prism_evidence(
         Where it is fitted, it must have been on these training records.
     X_train, y_train : the records to learn from, with the sensitive attribute among their columns, and the label
     X_test, y_test : others, which trained nothing
-    adversary : bool
-        Whether adversaries guess the sensitive attribute; it takes longer than training.
+    depth : "quick" or "full"
+        With "full" adversaries guess the sensitive attribute, which takes longer than training.
     confidence : number between 0 and 1
         Of the certificate.
     random_state : int
@@ -282,7 +283,7 @@ def prism_evidence(
     >>> X = X[["age", "education", "hours-per-week", "relationship", "sex"]]
     >>> model = md.PrismClassifier("sex", threshold=0.4, max_size=2, max_predictors=2, class_weight="balanced")
     >>> split = X[:2_000], y[:2_000], X[2_000:3_000], y[2_000:3_000]
-    >>> found = md.evaluation.prism_evidence(model, *split, adversary=False)
+    >>> found = md.evidence(model, *split, depth="quick")
     >>> found.of("relationship").reason, found.of("education").status
     ('alone', 'asked')
     >>> print(found.of("sex").why)
@@ -291,6 +292,7 @@ def prism_evidence(
     if not isinstance(model, PrismClassifier):
         raise ParameterError(f"The 'model' parameter must be a PrismClassifier. Got {type(model).__name__} instead.")
     check_confidence(confidence)
+    adversary = depth == "full"
     train, test = part_of(model, X_train, y_train), part_of(model, X_test, y_test)
     check_parts(model, train, test)
     label, schema = label_of(y_train), schema_of(model, train.frame)

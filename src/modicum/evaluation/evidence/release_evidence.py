@@ -13,6 +13,7 @@ from sklearn.base import clone
 from modicum.anonymizers.base import Anonymizer
 from modicum.attacks import MembershipResult
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
+from modicum.evaluation._evidence import NO_MODEL, Depth
 from modicum.evaluation._utility import Utility
 from modicum.evaluation.evidence.release_learning import (
     Learned,
@@ -207,6 +208,9 @@ class Learning:
     skipped: dict[str, str]
 
 
+_QUICK = Learning(None, None, False, {"utility": NO_MODEL})
+
+
 def learning(work: ReleaseWork, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None) -> Learning:
     """Train and test, where there is something to predict."""
     if (X_test is None) != (y_test is None):
@@ -316,7 +320,7 @@ class ReleaseEvidence:
     >>> import modicum as md
     >>> X = md.datasets.load_adult().X[["age", "sex", "education"]][:600]
     >>> anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", "sex"]).fit(X)
-    >>> found = md.evaluation.release_evidence(anonymizer, X)
+    >>> found = md.evidence(anonymizer, X)
     >>> found.measured.k >= 20, found.utility is None
     (True, True)
     """
@@ -361,6 +365,7 @@ def release_evidence(
     X_test: Any = None,
     y_test: Any = None,
     *,
+    depth: Depth = "full",
     sensitive: str | Iterable[str] | None = None,
     estimator: Any = TREES,
     by: Any = None,
@@ -381,6 +386,8 @@ def release_evidence(
         What `fit`, `fit_transform` or `fit_resample` were called of; or a release of all records of X in their order.
     X, y : the full records that were released, and their label
     X_test, y_test : full records that were not, optional
+    depth : "quick" or "full"
+        With "quick" no model is trained.
     sensitive : names, optional
         What an adversary wants to know; the release's sensitive attribute by default, else the label.
     estimator : as for `utility`
@@ -399,7 +406,7 @@ def release_evidence(
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> X, y = X[["age", "sex", "race", "education"]][:2_000], y[:2_000]
     >>> anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", "sex", "race"]).fit(X, y)
-    >>> found = md.evaluation.release_evidence(anonymizer, X, y)
+    >>> found = md.evidence(anonymizer, X, y)
     >>> found.measured.k >= 20, found.crowds["quasi-identifiers"]["release"].alone
     (True, 0.0)
     >>> found.inference[0].attribute, found.utility.error < found.utility.majority_error + 0.05
@@ -409,7 +416,7 @@ def release_evidence(
     if population is not None:
         check_population(population, work.people)
     inferred = {name: work.measure_inference(name) for name in work.sensitive(sensitive)}
-    found = learning(work, X_test, y_test, estimator, by, label_bins)
+    found = _QUICK if depth == "quick" else learning(work, X_test, y_test, estimator, by, label_bins)
     told, skipped = _membership(found, work)
     return ReleaseEvidence(
         release=work.release,

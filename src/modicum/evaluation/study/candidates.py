@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from modicum.evaluation.study.judges import Judged, PartScores, Screened
 from modicum.generalization import Generalization
@@ -11,6 +11,9 @@ from modicum.generalization.description import count_asked_buckets
 from modicum.measures.front import ErrorLimits
 from modicum.measures.intervals import Interval
 from modicum.table.values import plain
+
+if TYPE_CHECKING:
+    from modicum.evaluation.study.study_result import Study
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ class Choice:
 
     Attributes
     ----------
+    study : the study that it was chosen from
     candidate, generalization : what was chosen
     why : the rule, in words
     skill_kept : the share of the raw model's skill that it keeps, on test records
@@ -114,6 +118,7 @@ class Choice:
     (True, ['sex'])
     """
 
+    study: "Study" = field(repr=False, compare=False)
     candidate: Candidate
     why: str
     skill_kept: float

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,6 @@ from modicum.measures import front as fronts
 from modicum.measures.front import ErrorLimits, check_target
 from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import compute_skill_kept
-
-if TYPE_CHECKING:
-    from modicum.evaluation.evidence.generalization_evidence import Evidence
-    from modicum.reporting import Report
-
 
 STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
 
@@ -203,66 +198,6 @@ class Study:
         chosen = {id(c) for c in self.pareto()}
         return pd.DataFrame([_row(c, id(c) in chosen) for c in self.candidates])
 
-    def evidence(
-        self,
-        choice: Choice | None = None,
-        *,
-        by: Any = None,
-        population: int | None = None,
-        progress: bool = True,
-    ) -> "Evidence":
-        """All evidence about the chosen candidate (the knee where none is given): `md.evidence` on the study's parts.
-
-        Its alternatives are the front. The test records are those of the first seed, which chose nothing.
-        """
-        from modicum.evaluation._alternatives import alternatives_of  # deferred: they know of studies
-        from modicum.evaluation.evidence.generalization_evidence import evidence
-
-        if self.data is None:
-            raise DataError("This study holds no records to gather evidence from; run it again with md.study.")
-        choice = self.choose(knee=True) if choice is None else choice
-        whole, parts = self.data, self.data.split_by_seed(self.seed).parts
-        pairs = [
-            (whole.frame[rows].to_native(), pd.Series(whole.label[rows], name=whole.name))
-            for rows in (parts.train, parts.test)
-        ]
-        return evidence(
-            choice.generalization,
-            *pairs[0],
-            *pairs[1],
-            weights=whole.given_weights,
-            by=by,
-            label_bins=whole.label_bins,
-            confidence=self.settings["confidence"],
-            population=population,
-            alternatives=alternatives_of(self, choice),
-            progress=progress,
-            random_state=self.seed,
-        )
-
-    def report(
-        self,
-        purpose: str | None = None,
-        choice: Choice | None = None,
-        *,
-        evidence: bool = True,
-        people: str | None = None,
-        date: str | None = None,
-        command: str | None = None,
-    ) -> "Report":
-        """What was compared, what was chosen, and all evidence about it, as a page, as Markdown and as JSON.
-
-        Parameters
-        ----------
-        purpose, people, date, command : as for `md.report`
-        choice : what `choose` returned; the knee of the front where none is given
-        evidence : whether the chosen one is attacked and measured anew, which takes about a minute, or the report is to
-            hold the comparison alone
-        """
-        from modicum.reporting import report
-
-        return report(self, purpose, choice, evidence=evidence, people=people, date=date, command=command)
-
     @property
     def is_weak(self) -> bool:
         """Whether even raw data barely predicts the label, so that the classifier's error tells little."""
@@ -295,7 +230,7 @@ class Study:
 
     def _choice(self, chosen: Candidate, why: str) -> Choice:
         assert chosen.judged is not None
-        return Choice(chosen, why, self.skill(chosen), chosen.judged.certificate)
+        return Choice(self, chosen, why, self.skill(chosen), chosen.judged.certificate)
 
     def _out_of_reach(self, front: Sequence[Candidate], keep: float | None, max_error: float | None) -> str:
         if keep is not None:

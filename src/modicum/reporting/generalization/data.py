@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from modicum.evaluation import Alternatives, Evidence, Judgement
+from modicum.evaluation import Alternatives, Evidence
 from modicum.evaluation._necessity import Necessity, Step
 from modicum.generalization.bins import AnyPartition, Groups
 from modicum.measures.certificate import confidence_text
@@ -526,13 +526,13 @@ def _mean(errors: dict[str, float], found: Alternatives) -> float:
     return compute_weighted_mean({name: tens(error, found.people) for name, error in errors.items()}, found.weights)
 
 
-# A judgement as plain data: every number that a report shows, and none that would tell of a few people.
+# Evidence as plain data: every number that a report shows, and none that would tell of a few people.
 #
 # Page, Markdown, terminal and JSON all read this one dict, so that they cannot contradict each other.
 
 
 def summary(
-    judged: Judgement | Evidence,
+    found: Evidence,
     purpose: str | None = None,
     *,
     people: str | None = None,
@@ -543,44 +543,39 @@ def summary(
 
     Parameters
     ----------
-    judged : Judgement or Evidence
-        Of evidence also what all adversaries found, why each attribute is needed, and what else could be collected.
+    found : Evidence
     purpose, people : what the prediction is for, and whom the records are of, in the user's words
     date, command : the day (today where none is named) and the command that made it
     """
-    found = judged if isinstance(judged, Evidence) else None
-    judged = judged.judgement if isinstance(judged, Evidence) else judged
-    description = judged.description
+    description = found.description
     records, many = description.records or 0, description.persons or 0
     check_size(many, "test records" if many == records else "people in the test records")
-    attack, certificate, utility = _attack(judged, many), _certificate(judged), _utility(judged, many)
+    attack, certificate, utility = _attack(found, many), _certificate(found), _utility(found, many)
     content: dict[str, Any] = {
         "modicum": "report",
         "version": 2,
         "purpose": purpose,
         "people": people,
-        "provenance": provenance(None if found is None else found.provenance, date, command),
-        "label": judged.label,
-        "classes": list(judged.classes),
+        "provenance": provenance(found.provenance, date, command),
+        "label": found.label,
+        "classes": list(found.classes),
         "unit": description.unit,
         "collected": {
             "attributes": len(description.attributes),
-            "needed": len(judged.generalization.needed),
-            "in_full_detail": sum(p.action == "kept" for p in judged.generalization.partitions),
+            "needed": len(found.generalization.needed),
+            "in_full_detail": sum(p.action == "kept" for p in found.generalization.partitions),
             "buckets": sum(line.n_buckets for line in description.attributes if line.action != "not collected"),
             "records": records,
             "groups": combinations(description.groups or 0, description.smallest_group or 0),
             "smallest_group": few(description.smallest_group or 0),
         },
-        "attributes": _attributes(judged, attack["by_attribute"], certificate["bounds"]),
+        "attributes": _attributes(found, attack["by_attribute"], certificate["bounds"]),
         "utility": utility,
         "attack": attack,
         "certificate": certificate,
-        "attacks": None if found is None else attack_summary(found.attacks),
-        "necessity": None if found is None else necessity_summary(found.necessity, many),
-        "alternatives": None
-        if found is None or found.alternatives is None
-        else alternatives_summary(found.alternatives),
+        "attacks": None if found.attacks is None else attack_summary(found.attacks),
+        "necessity": None if found.necessity is None else necessity_summary(found.necessity, many),
+        "alternatives": None if found.alternatives is None else alternatives_summary(found.alternatives),
     }
     certificate["sentences"] = certificate_sentences(content)
     certificate["exposed"] = describe_most_exposed(content)
@@ -589,20 +584,20 @@ def summary(
     return dict(plain(content))
 
 
-def _attributes(judged: Judgement, attack: dict[str, Any], bounds: dict[str, float]) -> list[dict[str, Any]]:
-    found = []
-    for line in disclose_description(judged.description)["attributes"]:
+def _attributes(found: Evidence, attack: dict[str, Any], bounds: dict[str, float]) -> list[dict[str, Any]]:
+    lines = []
+    for line in disclose_description(found.description)["attributes"]:
         name = line["name"]
         risk, certified = attack.get(name), bounds.get(name)
-        values = _values(judged.generalization[name], len(line["buckets"]))
-        found.append(
+        values = _values(found.generalization[name], len(line["buckets"]))
+        lines.append(
             {
                 "name": name,
                 "personal": risk is not None,
-                "kind": judged.generalization.schema[name].kind,
+                "kind": found.generalization.schema[name].kind,
                 "decision": line["action"],
                 "n_buckets": line["n_buckets"],
-                "values": judged.values[name],
+                "values": found.values[name],
                 "buckets": [bucket | {"values": v} for bucket, v in zip(line["buckets"], values, strict=True)],
                 "adversary_error": None if risk is None else risk["error"],
                 "adversary_interval": None if risk is None else risk["interval"],
@@ -613,7 +608,7 @@ def _attributes(judged: Judgement, attack: dict[str, Any], bounds: dict[str, flo
                 "certified_error": None if certified is None else 1 - certified,
             }
         )
-    return found
+    return lines
 
 
 def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
@@ -622,8 +617,8 @@ def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
     return [named[i] if i < len(named) else None for i in range(n)]
 
 
-def _utility(judged: Judgement, people: int) -> dict[str, Any]:
-    content = judged.utility.to_dict()
+def _utility(found: Evidence, people: int) -> dict[str, Any]:
+    content = found.utility.to_dict()
     content |= {key: tens(content[key], people) for key in ("error", "raw_error", "majority_error")}
     content["interval"] = outward(content["interval"], people)
     error = content["scores"]["error"]
@@ -663,8 +658,8 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _attack(judged: Judgement, people: int) -> dict[str, Any]:
-    content = judged.attack.to_dict()
+def _attack(found: Evidence, people: int) -> dict[str, Any]:
+    content = found.attack.to_dict()
     del content["seconds"], content["aggregates"]  # the same seed gives the same report; the rest is for the team
     results = content["by_attribute"].values()
     for result in results:
@@ -672,17 +667,17 @@ def _attack(judged: Judgement, people: int) -> dict[str, Any]:
         result["interval"] = outward(result["interval"], people)
     for key in ("error", "naive"):
         content[key] = compute_weighted_mean(
-            {name: result[key] for name, result in content["by_attribute"].items()}, judged.attack.weights
+            {name: result[key] for name, result in content["by_attribute"].items()}, found.attack.weights
         )
     return content | {"interval": outward(content["interval"], people)}
 
 
-def _certificate(judged: Judgement) -> dict[str, Any]:
-    content = judged.certificate.to_dict()
-    n = judged.certificate.persons
+def _certificate(found: Evidence) -> dict[str, Any]:
+    content = found.certificate.to_dict()
+    n = found.certificate.persons
     del content["groups"]  # as many as the collected combinations
     for key in ("bounds", "observed"):
         content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
     content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
-    mean = compute_weighted_mean(content["bounds"], judged.certificate.weights)
+    mean = compute_weighted_mean(content["bounds"], found.certificate.weights)
     return content | {"mean": mean, "mean_error": 1 - mean}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from modicum import __version__
+from modicum.evaluation.evidence.study_evidence import StudyEvidence
 from modicum.evaluation.study.candidates import Candidate, Choice
 from modicum.evaluation.study.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
@@ -25,7 +26,7 @@ from modicum.reporting.disclosure import (
     tens_up,
 )
 from modicum.reporting.formats import quote_name
-from modicum.reporting.generalization.data import GeneralizationContent
+from modicum.reporting.generalization.data import GeneralizationContent, summary
 from modicum.reporting.parts import ContentPart, Ends, Few, Provenance, Share
 from modicum.reporting.sources import provenance
 from modicum.table.targets import BINS
@@ -378,34 +379,19 @@ Line = list[list[float]]  # points from left to right
 
 
 def study_summary(
-    study: Study,
+    found: StudyEvidence,
     purpose: str | None = None,
-    choice: Choice | None = None,
-    evidence: dict[str, Any] | None = None,
     *,
     people: str | None = None,
     date: str | None = None,
     command: str | None = None,
-    without_evidence: str | None = None,
 ) -> dict[str, Any]:
-    """Everything that the report of a study shows, ready for JSON.
-
-    Parameters
-    ----------
-    study : Study
-    purpose : str, optional
-        What the prediction is for, in the user's words.
-    choice : Choice, optional
-        What `study.choose` returned; the knee of the front where none is given.
-    evidence : dict, optional
-        The report on the chosen candidate, as `summary` makes it.
-    people, date, command : as for `report`
-    without_evidence : why there is no such report
-    """
+    """Everything that the report of a study shows, ready for JSON; parameters as for `report`."""
+    study, choice = found.study, found.choice
     front, n = study.pareto(), _people(study)
     check_size(n, "people in the test records")
-    if choice is None and front:
-        choice = study.choose(knee=True)
+    head: dict[str, Any] = {"people": people, "date": date, "command": command}
+    evidence = None if found.evidence is None else summary(found.evidence, purpose, **head)
     chosen = None if choice is None else _summarize_choice(study, choice, n)
     content: dict[str, Any] = {
         "modicum": "study",
@@ -440,7 +426,7 @@ def study_summary(
         "is_whole": study.is_whole,
         "is_weak": study.is_weak,
         "evidence": evidence,
-        "without_evidence": without_evidence,
+        "without_evidence": found.why_no_evidence,
     }
     content |= {"decision": decision(content), "comparison": comparison(content)}
     return dict(plain(content | {"warnings": warnings(content), "limits": limits(content)}))

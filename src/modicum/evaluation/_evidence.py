@@ -1,0 +1,129 @@
+"""One way to judge: `evidence` takes any result, and returns what can be shown about it."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal
+
+from modicum.errors import ParameterError, check_choice_is, format_names
+from modicum.generalization import CellPartition, Generalization
+from modicum.releases import AnatomyRelease, Release
+
+Depth = Literal["quick", "full"]
+NO_MODEL = "No model was trained: quick evidence was asked for."
+
+
+def evidence(
+    what: Any,
+    X: Any = None,
+    y: Any = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    depth: Depth = "full",
+    **options: Any,
+) -> Any:
+    """Measure what a result costs, what it leaks and why it is as it is, on records that had no part in it.
+
+    What is returned is a small typed object; `md.report` makes a document of it, `to_dict` plain data for the team.
+
+    Parameters
+    ----------
+    what : a result
+        - `Generalization` → `Evidence`: utility, adversaries, certificates, why each attribute is needed.
+        - fitted anonymizer or `Release` → `ReleaseEvidence`: the promise counted anew, what a model loses, who stands
+          out, what can be inferred.
+        - fitted `Anatomy` or `AnatomyRelease` → `AnatomyEvidence`: the same for two tables, and who is matched.
+        - `PrismClassifier` → `PrismEvidence`: why each attribute is asked or left out, what that costs.
+        - `Study`, or what its `choose` returned → `StudyEvidence`: what was compared, and the evidence about the
+          chosen generalization. It has its records, so that X and y are left out.
+    X, y : full records and labels
+        Of a generalization and of PriSM the training records; of a release the records that were released.
+    X_test, y_test : full records and labels of others, on which is tested
+        A release can do without: then 30% of X test a second release, made of the other 70% by the same settings.
+    depth : "full" or "quick"
+        Quick leaves out what takes long. Of a generalization it is utility, the adversary A1 and its certificate; of a
+        release no model is trained; of PriSM no adversary guesses; of a study nothing is measured anew.
+    **options
+        Those of the kind, by keyword. Generalization: `personal`, `weights`, `by`, `estimator`, `label_bins`,
+        `confidence`, `population`, `alternatives`, `model`, `sample`, `n_jobs`, `progress`, `random_state`. Release:
+        `sensitive`, `estimator`, `by`, `label_bins`, `population`, `schema`, `random_state`. Anatomy: `estimator`,
+        `by`, `population`, `without_value`, `random_state`, `progress`. PriSM: `confidence`, `random_state`,
+        `progress`. Study: `by`, `population`, `n_jobs`, `progress`.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> train, test = (X[:9_000], y[:9_000]), (X[9_000:12_000], y[9_000:12_000])
+    >>> g = md.PrivacyTree(max_leaves=4).fit(*train).generalization_
+    >>> found = md.evidence(g, *train, *test, personal=["race", "sex"], depth="quick")
+    >>> found.attack.error > 0.15, found.certificate.confidence
+    (True, 0.99)
+    >>> few = X[["age", "sex", "race", "education"]][:2_000]
+    >>> anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", "sex", "race"]).fit(few)
+    >>> md.evidence(anonymizer, few, depth="quick").measured.k >= 20
+    True
+    """
+    check_choice_is(depth, "depth", "evidence", ("quick", "full"))
+    kind, gather, has_records = _find_kind(what)
+    given = {"X": X, "y": y, "X_test": X_test, "y_test": y_test}
+    if has_records and any(part is not None for part in given.values()):
+        raise ParameterError(f"Evidence about {kind} takes no records: it has its own. Leave out X and y.")
+    taken = inspect.signature(gather).parameters.values()
+    known = [each.name for each in taken if each.kind is each.KEYWORD_ONLY and each.name != "depth"]
+    for name in options:
+        if name not in known:
+            raise ParameterError(
+                f"Evidence about {kind} has no option {name!r}; it has {format_names(known, limit=len(known))}."
+            )
+    if has_records:
+        return gather(what, depth=depth, **options)
+    if X is None:
+        raise ParameterError(f"Evidence about {kind} needs the full records: md.evidence(what, X, y, ...).")
+    return gather(what, X, y, X_test, y_test, depth=depth, **options)
+
+
+def _find_kind(what: Any) -> tuple[str, Callable[..., Any], bool]:
+    """Find the kind in words, the function that gathers its evidence, and whether it has its records.
+
+    Each kind is imported when its turn comes: evidence about a generalization needs no anonymizer.
+    """
+    if isinstance(what, Generalization):
+        from modicum.evaluation.evidence.generalization_evidence import generalization_evidence
+
+        return "a generalization", generalization_evidence, False
+    from modicum.evaluation.study.candidates import Choice
+    from modicum.evaluation.study.study_result import Study
+
+    if isinstance(what, Study | Choice):
+        from modicum.evaluation.evidence.study_evidence import study_evidence
+
+        return "a study", study_evidence, True
+    from modicum.anonymizers.base import Anonymizer
+
+    if isinstance(what, Anonymizer | Release):
+        from modicum.evaluation.evidence.release_evidence import release_evidence
+
+        return "a release", release_evidence, False
+    from modicum.anatomy import Anatomy
+
+    if isinstance(what, Anatomy | AnatomyRelease):
+        from modicum.evaluation.evidence.anatomy_evidence import anatomy_evidence
+
+        return "an anatomized release", anatomy_evidence, False
+    from modicum.prism import PrismClassifier
+
+    if isinstance(what, PrismClassifier):
+        from modicum.evaluation.evidence.prism_evidence import prism_evidence
+
+        return "a PriSM classifier", prism_evidence, False
+    raise ParameterError(
+        "Evidence is gathered about a Generalization, a fitted anonymizer or Anatomy, a release, a PrismClassifier, a "
+        f"study or its choice. Got {type(what).__name__}{_hint(what)}."
+    )
+
+
+def _hint(what: Any) -> str:
+    if hasattr(what, "generalization_"):
+        return "; give its generalization_"
+    return "; cells are judged by `certify` and `attacks`" if isinstance(what, CellPartition) else ""
