@@ -21,6 +21,7 @@ from .prism import PrismClassifier
 from .releases import AnatomyRelease, Release
 from .reporting import report
 from .table.schema import Attribute, Schema
+from .workflow import Minimization, minimize
 
 __version__: str
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Hilbert",
     "Iterative",
     "MergePath",
+    "Minimization",
     "ModelGuided",
     "Mondrian",
     "MutualInformation",
@@ -57,6 +59,7 @@ __all__ = [
     "load",
     "load_bundle",
     "measures",
+    "minimize",
     "prism",
     "report",
     "save_bundle",

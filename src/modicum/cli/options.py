@@ -1,4 +1,4 @@
-"""Options that several commands share, and reading a file with roles."""
+"""Options that several commands share, and checks of what they name."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
 from modicum.errors import ArtifactError, DataError, ParameterError, check_words, format_names
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from modicum.generalization import Generalization
-    from modicum.table.schema import Schema
 
 
 def check_file(ctx: typer.Context, path: Any) -> Any:
@@ -102,19 +96,6 @@ out = Console(soft_wrap=False, highlight=False)
 notes = Console(stderr=True, highlight=False)
 
 
-def load_generalization(artifact: Path) -> Generalization:
-    """A saved generalization; cells, which are another kind of artifact, are refused."""
-    from modicum.generalization import Generalization, load
-
-    found = load(artifact)
-    if not isinstance(found, Generalization):
-        raise ArtifactError(
-            f"The file {os.fspath(artifact)!r} holds cells, which this command does not take; `modicum describe` does, "
-            "and in Python `md.load(path).transform(X)`."
-        )
-    return found
-
-
 def check_places(inputs: Sequence[Path | None], artifact: Path | None = None, report: Path | None = None) -> None:
     """Refuse places that cannot be written, or that would overwrite each other or an input, before any work is done."""
     if report is not None and report.suffix.lower() != ".html":
@@ -185,93 +166,6 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise ParameterError(f"The option --{option} needs a number. Got {text!r} instead.") from None
-
-
-def read_task(
-    file: Path,
-    label: str,
-    schema_file: Path | None,
-    missing: Sequence[str] | None,
-    person: str | None,
-    leave_out: Sequence[str] | None = None,
-    **roles: Sequence[str] | None,
-) -> tuple[pd.DataFrame, pd.Series, Schema]:
-    """A file as features and label, with its schema; rows without a label are left out, and that is said."""
-    from modicum.table.files import read_table
-    from modicum.table.schema import Schema
-
-    given_schema = None if schema_file is None else Schema.from_yaml(schema_file)
-    table = drop_unlabelled(read_table(file, missing=missing or (), schema=given_schema), label)
-    table, given_schema = _drop_columns(table, given_schema, leave_out, label)
-    columns = list(table.columns)
-    schema = Schema.infer(table) if given_schema is None else given_schema
-    schema = schema.with_missing(missing or ())
-    for name in names(roles.pop("categories", None), columns) or []:
-        schema = schema.replace(name, kind="category")
-    given = {role: names(value, columns) for role, value in roles.items()}
-    schema = schema.with_roles(label=label, person=person, **given)
-    return table.drop(columns=[label]), table[label], schema
-
-
-def _drop_columns(
-    table: pd.DataFrame, schema: Schema | None, leave_out: Sequence[str] | None, label: str
-) -> tuple[pd.DataFrame, Schema | None]:
-    """Table and schema without the columns that are not to be looked at."""
-    unwanted = names(leave_out, list(table.columns)) or []
-    if label in unwanted:
-        raise ParameterError(f"The label {label!r} cannot be left out.")
-    if schema is not None and unwanted:
-        kept = tuple(attribute for attribute in schema.attributes if attribute.name not in unwanted)
-        schema = schema.model_copy(update={"attributes": kept})
-    return table.drop(columns=unwanted), schema
-
-
-def read_judged(
-    file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
-) -> tuple[pd.DataFrame, pd.Series]:
-    """A file as the features and label that an artifact speaks of, all of them in full detail."""
-    X, y = read_labelled(file, g, label, missing)
-    absent = [name for name in g.names if name not in X.columns]
-    if absent:
-        raise DataError(f"The column {absent[0]!r} is not in the file; judging needs every attribute in full detail.")
-    return X, y
-
-
-def read_labelled(
-    file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
-) -> tuple[pd.DataFrame, pd.Series]:
-    """A file as records and the label that an artifact predicts, or the one that is named."""
-    from modicum.table.files import read_table
-
-    label = label_of(g, label)
-    table = drop_unlabelled(read_table(file, missing=missing or (), schema=g.schema), label)
-    return table.drop(columns=[label]), table[label]
-
-
-def label_of(g: Generalization, label: str | None) -> str:
-    """The label that is named, or the one that an artifact predicts."""
-    label = label or g.schema.label
-    if label is None:
-        raise DataError("The generalization does not say what it predicts; name the label with --label.")
-    if label in g.names:
-        raise DataError(f"The column {label!r} is an attribute of this generalization, not a label.")
-    return label
-
-
-def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
-    """The rows with a label; how many are left out is said."""
-    columns = list(table.columns)
-    if label not in columns:
-        raise DataError(f"The label {label!r} is not in the file; it has {format_names(columns, limit=8)}.")
-    if len(columns) < 2:
-        raise DataError(f"The file has only the column {label!r}; there is nothing to minimize.")
-    unlabelled = int(table[label].isna().sum())
-    if unlabelled:
-        notes.print(f"{unlabelled:,} rows without a value of {label!r} are left out.", markup=False)
-        table = table[table[label].notna()]
-    if not len(table):
-        raise DataError(f"The file has no row with a value of the label {label!r}.")
-    return table
 
 
 # The command as a report tells it, so that the report can be made again.

@@ -1,22 +1,22 @@
-"""Show results on the terminal: descriptions, facts, suggestions and what a minimum group size changes."""
+"""Show results on the terminal: descriptions, facts, suggestions, what a minimum group size changes, and reports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modicum.errors import ParameterError
+from modicum.cli.options import beside
 
 if TYPE_CHECKING:
     from modicum.evaluation import Effect
-    from modicum.generalization import Generalization
     from modicum.generalization.description import Description
+    from modicum.reporting import Report
     from modicum.table.schema import Schema, Suggestion
-    from modicum.table.splits import Split
 
 _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
 
@@ -75,38 +75,7 @@ def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggesti
     return tuple(each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written)
 
 
-# What `--min-group` does in `minimize` and `study`: coarsen, and say what that changes.
-
-
-def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
-    """Refuse, before any work, a group size that the training part cannot have."""
-    from modicum.table.splits import TRAIN
-
-    if min_group is None:
-        return
-    if min_group < 1:
-        raise ParameterError(f"The option --min-group must be at least 1. Got {min_group}.")
-    people = len(X) if person is None else X[person].nunique(dropna=False)
-    if min_group > TRAIN * people:
-        raise ParameterError(
-            f"The option --min-group is {min_group:,}, more than the {int(TRAIN * people):,} "
-            f"{'records' if person is None else 'people'} that are learned from."
-        )
-
-
-def measure_effect(
-    before: Generalization,
-    after: Generalization,
-    X: Any,
-    parts: Split,
-    weights: dict[str, float] | None = None,
-    confidence: float = 0.99,
-) -> Effect:
-    """What coarsening on the training part changes on the test part."""
-    from modicum.evaluation import effect
-
-    train, test = X.iloc[parts.train], X.iloc[parts.test]
-    return effect(before, after, train, test, weights=weights, confidence=confidence)
+# What `--min-group` changes
 
 
 def summary(found: Effect) -> dict[str, Any]:
@@ -145,3 +114,69 @@ def show_effect(found: Effect, min_group: int, console: Console) -> None:
         table.add_row(title, *(shown(content[key][when]) for when in ("before", "after")))
     console.print(table)
     console.print()
+
+
+# Reports
+
+
+def write_report(made: Report, path: Path) -> None:
+    """Write the report as HTML, and the same as Markdown and JSON beside it: all three, or none."""
+    made.save(path, *beside(path))
+
+
+def describe_report_files(path: Path) -> Text:
+    """Where the report was written."""
+    return printable(f"Report: {path}, and the same as .md and .json beside it.")
+
+
+def show_report(made: Report, console: Console) -> None:
+    """The decision in one sentence and the risk of each personal attribute: the report's numbers on the terminal."""
+    from modicum.measures.certificate import confidence_text
+
+    content = made.to_dict()
+    utility, attack, certificate = content["utility"], content["attack"], content["certificate"]
+    console.print(printable(content["decision"]))
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("personal attribute", max_width=28, min_width=18, overflow="fold")
+    for title in ("adversary's error", "95% interval", "naive", "certified"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, risk in attack["by_attribute"].items():
+        table.add_row(printable(name), *_row(risk, 1 - certificate["bounds"][name]))
+    table.add_row(Text("mean", style="bold"), *_row(attack, certificate["mean_error"]))
+    console.print(table)
+    console.print()
+    console.print(
+        f"Model: error {utility['error']:.1%} ({_ends(utility['interval'])}), raw data {utility['raw_error']:.1%}, "
+        f"majority guess {utility['majority_error']:.1%}; skill kept {_skill(utility)}.",
+        markup=False,
+    )
+    if utility["worst_group"] is not None:
+        worst = utility["by_group"][utility["worst_group"]]
+        where = f"{utility['worst_group']}, {worst['error']:.1%} of {worst['records']:,} records"
+        console.print(printable(f"Highest error: {where}."))
+    console.print(
+        f"An error is the share of {content['unit']} guessed wrong: higher is safer. With "
+        f"{confidence_text(certificate['confidence'])} confidence no adversary who sees only the collected record is "
+        f"below the certified one, on average over {certificate['unit']} like these.",
+        markup=False,
+    )
+    for warning in content["warnings"]:
+        console.print(printable(f"Note: {warning}"))
+
+
+def _row(risk: dict[str, Any], certified: float) -> tuple[str, str, str, str]:
+    from modicum.reporting.disclosure import at_least
+
+    return f"{risk['error']:.1%}", _ends(risk["interval"]), f"{risk['naive']:.1%}", at_least(certified)
+
+
+def _ends(interval: list[float] | None) -> str:
+    return "–" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}"
+
+
+def _skill(utility: dict[str, Any]) -> str:
+    if utility["skill_kept"] is None:
+        return "–"
+    low, high = utility["skill_interval"]
+    return f"{utility['skill_kept']:.0%}" + ("" if low is None else f" ({low:.0%} to {high:.0%})")

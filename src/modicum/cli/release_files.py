@@ -1,4 +1,4 @@
-"""Files for `modicum anonymize`: records in, and records out whose other columns are what they were."""
+"""Files for `modicum anonymize` and `anatomize`: records in, and records out whose other columns are what they were."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from modicum.cli.options import names
+from modicum.cli.reading import Roles
 from modicum.errors import DataError, ParameterError, PrivacyWarning, format_names
 from modicum.table.atomic_writing import replacing
 from modicum.table.files import (
     file_format,
     open_connection,
     quote_name,
-    read_table,
     scan_table,
     scan_typed,
     write_table,
@@ -31,14 +31,11 @@ if TYPE_CHECKING:
 _KEPT = "\1kept"  # no name that a column of a file has
 
 
-def read_records(
-    file: Path, schema_file: Path | None, missing: Sequence[str] | None, **roles: Any
-) -> tuple[pd.DataFrame, Schema]:
-    """A file as a table, with its schema."""
-    given = None if schema_file is None else Schema.from_yaml(schema_file)
-    table = read_table(file, missing=missing or (), schema=given)
+def read_records(file: Path, roles: Roles) -> tuple[pd.DataFrame, Schema]:
+    """A file as a table, with its schema; columns that no release can hold are refused."""
+    table, schema = roles.read(file)
     _check_columns(table)
-    return table, _with_roles(Schema.infer(table) if given is None else given, list(table.columns), **roles)
+    return table, schema
 
 
 def _check_columns(table: pd.DataFrame) -> None:
@@ -51,16 +48,6 @@ def _check_columns(table: pd.DataFrame) -> None:
             raise DataError(f"The column {name!r} holds lists or the like; leave it out.")
 
 
-def _with_roles(schema: Schema, columns: list[str], **roles: Any) -> Schema:
-    for name in names(roles["categories"], columns) or []:
-        schema = schema.replace(name, kind="category")
-    for role in ("label", "person"):
-        if roles[role] is not None and roles[role] not in columns:
-            raise DataError(f"The column {roles[role]!r} is not in the file.")
-    identifiers = names(roles["identifiers"], columns)
-    return schema.with_roles(label=roles["label"], person=roles["person"], identifiers=identifiers)
-
-
 def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str], schema: Schema) -> list[str] | None:
     """The quasi-identifiers that were named, all of which the schema must describe."""
     found = names(asked, columns)
@@ -68,6 +55,21 @@ def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str],
     if unknown:
         raise DataError(f"The schema does not describe the column {unknown[0]!r}.")
     return found
+
+
+def check_release_options(
+    table: pd.DataFrame, schema: Schema, by: Sequence[str] | None, population: int | None
+) -> dict[str, Any]:
+    """What the report of a release is asked for, as its evidence takes it; checked before any work is done."""
+    from modicum.measures.uniqueness import check_population
+    from modicum.reporting.disclosure import check_people
+
+    people = check_people(schema, table, "records")
+    if population is not None:
+        check_population(population, people)
+    if by and schema.label is None:
+        raise ParameterError("The option --by shows a model's error by group: name what it predicts with --label.")
+    return {"by": names(by, schema.features, "what a model may learn from"), "population": population}
 
 
 def write_records(file: Path, output: Path, release: "Release", schema: Schema, rows: Any) -> None:
@@ -103,36 +105,34 @@ def _narrow_types(released: pd.DataFrame, schema: Schema, output: Path) -> pd.Da
     return released
 
 
-def write_there(
+def anonymize_there(
     file: Path,
     output: Path,
     engine: str,
-    made: Callable[[dict[str, Any]], Any],
+    roles: Roles,
+    make: Callable[[dict[str, Any]], Any],
     rows_at_once: int | None,
     quasi_identifiers: Sequence[str] | None,
-    *,
-    schema: Path | None,
-    missing: Sequence[str] | None,
-    **roles: Any,
 ) -> "tuple[Release, float | None]":
     """Anonymize files where an engine reads them; what was measured, and the share of the label's most frequent value.
 
-    `made` gives the anonymizer for the schema and the quasi-identifiers.
+    `make` gives the anonymizer for the schema and the quasi-identifiers.
     """
     from modicum.anonymizers.task import parts_of
-    from modicum.engines.coding import schema_at
-    from modicum.engines.file_tables import open_table
 
-    given = None if schema is None else Schema.from_yaml(schema)
-    with open_table(file, engine, given, missing or ()) as table:
-        known = _with_roles(schema_at(table) if given is None else given, table.columns, **roles)
-        asked = parse_quasi_identifiers(quasi_identifiers, table.columns, known)
-        anonymizer = made({"quasi_identifiers": asked, "schema": known})
-        quasi, sensitive = parts_of(anonymizer, known)
-        typed = _whole_there(table, known, [*quasi, *([] if sensitive is None else [sensitive])])
+    with roles.open(file, engine) as table:
+        schema = roles.declare_at(table)
+        anonymizer = make(
+            {
+                "quasi_identifiers": parse_quasi_identifiers(quasi_identifiers, table.columns, schema),
+                "schema": schema,
+            }
+        )
+        quasi, sensitive = parts_of(anonymizer, schema)
+        typed = _whole_there(table, schema, [*quasi, *([] if sensitive is None else [sensitive])])
         rows = {} if rows_at_once is None else {"rows_at_once": rows_at_once}
-        release = anonymizer.release_to(typed, output, known.label, **rows).release_
-        return release, None if known.label is None else _most_frequent(table, known.label)
+        release = anonymizer.release_to(typed, output, schema.label, **rows).release_
+        return release, None if schema.label is None else _most_frequent(table, schema.label)
 
 
 def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> "EngineTable":
@@ -165,29 +165,30 @@ def anatomize_there(
     file: Path,
     output: Path,
     engine: str,
+    roles: Roles,
     anatomy: Any,
     sensitive: Sequence[str] | None,
     format: str,
     drop_missing: bool,
-    *,
-    schema: Path | None,
-    missing: Sequence[str] | None,
-    **roles: Any,
 ) -> tuple[int, list[str]]:
     """Anatomize files where an engine reads them; how many rows had no sensitive value, and what to say."""
-    from modicum.engines.coding import schema_at
-    from modicum.engines.file_tables import open_table
-
-    given = None if schema is None else Schema.from_yaml(schema)
-    with open_table(file, engine, given, missing or ()) as table, warnings.catch_warnings(record=True) as said:
+    with roles.open(file, engine) as table, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PrivacyWarning)
-        known = _with_roles(schema_at(table) if given is None else given, table.columns, **roles)
-        protected = list(dict.fromkeys(names(sensitive, table.columns) or known.with_role("sensitive")))
-        if not protected:
-            raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
-        there, unknown = _with_values_there(table, protected, known.label, drop_missing)
-        anatomy.set_params(sensitive=protected, schema=known).release_to(there, output, format=format)
+        schema = roles.declare_at(table)
+        protected = parse_sensitive(sensitive, schema, table.columns)
+        there, unknown = _with_values_there(table, protected, schema.label, drop_missing)
+        anatomy.set_params(sensitive=protected, schema=schema).release_to(there, output, format=format)
     return unknown, [str(each.message) for each in said if issubclass(each.category, PrivacyWarning)]
+
+
+def parse_sensitive(given: Sequence[str] | None, schema: Schema, columns: Sequence[str]) -> list[str]:
+    """The columns to protect: those that are named, else the schema's."""
+    found = schema.with_role("sensitive") if given is None else list(dict.fromkeys(names(given, columns) or []))
+    if not found:
+        raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
+    if schema.label in found:
+        raise ParameterError(f"The column {schema.label!r} cannot be both the class and sensitive.")
+    return found
 
 
 def _with_values_there(

@@ -5,7 +5,7 @@ with counts sorts out the hopeless; the others are attacked, and then tried with
 Smaller leaves are tried only where none of the larger ones is within the target.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import TREES
 from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.minimizers import PrivacyTree
+from modicum.progress import track_progress
 from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, Target, label_name, label_values
@@ -32,26 +33,33 @@ _NEAR = 0.15  # the quick model may be this much worse than the real one
 
 
 @dataclass(frozen=True)
-class SearchCandidate:
-    """One generalization with how it was made and what it keeps and leaks on validation records."""
+class SearchChoice:
+    """The generalization that was chosen, how it was made, and what it keeps and leaks on validation records.
+
+    Attributes
+    ----------
+    generalization : what is collected
+    privacy, max_leaves, min_leaf : of the tree
+    considered : how many candidates there were
+    error, skill_kept, adversary_error : on validation records
+    raw_error, majority_error : the limits of the trade-off
+    """
 
     generalization: Generalization
     privacy: float
     max_leaves: int
     min_leaf: int
+    considered: int
     error: float
     skill_kept: float
     adversary_error: float
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """The chosen candidate, and what it was compared to on the validation records."""
-
-    chosen: SearchCandidate
-    considered: int
     raw_error: float
     majority_error: float
+
+    @property
+    def why(self) -> str:
+        """How it was made, in words."""
+        return f"privacy {self.privacy:g}, {self.max_leaves} leaves of at least {self.min_leaf} records"
 
 
 class _Made(NamedTuple):
@@ -85,8 +93,8 @@ def most_private(
     min_leaf: Sequence[int] = MIN_LEAF,
     label_bins: int | None = None,
     random_state: int = 0,
-    progress: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items,
-) -> SearchResult:
+    progress: bool = False,
+) -> SearchChoice:
     """The candidate with the highest adversary error among those within the target, on validation records.
 
     Parameters
@@ -97,7 +105,7 @@ def most_private(
         Or: the highest error to accept. One of the two must be given.
     privacy, sizes : the grid
     min_leaf : the fewest records in a leaf; the second is tried only where the first finds nothing, and so on
-    progress : wraps the candidates with a progress bar
+    progress : whether a bar is shown on a terminal
 
     Examples
     --------
@@ -107,7 +115,7 @@ def most_private(
     >>> X, y = adult.X, adult.y
     >>> parts = X[:6_000], y[:6_000], X[6_000:8_000], y[6_000:8_000]
     >>> found = most_private(*parts, schema=adult.schema, keep=0.8, privacy=[0.3, 0.6], sizes=[4, 8, 16])
-    >>> found.chosen.skill_kept >= 0.8
+    >>> found.skill_kept >= 0.8
     True
     """
     _check(keep, max_error)
@@ -129,7 +137,7 @@ def most_private(
             "Even raw data predicts the validation records no better than the majority guess, so there is no skill to "
             "keep; use max_error, or give it more rows."
         )
-    best: SearchCandidate | None = None
+    best: SearchChoice | None = None
     considered = 0
     for leaf in min_leaf:
         # Records too few to be split can still be left uncollected.
@@ -138,14 +146,18 @@ def most_private(
             list(_make_generalizations(X_train, y_train, schema, privacy, fitting, leaf, label_bins)) if fitting else []
         )
         considered += len(made)
-        near = [m for m in progress(made, "Trying candidates") if judge.within(_quick(m.g, task), _NEAR)]
-        leaks = [(m, _adversary_error(m.g, task)) for m in progress(near, "Attacking candidates")]
+        shown: dict[str, Any] = {"progress": progress}
+        tried = track_progress(made, "Trying candidates", total=len(made), **shown)
+        near = [m for m in tried if judge.within(_quick(m.g, task), _NEAR)]
+        attacked = track_progress(near, "Attacking candidates", total=len(near), **shown)
+        leaks = [(m, _adversary_error(m.g, task)) for m in attacked]
         leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
-        for m, leak in progress(leaks, "Checking the most private first"):
+        for m, leak in track_progress(leaks, "Checking the most private first", total=len(leaks), **shown):
             p = _predictions(m.g, task, random_state)
-            candidate = SearchCandidate(m.g, m.privacy, m.max_leaves, leaf, p.error(), judge.skill(p), leak)
+            of_tree, limits = (m.privacy, m.max_leaves, leaf), (judge.raw.error(), judge.majority.error())
+            candidate = SearchChoice(m.g, *of_tree, considered, p.error(), judge.skill(p), leak, *limits)
             if judge.within(p):
-                return SearchResult(candidate, considered, judge.raw.error(), judge.majority.error())
+                return candidate
             best = candidate if best is None or judge.is_better(candidate, best) else best
     raise DataError(_out_of_reach(best, keep, judge.raw))
 
@@ -165,7 +177,7 @@ class _Judge:
     def skill(self, p: Predictions) -> float:
         return compute_skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
 
-    def is_better(self, one: SearchCandidate, other: SearchCandidate) -> bool:
+    def is_better(self, one: SearchChoice, other: SearchChoice) -> bool:
         return one.skill_kept > other.skill_kept if self.keep is not None else one.error < other.error
 
     def within(self, p: Predictions, slack: float = 0.0) -> bool:
@@ -182,7 +194,7 @@ def _check(keep: float | None, max_error: float | None) -> None:
         raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
 
 
-def _out_of_reach(best: SearchCandidate | None, keep: float | None, raw: Predictions) -> str:
+def _out_of_reach(best: SearchChoice | None, keep: float | None, raw: Predictions) -> str:
     if best is None:
         return (
             f"No candidate comes near the target; raw data has an error of {raw.error():.3f}. Ask for less, or allow "

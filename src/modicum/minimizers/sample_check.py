@@ -19,7 +19,8 @@ from modicum.errors import DataWarning
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.measures.intervals import Interval, mean_interval
-from modicum.table.frames import as_frame, column, is_array
+from modicum.table.frames import as_frame, column
+from modicum.table.splits import take_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.table.values import plain
 from modicum.typing import Codes, Floats
@@ -57,7 +58,10 @@ def draw_samples(X: Any, y: Any, sample: int, random_state: Any = 0) -> tuple[Sa
         columns.append(as_frame(pd.DataFrame({label_name(y): label_values(y, len(frame))}))[label_name(y)])
     order = np.argsort(RecordHash((), seed).of_series(columns), kind="stable")
     ranks = Ranks.of(len(frame), sample)
-    learning, other = (Sample(_rows(X, order[r]), _rows(y, order[r])) for r in (ranks.learning, ranks.other))
+    learning, other = (
+        Sample(take_rows(X, order[r]), None if y is None else take_rows(y, order[r]))
+        for r in (ranks.learning, ranks.other)
+    )
     return learning, other
 
 
@@ -70,14 +74,6 @@ def _draw_samples_at(X: Any, y: str | None, sample: int, seed: int) -> tuple[Sam
         return Sample(learning, None), Sample(other, None)
     pair = [Sample(part.select(names), as_frame(part)[y].to_pandas()) for part in (learning, other)]
     return pair[0], pair[1]
-
-
-def _rows(X: Any, rows: Codes) -> Any:
-    if X is None:
-        return None
-    if isinstance(X, pd.DataFrame | pd.Series):
-        return X.iloc[rows]
-    return np.asarray(X)[rows] if is_array(X) else as_frame(X)[rows.tolist()].to_native()
 
 
 # The check

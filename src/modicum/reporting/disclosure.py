@@ -12,6 +12,8 @@ from typing import Any
 from modicum.errors import DataError
 from modicum.generalization.description import Description
 from modicum.table.codes import FEW
+from modicum.table.estimator_input import person_codes
+from modicum.table.schema import Schema
 
 FEW_TEXT = f"< {FEW}"
 LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
@@ -26,6 +28,23 @@ def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
             f"There are {n} {what}; a report needs at least {LEAST_RECORDS}, or its numbers "
             "would mean little and tell of single people."
         )
+
+
+def check_people(schema: Schema, X: Any, what: str = "test records (30% of the rows)") -> int:
+    """Refuse a report on too few people before any work is done; a person's rows count once, as in the report.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.reporting.disclosure import check_people
+    >>> adult = md.datasets.load_adult()
+    >>> check_people(adult.schema, adult.X[:300])
+    300
+    """
+    persons = person_codes(schema, X)
+    people = len(X) if persons is None or not len(persons) else int(persons.max()) + 1
+    check_size(people, what if people == len(X) else f"people in the {what}")
+    return people
 
 
 def few(count: int) -> int | str:

@@ -310,6 +310,34 @@ class Schema(BaseModel):
         copy._suggestions = self._suggestions
         return copy
 
+    def declare(
+        self,
+        *,
+        categories: Iterable[str] | None = None,
+        missing: Iterable[str] = (),
+        **roles: Any,
+    ) -> "Schema":
+        """A copy with all that a person says about columns: what is a category, what means missing, and the roles.
+
+        Parameters
+        ----------
+        categories : names of columns of numbers that are codes, not amounts
+        missing : texts that, too, mean missing in a file
+        **roles : as for `with_roles`
+
+        Examples
+        --------
+        >>> import pandas as pd, modicum as md
+        >>> schema = md.Schema.infer(pd.DataFrame({"zip": [1001, 1002, 1003], "ill": ["no", "yes", "no"]}))
+        >>> schema = schema.declare(categories=["zip"], missing=["?"], label="ill")
+        >>> schema["zip"].kind, schema.label, schema.missing
+        ('category', 'ill', ('?',))
+        """
+        found = self.with_missing(missing)
+        for name in categories or ():
+            found = found.replace(name, kind="category")
+        return found.with_roles(**roles)
+
     def replace(self, name: str, **changes: Any) -> "Schema":
         """A copy in which one attribute is changed, for example `replace("zip", kind="category")`."""
         changed = self[name].model_dump() | changes

@@ -9,6 +9,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.estimator_input import unit_codes
+from modicum.table.frames import as_frame, is_array
 from modicum.typing import Codes
 
 Rows = npt.NDArray[np.int64]
@@ -92,6 +93,23 @@ def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool
     chosen = np.zeros(len(rest), dtype=bool)
     chosen[best[best < len(rest)]] = True
     return chosen
+
+
+def take_rows(X: Any, rows: Rows) -> Any:
+    """Take these rows of a frame, a series or an array, as what it is.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from modicum.table.splits import take_rows
+    >>> take_rows(pd.Series([5, 6, 7]), np.array([2, 0])).tolist()
+    [7, 5]
+    """
+    if isinstance(X, pd.DataFrame | pd.Series):
+        return X.iloc[rows]
+    if is_array(X):
+        return X[rows] if hasattr(X, "dtype") else np.asarray(X)[rows]
+    return as_frame(X)[rows.tolist()].to_native()
 
 
 def draw_rows(n: int, units: Codes | None, most: int, random_state: int) -> list[int] | None:

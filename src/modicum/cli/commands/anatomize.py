@@ -28,12 +28,10 @@ from modicum.cli.options import (
     check_places,
     check_report_options,
     command_line,
-    drop_unlabelled,
-    names,
     notes,
     out,
 )
-from modicum.cli.output import facts, likely_identifiers, printable
+from modicum.cli.output import describe_report_files, facts, likely_identifiers, printable, write_report
 from modicum.errors import DataError, ParameterError, PrivacyWarning, format_names
 
 if TYPE_CHECKING:
@@ -104,50 +102,47 @@ def anatomize(
     With --report, what was promised, counted, lost and could still leak is written for people (.html, .md) and for
     programs (.json).
     """
-    from modicum.anatomy import Anatomy
-    from modicum.cli.release_files import anatomize_there, read_records
+    import modicum as md
+    from modicum.cli.reading import Roles, drop_unlabelled
+    from modicum.cli.release_files import anatomize_there, check_release_options, parse_sensitive, read_records
 
     _check_folder(output)
     check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
         raise ParameterError("With --engine there is no report: it is measured in memory.")
     check_places([file, schema], report=report)
-    roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
+    roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
         if attack or grouping not in (None, "dealt"):
             raise ParameterError("With --engine, groups are dealt in turn and --attack is not to be had.")
-        made = Anatomy(l, None, grouping="dealt", suppress=suppress, random_state=seed)
+        made = md.Anatomy(l, None, grouping="dealt", suppress=suppress, random_state=seed)
         written = format or ("parquet" if engine == "spark" else "csv")
         with notes.status("Making groups where the records are …"):
-            unknown, noticed = anatomize_there(
-                file, output, engine, made, sensitive, written, drop_missing, schema=schema, missing=missing, **roles
-            )
+            unknown, noticed = anatomize_there(file, output, engine, roles, made, sensitive, written, drop_missing)
         _tell(made.release_, l, output, as_json, noticed, {"without_sensitive_value": unknown})
         return
-    table, found = read_records(file, schema, missing, **roles)
+    table, found = read_records(file, roles)
     if found.label is not None:
         table = drop_unlabelled(table, found.label)
-    protected = _sensitive(sensitive, found, list(table.columns))
+    protected = parse_sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
-    asked: dict[str, Any] = {}
-    if report is not None:
-        from modicum.cli.judging import release_options
-
-        asked = release_options(table, found, by, population)
+    asked = {} if report is None else check_release_options(table, found, by, population)
     told = _identifiers(found, protected)
     _say(told)
     grouping = grouping or "bucketize"
-    anatomy = Anatomy(l, protected, grouping=grouping, suppress=suppress, schema=found, random_state=seed)
+    anatomy = md.Anatomy(l, protected, grouping=grouping, suppress=suppress, schema=found, random_state=seed)
     with notes.status("Making groups …"), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PrivacyWarning)
         anatomy.fit(table)
     release = anatomy.release_
     attacked = _run_matching(anatomy, table, seed) if attack else {}
-    page = None if report is None else _report(anatomy, table, asked | {"without_value": unknown}, purpose, people)
+    page = None
+    if report is not None:  # made before anything is written; the seed of the groups must stay secret
+        with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
+            evidence = md.evidence(anatomy, table, without_value=unknown, **asked)
+            page = md.report(evidence, purpose, people=people, command=command_line(without="--seed"))
     release.save(output, format=format or "csv")
     if report is not None and page is not None:
-        from modicum.cli.judging import describe_report_files, write_report
-
         write_report(page, report)
         notes.print(describe_report_files(report))
     noticed = [str(each.message) for each in said]
@@ -156,16 +151,6 @@ def anatomize(
         more["attack"] = {name: result.to_dict() for name, result in attacked.items()}
     lines = [line for each in attacked.values() for line in _attack_lines(each)]
     _tell(release, l, output, as_json, noticed, more, told, lines)
-
-
-def _report(anatomy: Any, table: pd.DataFrame, asked: dict[str, Any], purpose: str | None, people: str | None) -> Any:
-    """The report, made before anything is written; the seed of the groups must stay secret."""
-    from modicum.evaluation import anatomy_evidence
-    from modicum.reporting import report
-
-    with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
-        found = anatomy_evidence(anatomy, table, **asked)
-        return report(found, purpose, people=people, command=command_line(without="--seed"))
 
 
 def _tell(
@@ -245,15 +230,6 @@ def _identifiers(schema: Schema, sensitive: list[str]) -> list[str]:
         f"{format_names(columns)} {verb} as if made to tell people apart, and will be written as it is; leave out with "
         f"--identifier {','.join(columns)} what names a person."
     ]
-
-
-def _sensitive(given: list[str] | None, schema: Schema, columns: list[str]) -> list[str]:
-    found = schema.with_role("sensitive") if given is None else list(dict.fromkeys(names(given, columns) or []))
-    if not found:
-        raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
-    if schema.label in found:
-        raise ParameterError(f"The column {schema.label!r} cannot be both the class and sensitive.")
-    return found
 
 
 def _run_matching(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[str, MatchingResult]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -29,7 +30,14 @@ from modicum.cli.options import (
     notes,
     out,
 )
-from modicum.cli.output import facts, likely_identifiers, printable, show_suggestions
+from modicum.cli.output import (
+    describe_report_files,
+    facts,
+    likely_identifiers,
+    printable,
+    show_suggestions,
+    write_report,
+)
 from modicum.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -113,11 +121,14 @@ def anonymize(
     FILE may be a folder of Parquet files. With --report, what was promised, counted, lost and could still leak is
     written for people (.html, .md) and for programs (.json).
     """
+    import modicum as md
+    from modicum.cli.reading import Roles
     from modicum.cli.release_files import (
+        anonymize_there,
+        check_release_options,
         parse_quasi_identifiers,
         read_records,
         write_records,
-        write_there,
     )
     from modicum.table.files import file_format
 
@@ -137,34 +148,21 @@ def anonymize(
     settings: dict[str, Any] = {"k": k, "output": form, "sensitive": sensitive, "t": t, "c": c, "distance": distance}
     settings["diversity"] = diversity or "distinct"
     settings["l"] = int(l) if l is not None and l.is_integer() else l
-    roles = {"label": label, "person": person, "identifiers": identifier, "categories": category}
+    roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
         if suppress:
             raise ParameterError("With --engine no record is left out; do without --suppress.")
         with notes.status("Making groups where the records are …"):
-            release, share = write_there(
-                file,
-                output,
-                engine,
-                lambda own: _anonymizer(chosen, settings | own),
-                rows_at_once,
-                quasi_identifiers,
-                schema=schema,
-                missing=missing,
-                **roles,
-            )
+            make = partial(_anonymizer, chosen, settings)
+            release, share = anonymize_there(file, output, engine, roles, make, rows_at_once, quasi_identifiers)
         _show(release, output, as_json, majority=share)
         return
     if rows_at_once is not None:
         raise ParameterError("The option --rows-at-once belongs to --engine.")
-    table, found = read_records(file, schema, missing, **roles)
-    asked: dict[str, Any] = {}
-    if report is not None:
-        from modicum.cli.judging import release_options
-
-        asked = release_options(table, found, by, population)
+    table, found = read_records(file, roles)
+    asked = {} if report is None else check_release_options(table, found, by, population)
     settings["quasi_identifiers"] = parse_quasi_identifiers(quasi_identifiers, list(table.columns), found)
-    anonymizer = _anonymizer(chosen, settings | {"schema": found, "suppress": suppress})
+    anonymizer = _anonymizer(chosen, settings, {"schema": found, "suppress": suppress})
     y = None if label is None else table[label]
     with notes.status("Making groups …"):
         if suppress:
@@ -172,26 +170,18 @@ def anonymize(
         else:
             anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if suppress else None
-    made = None if report is None else _report(anonymizer, table, y, asked, purpose, people)
+    made = None
+    if report is not None:  # made before anything is written, so that a refusal leaves nothing behind
+        with notes.status("Measuring what is lost and what could leak …"):
+            evidence = md.evidence(anonymizer, table, y, **asked)
+            made = md.report(evidence, purpose, people=people, command=command_line())
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
     if report is not None and made is not None:
-        from modicum.cli.judging import describe_report_files, write_report
-
         write_report(made, report)
         notes.print(describe_report_files(report))
     _show(anonymizer.release_, output, as_json, found, majority)
     show_suggestions(likely_identifiers(found, list(anonymizer.release_.frame.columns)), notes)
-
-
-def _report(anonymizer: Any, table: Any, y: Any, asked: dict[str, Any], purpose: str | None, people: str | None) -> Any:
-    """The report, made before anything is written, so that a refusal leaves nothing behind."""
-    from modicum.evaluation import release_evidence
-    from modicum.reporting import report
-
-    with notes.status("Measuring what is lost and what could leak …"):
-        found = release_evidence(anonymizer, table, y, **asked)
-        return report(found, purpose, people=people, command=command_line())
 
 
 def _method(method: AnonymizationMethod | None, label: str | None) -> AnonymizationMethod:
@@ -200,7 +190,7 @@ def _method(method: AnonymizationMethod | None, label: str | None) -> Anonymizat
     return method or (AnonymizationMethod.guided if label is not None else AnonymizationMethod.mondrian)
 
 
-def _anonymizer(method: AnonymizationMethod, settings: dict[str, Any]) -> Any:
+def _anonymizer(method: AnonymizationMethod, settings: dict[str, Any], more: dict[str, Any]) -> Any:
     import modicum as md
 
     kinds = {
@@ -209,7 +199,7 @@ def _anonymizer(method: AnonymizationMethod, settings: dict[str, Any]) -> Any:
         AnonymizationMethod.hilbert: md.Hilbert,
         AnonymizationMethod.rplus_tree: md.RPlusTree,
     }
-    return kinds[method](**settings)
+    return kinds[method](**settings, **more)
 
 
 def _show(

@@ -15,10 +15,10 @@ from modicum.cli.options import (
     MissingOption,
     check_file,
     check_places,
-    load_generalization,
     names,
     out,
 )
+from modicum.cli.reading import load_generalization
 from modicum.errors import DataError
 
 if TYPE_CHECKING:

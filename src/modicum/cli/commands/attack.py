@@ -25,14 +25,13 @@ from modicum.cli.options import (
     check_places,
     check_report_options,
     command_line,
-    drop_unlabelled,
-    load_generalization,
     names,
     numbers,
     out,
     pairs,
 )
-from modicum.cli.output import printable
+from modicum.cli.output import describe_report_files, printable, write_report
+from modicum.cli.reading import drop_unlabelled, load_generalization
 from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ def attack(
     """
     from modicum.attacks import OverlapWarning, suite
     from modicum.attacks.result import PERCENT
-    from modicum.cli.judging import describe_report_files, write_report
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 
@@ -107,6 +105,7 @@ def attack(
             confidence=confidence,
             orders=orders,
             members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
+            n_jobs=-1,
             random_state=seed,
         )
     made = made_report(found, purpose, people=people, command=command_line())
@@ -130,7 +129,8 @@ def read_attack_records(
     """The records to learn from and those to attack: two files, or two parts of one."""
     import numpy as np
 
-    from modicum.cli.judging import check_people, split_for
+    from modicum.reporting.disclosure import check_people
+    from modicum.workflow import split_task
 
     table = _read(g, file, missing)
     if known is not None:
@@ -140,7 +140,7 @@ def read_attack_records(
     if label is not None and label in table.columns:
         table = drop_unlabelled(table, label)  # as for `minimize` and `judge`, so that the parts are the same
     y = table[label] if label is not None and label in table.columns else np.zeros(len(table))
-    parts = split_for(table, y, g.schema.person, seed)
+    parts = split_task(table, y, g.schema.person, seed)
     check_people(g.schema, table.iloc[parts.test], "breached records (30% of the rows)")
     return table.iloc[parts.train], table.iloc[parts.test]
 

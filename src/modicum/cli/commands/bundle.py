@@ -18,9 +18,9 @@ from modicum.cli.options import (
     check_file,
     notes,
     out,
-    read_labelled,
 )
 from modicum.cli.output import printable
+from modicum.cli.reading import read_labelled
 from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

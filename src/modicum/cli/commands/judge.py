@@ -1,8 +1,11 @@
 """`modicum judge` and `modicum report`: any artifact, also an edited one, on a file of full records."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,10 +27,19 @@ from modicum.cli.options import (
     check_places,
     check_report_options,
     command_line,
+    names,
+    notes,
     out,
     pairs,
 )
-from modicum.cli.output import printable
+from modicum.cli.output import describe_report_files, printable, show_report, write_report
+from modicum.cli.reading import groups_by, label_of, load_generalization, read_judged
+from modicum.errors import ParameterError
+
+if TYPE_CHECKING:
+    from modicum.engines.table import EngineTable
+    from modicum.evaluation import Evidence
+    from modicum.generalization import Generalization
 
 ConfidenceOption = Annotated[float, typer.Option(help="The certificate's confidence.")]
 
@@ -60,15 +72,19 @@ def judge(
     the seed of `minimize` these are records that the generalization was not made from. With --engine everything is
     counted where the data is, but for the model, which sees records drawn from it.
     """
-    from modicum.cli.judging import ReportOptions, check_known, judge_file, judge_in_engine, show_report
     from modicum.reporting import report
 
-    asked = ReportOptions(label, missing, by, pairs(weight), label_bins, confidence, seed)
-    if engine is None:
-        check_known(known)
-        made = report(judge_file(artifact, Path(file), asked))
+    if engine is None and known is not None:
+        raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
+    if engine is not None and known is None:
+        raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")
+    options = {"weights": pairs(weight), "label_bins": label_bins, "confidence": confidence, "random_state": seed}
+    g = load_generalization(artifact)
+    if engine is None or known is None:
+        found = _gather(g, Path(file), label, missing, by, depth="quick", **options)
     else:
-        made = report(judge_in_engine(artifact, file, known, engine, asked))
+        found = _gather_in_engine(g, file, known, engine, label, missing, by, **options)
+    made = report(found)
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:
@@ -109,16 +125,72 @@ def report(
     decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
     """
     from modicum import reporting
-    from modicum.cli.judging import ReportOptions, describe_report_files, evidence_of_file, write_report
     from modicum.reporting.sources import check_date
 
     check_places([artifact, file, model], report=output)
     check_report_options(output, purpose=purpose, people=people)
     check_date(date)
-    asked = ReportOptions(label, missing, by, pairs(weight), label_bins, confidence, seed)
-    found = evidence_of_file(artifact, file, asked, population=population, model=model)
+    options: dict[str, Any] = {"weights": pairs(weight), "label_bins": label_bins, "confidence": confidence}
+    options |= {"random_state": seed, "population": population, "model": model}
+    found = _gather(load_generalization(artifact), file, label, missing, by, **options)
     made = reporting.report(found, purpose, people=people, date=date, command=command_line())
     write_report(made, output)
     out.print(printable(made.to_dict()["decision"]))
     out.print()
     out.print(describe_report_files(output))
+
+
+def _gather(
+    g: Generalization,
+    file: Path,
+    label: str | None,
+    missing: Sequence[str] | None,
+    by: Sequence[str] | None,
+    **options: Any,
+) -> Evidence:
+    """Evidence from one file of full records, which is split."""
+    from modicum.reporting.disclosure import check_people
+    from modicum.workflow import gather_evidence, split_task
+
+    X, y = read_judged(file, g, label, missing)
+    split, groups = split_task(X, y, g.schema.person, options["random_state"]), groups_by(by, X, y)
+    check_people(g.schema, X.iloc[split.test])
+    with notes.status("Judging what is lost and what could leak …"):
+        return gather_evidence(g, X, y, split, by=groups, n_jobs=-1, progress=False, **options)
+
+
+def _gather_in_engine(
+    g: Generalization,
+    file: str,
+    known: str,
+    engine: str,
+    label: str | None,
+    missing: Sequence[str] | None,
+    by: Sequence[str] | None,
+    **options: Any,
+) -> Evidence:
+    """Evidence from files in an engine: learned from some, counted on others."""
+    from modicum.engines.counting import people_at
+    from modicum.engines.file_tables import open_table
+    from modicum.evaluation._evidence import evidence
+    from modicum.reporting.disclosure import check_size
+
+    name, texts = label_of(g, label), missing or ()
+    with open_table(known, engine, g.schema, texts) as train, open_table(file, engine, g.schema, texts) as test:
+        train, test = (_with_label(table, name) for table in (train, test))
+        groups = names(by, [column for column in test.columns if column != name])
+        people = people_at(test, g.schema)
+        check_size(people, "test records" if people == test.rows() else "people in the test records")
+        with notes.status("Judging what is lost and what could leak …"):
+            found: Evidence = evidence(g, train, name, test, name, depth="quick", by=groups, n_jobs=-1, **options)
+    return found
+
+
+def _with_label(table: EngineTable, label: str) -> EngineTable:
+    """The records that have a label."""
+    from modicum.engines import table_at
+
+    table.check([label])
+    value = table.col(label)
+    absent = value.is_null() | value.is_nan() if table.types[label].is_float() else value.is_null()
+    return table_at(table.lazy.filter(~absent).to_native())

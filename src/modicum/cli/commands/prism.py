@@ -30,13 +30,13 @@ from modicum.cli.options import (
     names,
     notes,
     out,
-    read_task,
 )
-from modicum.cli.output import facts, printable
-from modicum.errors import DataError, ParameterError, format_names
+from modicum.cli.output import describe_report_files, facts, printable, write_report
+from modicum.errors import ParameterError, format_names
 
 if TYPE_CHECKING:
     from modicum.evaluation import ModelCost, PrismCost
+    from modicum.evaluation._evidence import Depth
     from modicum.prism import Correlation, Correlations
 
 
@@ -109,19 +109,16 @@ def prism(
     attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
     every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
-    from modicum.cli.judging import describe_report_files
+    from modicum.cli.reading import Roles
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 
     check_places([file, schema], report=report)
     check_report_options(report, purpose=purpose, people=people)
-    X, y, found = read_task(
-        file, label, schema, missing, person, identifiers=identifier, categories=category, sensitive=None
-    )
+    roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
+    X, y, found = roles.read_task(file)
     columns = list(X.columns)
     asked = _sensitive(sensitive, label, columns)
-    if person is not None and person not in columns:
-        raise DataError(f"The column {person!r}, which says whose a row is, is not in the file.")
     model = PrismClassifier(
         asked,
         critical_values=_critical(critical, asked or []),
@@ -159,15 +156,16 @@ def prism(
 def _report_evidence(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any], adversary: bool, seed: int) -> Any:
     """The evidence on the split that is shown, written as a report; what it costs is shown as without one."""
     from modicum import reporting
-    from modicum.cli.judging import check_people, write_report
-    from modicum.evaluation import prism_evidence
+    from modicum.evaluation._evidence import evidence
     from modicum.evaluation.evidence.prism_cost import split_of
+    from modicum.reporting.disclosure import check_people
     from modicum.table.frames import as_frame
 
     parts = split_of(model, as_frame(X), y, random_state=seed)[0]
     check_people(model.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
-    found = prism_evidence(model, *train, *test, adversary=adversary, random_state=seed, progress=False)
+    depth: Depth = "full" if adversary else "quick"
+    found = evidence(model, *train, *test, depth=depth, random_state=seed, progress=False)
     write_report(reporting.report(found, **told), path)
     return found.cost
 

@@ -33,9 +33,15 @@ from modicum.cli.options import (
     numbers,
     out,
     pairs,
-    read_task,
 )
-from modicum.cli.output import check_min_group, measure_effect, printable, show_effect, show_suggestions, summary
+from modicum.cli.output import (
+    describe_report_files,
+    printable,
+    show_effect,
+    show_suggestions,
+    summary,
+    write_report,
+)
 from modicum.errors import ParameterError, StoppedWarning
 
 Names = list[str] | None
@@ -86,11 +92,12 @@ def study(
     Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. Everything that is
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
-    from modicum.cli.judging import describe_report_files, split_for, write_report
-    from modicum.evaluation import coarsened_choice
-    from modicum.evaluation.study.run import study as run
+    import modicum as md
+    from modicum.cli.reading import Roles
+    from modicum.evaluation import coarsened_choice, effect
     from modicum.evaluation.study.study_store import FILES
     from modicum.measures.front import check_target
+    from modicum.workflow import check_min_group, split_task
 
     check_report_options(report, purpose=purpose, people=people)
     knee = knee or (keep is None and max_error is None)
@@ -101,14 +108,13 @@ def study(
         path is not None and path.resolve().is_relative_to((folder / "pieces").resolve()) for path in (output, report)
     ):
         raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
-    X, y, found = read_task(
-        file, label, schema, missing, person, leave_out, personal=personal, identifiers=identifier, categories=category
-    )
+    roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
+    X, y, found = roles.read_task(file)
     check_min_group(min_group, X, found.person)
     names: Any = minimizers if minimizers in ("default", "all") else [m.strip() for m in minimizers.split(",")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)  # it is said below
-        made = run(
+        made = md.study(
             X,
             y,
             schema=found,
@@ -119,6 +125,7 @@ def study(
             folder=folder,
             confidence=confidence,
             label_bins=label_bins,
+            n_jobs=-1,
         )
     if not made.is_whole:
         notes.print(f"Stopped after {len(made.candidates):,} candidates; run the same command to go on.", markup=False)
@@ -128,11 +135,13 @@ def study(
     if min_group is not None:
         before = choice.generalization
         with notes.status("Making groups larger …"):
-            made, choice = coarsened_choice(made, choice, X, y, min_group)
-            parts = split_for(X, y, found.person, made.seed)
-            larger = measure_effect(before, choice.generalization, X, parts, pairs(weight), confidence)
-    told: dict[str, Any] = {"evidence": report is not None, "people": people, "command": command_line()}
-    content = made.report(purpose, choice, **told)
+            choice = coarsened_choice(choice, X, y, min_group)
+            parts = split_task(X, y, found.person, made.seed)
+            records = X.iloc[parts.train], X.iloc[parts.test]
+            weights = pairs(weight)
+            larger = effect(before, choice.generalization, *records, weights=weights, confidence=confidence)
+    found_of_choice = md.evidence(choice, depth="quick" if report is None else "full", n_jobs=-1)
+    content = md.report(found_of_choice, purpose, people=people, command=command_line())
     if output is not None:
         choice.generalization.save(output)
     if report is not None:
@@ -143,7 +152,7 @@ def study(
         return
     questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]
     show_suggestions(tuple(questions), out)
-    show_study(made, choice, out)
+    show_study(choice, out)
     out.print()
     if larger is not None and min_group is not None:
         show_effect(larger, min_group, out)
@@ -153,8 +162,9 @@ def study(
         out.print(describe_report_files(report))
 
 
-def show_study(made: Any, choice: Any, console: Console) -> None:
+def show_study(choice: Any, console: Console) -> None:
     """The minimizers, the front and the choice, as tables on the terminal."""
+    made = choice.study
     limits = made.limits[made.seed].test
     console.print(_minimizers(made))
     console.print(

@@ -13,8 +13,8 @@ from modicum.engines.coding import labels_at
 from modicum.engines.sampling import SAMPLE, in_memory, label_column
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation._evidence import Depth
 from modicum.evaluation._alternatives import Alternatives
+from modicum.evaluation._evidence import Depth
 from modicum.evaluation._necessity import Necessity, necessity
 from modicum.evaluation._utility import (
     MOST_GROUPS,
@@ -242,9 +242,7 @@ def _describe(g: Generalization, train: Any, y_train: Any, test: Any, labels: La
         "description": g.describe(test),
         "values": {p.name: _count_distinct(train, p.attribute) for p in g.partitions},
         "label": str(
-            y_train
-            if isinstance(y_train, str)
-            else getattr(y_train, "name", None) or g.schema.label or "the label"
+            y_train if isinstance(y_train, str) else getattr(y_train, "name", None) or g.schema.label or "the label"
         ),
         "classes": tuple(labels.names),
     }

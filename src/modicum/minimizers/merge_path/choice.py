@@ -28,6 +28,7 @@ class PathChoice:
     Attributes
     ----------
     index : its place in `path_`
+    considered : how many points there were
     why : in words
     error, skill_kept : the classifier's (boosted trees), the second as `modicum.utility` has it
     adversary_error : the mean error of who counts in the training records' cells
@@ -35,6 +36,7 @@ class PathChoice:
     """
 
     index: int
+    considered: int
     why: str
     error: float
     skill_kept: float
@@ -144,6 +146,7 @@ class Chooser:
     def _choice(self, i: int, why: str, p: Predictions) -> PathChoice:
         return PathChoice(
             index=i,
+            considered=len(self.points),
             why=why,
             error=self._error(p),
             skill_kept=self._compute_skill(p),

@@ -1,0 +1,478 @@
+"""What a person does from start to end: `minimize` splits, learns and chooses; its result gathers evidence and reports.
+
+Python and the command line both go this way, so that they give the same artifact and the same report.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals.stable.v2 as nw
+import pandas as pd
+
+from modicum.engines import is_table, table_at
+from modicum.errors import DataError, ParameterError, check_choice_is, check_number_is, format_names
+from modicum.generalization import Generalization
+from modicum.table.estimator_input import as_names
+from modicum.table.frames import as_frame
+from modicum.table.schema import Schema
+from modicum.table.splits import TRAIN, Split, split_rows, take_rows
+from modicum.table.targets import Labels, label_name, label_values
+
+if TYPE_CHECKING:
+    from modicum.evaluation import Effect, Evidence
+    from modicum.evaluation._evidence import Depth
+    from modicum.evaluation.search import SearchChoice
+    from modicum.generalization.description import Description
+    from modicum.minimizers.merge_path.choice import PathChoice
+    from modicum.minimizers.merge_path.merge_path import PathPoint
+    from modicum.minimizers.sample_check import Sample, SampleCheck
+    from modicum.reporting import Report
+
+Method = Literal["merge", "pat"]
+_OF_TREE = ("max_leaves", "privacy", "min_leaf")
+_OF_MERGING = ("risk",)
+
+
+@dataclass(frozen=True)
+class Minimization:
+    """What to collect, how it was chosen, and the records that can show what it does.
+
+    Attributes
+    ----------
+    generalization : what to collect, and in what detail
+    schema : kinds and roles of the columns; its `suggestions` are worth a look
+    choice : how it was chosen on validation records; None where there was nothing to choose
+    path : the points that merging went through, from much detail to none; empty for PAT
+    split : which rows it learned from, was chosen on and is judged on; None where the records stay in an engine
+    coarsening : what `min_group` changed of PAT's result on test records, where it was given
+    sample_check : whether the records drawn were enough, where some were drawn
+    records : features and label that the split is of
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "hours-per-week", "sex"]][:4_000], y[:4_000]
+    >>> found = md.minimize(X, y, personal=["age", "sex"], keep=0.5)
+    >>> found.choice.skill_kept >= 0.5, len(found.path) > 5, len(found.split.test)
+    (True, True, 1200)
+    """
+
+    generalization: Generalization
+    schema: Schema
+    choice: "PathChoice | SearchChoice | None" = None
+    path: "Sequence[PathPoint]" = field(default=(), repr=False)
+    split: Split | None = field(default=None, repr=False)
+    coarsening: "Effect | None" = None
+    sample_check: "SampleCheck | None" = None
+    records: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
+    label_bins: int | None = None
+    random_state: int = 0
+
+    @property
+    def why(self) -> str | None:
+        """The choice in a sentence; None where there was nothing to choose."""
+        if self.choice is None:
+            return None
+        among = f"{self.choice.considered} {'points of the path' if self.path else 'candidates'}"
+        if len(self.path) == 1:
+            among = "the one point of the path"
+        kept = self.choice.skill_kept
+        return (
+            f"Chosen among {among} on validation records: {self.choice.why}; on these it keeps "
+            f"{'none' if kept != kept else f'{round(kept, 2) + 0.0:.0%}'} of the skill, with an error of "
+            f"{self.choice.error:.1%} (raw data {self.choice.raw_error:.1%})."
+        )
+
+    @cached_property
+    def description(self) -> "Description":
+        """What is collected, with the shares of the test records where these are at hand."""
+        if self.records is None or self.split is None:
+            return self.generalization.describe()
+        return self.generalization.describe(take_rows(self.records[0], self.split.test))
+
+    def evidence(self, *, depth: "Depth" = "full", **options: Any) -> "Evidence":
+        """Gather the evidence on the test records, which neither taught nor chose anything.
+
+        Options are those of `md.evidence` about a generalization, such as `by`, `population` or `confidence`. With
+        depth="full" the points of the path stand beside what was chosen.
+        """
+        if self.records is None or self.split is None:
+            raise DataError("The records stay in an engine; draw some of them with 'sample' to have evidence.")
+        path = [point.generalization for point in self.path] or None
+        own: dict[str, Any] = {"path": path, "why": self.why, "random_state": self.random_state}
+        own |= {"label_bins": self.label_bins, "depth": depth}
+        return gather_evidence(self.generalization, *self.records, self.split, **(own | options))
+
+    def report(
+        self,
+        purpose: str | None = None,
+        *,
+        people: str | None = None,
+        date: str | None = None,
+        command: str | None = None,
+        **options: Any,
+    ) -> "Report":
+        """Report the evidence: the first four as for `md.report`, `options` as for `evidence`."""
+        from modicum.reporting import report
+
+        return report(self.evidence(**options), purpose, people=people, date=date, command=command)
+
+
+def minimize(
+    X: Any,
+    y: Any,
+    *,
+    personal: Iterable[str] | None = None,
+    identifiers: Iterable[str] | None = None,
+    person: str | None = None,
+    categories: Iterable[str] | None = None,
+    schema: Schema | None = None,
+    keep: float | None = None,
+    max_error: float | None = None,
+    min_group: int | None = None,
+    method: Method | None = None,
+    label_bins: int | None = None,
+    sample: int | None = None,
+    split: Split | None = None,
+    missing: Iterable[str] = (),
+    progress: bool = True,
+    random_state: int = 0,
+    **settings: Any,
+) -> Minimization:
+    """Decide what to collect, and in what detail, to predict y: split, learn, choose.
+
+    Learns from 60% of the rows and chooses on 10%; the other 30% have no part in it and show what the choice does
+    (`result.evidence()`, `result.report()`).
+
+    Parameters
+    ----------
+    X : pandas or polars frame, or array
+        Full records. Or a table in an engine (DuckDB, Spark, …): PAT's tree is then grown from counts, or from `sample`
+        records drawn from it.
+    y : array-like, or the name of a column of X
+        What is predicted.
+    personal : names, optional
+        What an adversary should not learn; all attributes where none is named.
+    identifiers, person : what names a person and is never collected; the column that the rows of one person share
+    categories : columns of numbers that are codes, not amounts
+    schema : Schema, optional
+        Kinds and roles, which the four above override; by default as the data looks.
+    keep : float from 0 to 1, optional
+        Take the most private result that keeps this share of the raw model's skill (`Utility.skill_kept`).
+    max_error : float from 0 to 1, optional
+        Or: the most private one with at most this error. By default it is the inflection point of the trade-off.
+    min_group : int, optional
+        The fewest people of the training part who may share a combination of answers.
+    method : "merge" or "pat"
+        Merge buckets (`MergePath`, the default), or grow the privacy-aware tree (`PrivacyTree`; also where one of its
+        settings is given).
+    label_bins : int, optional
+        Cut a numeric label into ranges.
+    sample : int, optional
+        Learn from this many records, and check on as many others that they are enough (`sample_check`).
+    split : Split, optional
+        Your own rows to learn from, to choose on and to report on.
+    missing : texts that mean missing where the artifact is applied to files
+    progress : whether long work shows a bar on a terminal
+    random_state : the seed of the split and of the models
+    **settings
+        Of merging `risk` ("adversary" or "certificate"); of the tree `max_leaves`, `privacy` and `min_leaf`, which with
+        `keep` or `max_error` narrow the search.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "hours-per-week", "sex"]][:4_000], y[:4_000]
+    >>> found = md.minimize(X, y, personal=["age", "sex"])
+    >>> found.generalization.schema.personal, found.generalization.schema.label
+    (['age', 'sex'], 'income')
+    >>> quick = found.evidence(depth="quick")
+    >>> quick.utility.error < quick.utility.majority_error
+    True
+    """
+    stays = is_table(X) and sample is None
+    chosen = _check_method(method, settings, stays)
+    declared = {
+        "personal": as_names(personal),
+        "identifiers": as_names(identifiers),
+        "person": person,
+        "categories": as_names(categories),
+        "missing": missing,
+    }
+    if stays:
+        _check_engine(chosen, keep=keep, max_error=max_error, min_group=min_group, split=split)
+        return _minimize_in_engine(X, y, schema, declared, label_bins, settings)
+    other: Sample | None = None
+    if sample is not None:
+        X, y, other = _draw(X, y, sample, random_state)
+    X, y, schema = _describe_columns(X, y, schema, declared)
+    check_min_group(min_group, X, schema.person)
+    split = split_task(X, y, schema.person, random_state) if split is None else split
+    target = {"keep": keep, "max_error": max_error}
+    task = _Task(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
+    found = task.merge() if chosen == "merge" else task.grow()
+    return found if other is None else replace(found, sample_check=_check_sample(found, other))
+
+
+def split_task(X: Any, y: Any, person: str | None = None, random_state: int = 0) -> Split:
+    """Split rows 60/10/30 to learn from, to choose on and to report on; a person's rows stay together.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.workflow import split_task
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> parts = split_task(X[:1_000], y[:1_000])
+    >>> len(parts.train), len(parts.validation), len(parts.test)
+    (600, 100, 300)
+    """
+    frame = as_frame(X)
+    if person is not None and person not in frame.columns:
+        raise DataError(f"The column {person!r}, which says whose a row is, is not in the data.")
+    return split_rows(y, persons=None if person is None else frame[person].to_numpy(), random_state=random_state)
+
+
+def gather_evidence(
+    g: Generalization,
+    X: Any,
+    y: Any,
+    split: Split,
+    *,
+    depth: "Depth" = "full",
+    path: Sequence[Generalization] | None = None,
+    why: str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> "Evidence":
+    """Gather the evidence about a generalization on the test part of a split, with what else could be collected.
+
+    Parameters
+    ----------
+    g : Generalization
+    X, y, split : records, labels, and which rows teach and which test
+    depth : as for `md.evidence`; alternatives are only tried with "full"
+    path, why : the generalizations that were considered, and the rule by which `g` was taken
+    progress : whether long work shows a bar on a terminal
+    **options : as for `md.evidence`
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.workflow import gather_evidence, split_task
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "sex"]][:1_000], y[:1_000]
+    >>> g = md.Uniform(buckets=2).fit(X).generalization_
+    >>> found = gather_evidence(g, X, y, split_task(X, y), progress=False)
+    >>> found.alternatives.points[-1].name
+    'nothing collected'
+    """
+    from modicum.evaluation import alternatives
+    from modicum.evaluation._evidence import evidence
+
+    train, test = ((take_rows(X, rows), take_rows(y, rows)) for rows in (split.train, split.test))
+    if depth == "full":
+        names = ("weights", "label_bins", "n_jobs", "random_state")
+        shared = {name: options[name] for name in names if name in options}
+        options["alternatives"] = alternatives(g, *train, *test, path=path, why=why, **shared)
+    found: Evidence = evidence(g, *train, *test, depth=depth, progress=progress, **options)
+    return found
+
+
+def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
+    """Refuse, before any work, a group size that the training part cannot have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.workflow import check_min_group
+    >>> check_min_group(3, pd.DataFrame({"age": range(10)}), None)
+    """
+    if min_group is None:
+        return
+    check_number_is(min_group, "min_group", "minimize", 1)
+    frame = as_frame(X)
+    people = len(frame) if person is None else frame[person].n_unique()
+    if min_group > TRAIN * people:
+        raise ParameterError(
+            f"The 'min_group' parameter is {min_group:,}, more than the {int(TRAIN * people):,} "
+            f"{'records' if person is None else 'people'} that are learned from."
+        )
+
+
+# What is given: the method and its settings, and the columns
+
+
+def _check_method(method: Any, settings: dict[str, Any], in_engine: bool) -> Method:
+    """Find the method that is asked for; settings of the other one are refused."""
+    if method is not None:
+        check_choice_is(method, "method", "minimize", ("merge", "pat"))
+    of_tree = [name for name in settings if name in _OF_TREE]
+    chosen: Method = method or ("pat" if of_tree or in_engine else "merge")
+    unknown = [name for name in settings if name not in (*_OF_TREE, *_OF_MERGING)]
+    if unknown:
+        raise ParameterError(f"minimize has no parameter {unknown[0]!r}.")
+    if chosen == "merge" and of_tree:
+        raise ParameterError(f"The {of_tree[0]!r} parameter is the tree's: leave it out, or ask for the method 'pat'.")
+    if chosen == "pat" and "risk" in settings:
+        raise ParameterError("The 'risk' parameter is that of merging: leave it out, or ask for the method 'merge'.")
+    return chosen
+
+
+def _check_engine(method: Method, **given: Any) -> None:
+    """Refuse what needs the records themselves, where they stay in an engine."""
+    needs = [f"The {name!r} parameter" for name, value in given.items() if value is not None]
+    needs += ["The method 'merge'"] if method == "merge" else []
+    if needs:
+        raise ParameterError(
+            f"{needs[0]} needs the records in memory: leave it out, or draw some of them with 'sample'."
+        )
+
+
+def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: dict[str, Any]) -> tuple[Any, Any, Schema]:
+    """Find features, label and schema; the schema also knows the label."""
+    frame = as_frame(X)
+    if isinstance(y, str):
+        if y not in frame.columns:
+            raise DataError(f"The label {y!r} is not in the data; it has {format_names(frame.columns, limit=8)}.")
+        whole, label = frame, y
+        X, y = frame.drop(y).to_native(), frame[y].to_native()
+    else:
+        label = label_name(y)
+        if label in frame.columns:
+            raise DataError(f"The label {label!r} is also a column of X; leave it out, or give its name alone.")
+        values = label_values(y, len(frame))
+        whole = frame.with_columns(nw.new_series(label, values.tolist(), backend=frame.implementation))
+        X, y = frame.to_native(), y if hasattr(y, "name") else pd.Series(values, name=label)
+    found = Schema.infer(whole.to_native()) if schema is None else schema
+    return X, y, found.declare(label=label if label in found else None, **declared)
+
+
+def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":
+    """Draw records to learn from, and others to check with."""
+    from modicum.minimizers.sample_check import draw_samples
+
+    learning, other = draw_samples(X, y, sample, seed)
+    records = learning.X.to_pandas() if is_table(X) else learning.X
+    return records, learning.y, other
+
+
+# The methods
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The records and what is asked of them."""
+
+    X: Any
+    y: Any
+    schema: Schema
+    split: Split
+    target: dict[str, Any]
+    min_group: int | None
+    label_bins: int | None
+    settings: dict[str, Any]
+    progress: bool
+    seed: int
+
+    @property
+    def train(self) -> tuple[Any, Any]:
+        return take_rows(self.X, self.split.train), take_rows(self.y, self.split.train)
+
+    @property
+    def validation(self) -> tuple[Any, Any]:
+        return take_rows(self.X, self.split.validation), take_rows(self.y, self.split.validation)
+
+    def merge(self) -> Minimization:
+        """Merge buckets, and choose a point of the path."""
+        from modicum.minimizers import MergePath
+
+        method = MergePath(
+            min_group=self.min_group or 1,
+            label_bins=self.label_bins,
+            schema=self.schema,
+            progress=self.progress,
+            random_state=self.seed,
+            **self.target,
+            **self.settings,
+        )
+        X_val, y_val = self.validation
+        method.fit(*self.train, X_val=X_val, y_val=y_val)
+        return self._found(method.generalization_, choice=method.choice_, path=method.path_)
+
+    def grow(self) -> Minimization:
+        """Grow PAT's tree, or search for the most private one within the target; then make groups larger."""
+        from modicum.minimizers import PrivacyTree
+
+        choice, changed = None, None
+        if self.target["keep"] is None and self.target["max_error"] is None:
+            tree = PrivacyTree(label_bins=self.label_bins, schema=self.schema, **self.settings)
+            g: Generalization = tree.fit(*self.train).generalization_
+        else:
+            choice = self._search()
+            g = choice.generalization
+        if self.min_group is not None:
+            from modicum.evaluation import effect
+
+            coarser = g.coarsen(*self.train, min_group=self.min_group, label_bins=self.label_bins)
+            changed = effect(g, coarser, self.train[0], take_rows(self.X, self.split.test))
+            g = coarser
+        return self._found(g, choice=choice, coarsening=changed)
+
+    def _search(self) -> "SearchChoice":
+        """Search PAT's trees; the tree's settings narrow the grid."""
+        from modicum.evaluation.search import SIZES, most_private
+
+        grid: dict[str, Any] = {
+            name: [self.settings[name]] for name in ("privacy", "min_leaf") if name in self.settings
+        }
+        if "max_leaves" in self.settings:
+            most = self.settings["max_leaves"]
+            grid["sizes"] = [*(size for size in SIZES if size < most), most]
+        (X, y), (X_val, y_val) = self.train, self.validation
+        return most_private(
+            X,
+            y,
+            X_val,
+            y_val,
+            schema=self.schema,
+            label_bins=self.label_bins,
+            progress=self.progress,
+            random_state=self.seed,
+            **self.target,
+            **grid,
+        )
+
+    def _found(self, g: Generalization, **how: Any) -> Minimization:
+        rest: dict[str, Any] = {"label_bins": self.label_bins, "random_state": self.seed, "split": self.split}
+        return Minimization(g, self.schema, records=(self.X, self.y), **rest, **how)
+
+
+def _minimize_in_engine(
+    X: Any, y: Any, schema: Schema | None, declared: dict[str, Any], label_bins: int | None, settings: dict[str, Any]
+) -> Minimization:
+    """Grow PAT's tree from counts of all records of a table."""
+    from modicum.engines.coding import schema_at
+    from modicum.minimizers import PrivacyTree
+
+    table = table_at(X)
+    if not isinstance(y, str) or y not in table.columns:
+        raise DataError("The label of a table in an engine is the name of one of its columns.")
+    found = schema_at(table, table.columns) if schema is None else schema
+    found = found.declare(label=y, **declared)
+    g = PrivacyTree(label_bins=label_bins, schema=found, **settings).fit(X, y).generalization_
+    return Minimization(g, found, label_bins=label_bins)
+
+
+def _check_sample(found: Minimization, other: "Sample") -> "SampleCheck":
+    """Compare what was learned from the records drawn with the others."""
+    from modicum.minimizers.sample_check import answers_to, compare_samples
+
+    assert found.records is not None
+    X, y = found.records
+    others = other.X if isinstance(other.X, pd.DataFrame) else other.X.to_pandas()
+    answers = answers_to(found.generalization, X, others)
+    return compare_samples(*answers, Labels.fit(y, found.label_bins), y, other.y)
