@@ -22,8 +22,8 @@ def attack() -> dict:
     known, breached = data.X.iloc[parts.train], data.X.iloc[parts.test]
     g = md.PrivacyTree(max_leaves=20, schema=data.schema).fit(known, data.y.iloc[parts.train]).generalization_
     raw = Coder.fit(data.X, data.schema).encode(data.X)
-    whole = md.attacks.Reconstruction()
-    alone = md.attacks.Reconstruction(members=(NETWORK,))
+    whole = md.attacks.Reconstruction(n_jobs=-1)
+    alone = md.attacks.Reconstruction(members=(NETWORK,), n_jobs=-1)
     baseline = seconds(lambda: HistGradientBoostingClassifier().fit(raw, data.y), 3)
     ours = seconds(lambda: whole.run(g, known=known, breached=breached), 3)
     found = whole.run(g, known=known, breached=breached)

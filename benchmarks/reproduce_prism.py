@@ -124,7 +124,7 @@ def _train(y: Any) -> Any:
 
 
 def _attack(train: Any, schema: Any, sensitive: str, predictors: list[str]) -> dict[str, Any]:
-    attack = md.attacks.SensitiveInference(sensitive, folds=FOLDS, schema=schema, progress=False)
+    attack = md.attacks.SensitiveInference(sensitive, folds=FOLDS, schema=schema, n_jobs=-1, progress=False)
     result = attack.run(train, predictors=predictors)
     each = {name: {"accuracy": vars(one.accuracy), "mcc": vars(one.mcc)} for name, one in result.by_adversary.items()}
     return {

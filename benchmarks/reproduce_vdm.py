@@ -77,7 +77,7 @@ class Task:
         return Predictions(model.predict_proba(self.test), self.encode(self.y_test)).error()
 
     def attack(self, g: md.Generalization, knowledge: str = "nothing", **options: Any) -> md.attacks.AttackResult:
-        return md.attacks.Reconstruction(knowledge, **options).run(g, known=self.train, breached=self.test)
+        return md.attacks.Reconstruction(knowledge, n_jobs=-1, **options).run(g, known=self.train, breached=self.test)
 
     @cached_property
     def front(self) -> list[tuple[float, int, md.Generalization]]:
@@ -134,7 +134,9 @@ def table_3() -> dict[str, Any]:
     rows = []
     for case, first in pairs.items():
         names = (first, "PAT α=0.7")
-        found = md.attacks.MultiBreach().run([made[n] for n in names], known=income.train, breached=income.test)
+        found = md.attacks.MultiBreach(n_jobs=-1).run(
+            [made[n] for n in names], known=income.train, breached=income.test
+        )
         rows.append(
             {
                 "case": case,

@@ -53,7 +53,7 @@ def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study
     folder = FOLDER / name
     if "--resume" not in sys.argv and not again:
         shutil.rmtree(folder, ignore_errors=True)
-    return md.study(with_persons(data), data.y, schema=data.schema, folder=folder, **options)
+    return md.study(with_persons(data), data.y, schema=data.schema, folder=folder, n_jobs=-1, **options)
 
 
 def with_persons(data: Any) -> Any:

@@ -234,7 +234,7 @@ def test_the_second_ctrl_c_interrupts_a_fit(stage, monkeypatch):
 
 def test_results_come_in_order_on_any_number_of_cores():
     pieces = [lambda i=i: (time.sleep(0.002 * (5 - i)), i)[1] for i in range(5)]
-    for n_jobs in (1, 3, None):
+    for n_jobs in (1, 3, -1, None):
         assert run_all(pieces, "counting", n_jobs=n_jobs, progress=False) == list(range(5))
     assert list(results(iter(pieces), n_jobs=2)) == list(range(5))
     assert run_all([], "nothing") == []
@@ -249,10 +249,15 @@ def test_a_piece_that_fails_is_heard_on_any_number_of_cores():
             run_all([lambda: 1, fails], "counting", n_jobs=n_jobs)
 
 
-@pytest.mark.parametrize("n_jobs", [0, -1, 1.5, "two"])
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "two"])
 def test_a_number_of_cores_that_makes_no_sense(n_jobs):
-    with pytest.raises(ParameterError, match=r"'n_jobs' parameter must be an int ≥ 1, or None for all cores"):
+    with pytest.raises(ParameterError, match=r"'n_jobs' parameter must be an int ≥ 1, -1 for all cores, or None"):
         cores(n_jobs)
+
+
+def test_cores_are_counted_as_scikit_learn_does(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(8)))
+    assert [cores(n) for n in (None, 1, 3, -1, -2, -8, -100)] == [1, 1, 3, 8, 7, 1, 1]
 
 
 def test_the_bar_shows_all_items_on_a_terminal_and_nothing_elsewhere(monkeypatch, capsys):

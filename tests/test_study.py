@@ -500,7 +500,7 @@ import resource, sys
 import modicum as md
 from tests_study_settings import GRIDS
 
-n_jobs = None
+n_jobs = -1
 if len(sys.argv) > 2:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
     n_jobs = 1  # in order, so that a piece that fits always comes before one that does not

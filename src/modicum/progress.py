@@ -16,19 +16,22 @@ Result = TypeVar("Result")
 
 
 def cores(n_jobs: int | None = None) -> int:
-    """How many pieces of work run at once: as asked, or as many as this process may use.
+    """How many pieces of work run at once, as scikit-learn counts: None is one, -1 all cores, -2 all but one.
 
     Examples
     --------
     >>> from modicum.progress import cores
-    >>> cores(3), cores() >= 1
-    (3, True)
+    >>> cores(), cores(3), cores(-1) >= 1
+    (1, 3, True)
     """
     if n_jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(n_jobs, int) or n_jobs < 1:
-        raise ParameterError(f"The 'n_jobs' parameter must be an int ≥ 1, or None for all cores. Got {n_jobs!r}.")
-    return n_jobs
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ParameterError(
+            f"The 'n_jobs' parameter must be an int ≥ 1, -1 for all cores, or None for one. Got {n_jobs!r} instead."
+        )
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(1, usable + 1 + n_jobs)
 
 
 def run_all(

@@ -59,7 +59,7 @@ class Reconstruction:
     members : the models of the portfolio
         `MLP-2`, `MLP-3` and `MLP-5` of Appendix G can be added (PyTorch).
     n_jobs : int or None
-        How many questions are worked on at once; as many as there are cores by default.
+        How many questions are worked on at once: None for one, -1 for as many as there are cores.
     progress : bool
         Whether long work shows a bar on a terminal.
     random_state : int

@@ -486,7 +486,7 @@ def drift(
         partial(learned, g, then, [then, now]),
         *(partial(learned, one, period, [period]) for one, period in [(g, now), (raw[0], then), (raw[1], now)]),
     ]
-    done = run_all(pieces, "Comparing then and now", progress=progress)
+    done = run_all(pieces, "Comparing then and now", n_jobs=-1, progress=progress)
     (own_then, frozen), (own_now,), (raw_then,), (raw_now,) = done[2:]
     compared = partial(change, units=None if units is None else (then.units, now.units), level=level)
     risks = _risks(done[:2], shares, compared)

@@ -47,8 +47,8 @@ def evidence(
         Those of the kind, by keyword. Generalization: `personal`, `weights`, `by`, `estimator`, `label_bins`,
         `confidence`, `population`, `alternatives`, `model`, `sample`, `n_jobs`, `progress`, `random_state`. Release:
         `sensitive`, `estimator`, `by`, `label_bins`, `population`, `schema`, `random_state`. Anatomy: `estimator`,
-        `by`, `population`, `without_value`, `random_state`, `progress`. PriSM: `confidence`, `random_state`,
-        `progress`. Study: `by`, `population`, `n_jobs`, `progress`.
+        `by`, `population`, `without_value`, `random_state`, `progress`. PriSM: `confidence`, `n_jobs`,
+        `random_state`, `progress`. Study: `by`, `population`, `n_jobs`, `progress`.
 
     Examples
     --------

@@ -514,7 +514,8 @@ def necessity(
     sample : int
         Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn.
     n_jobs : int or None
-        How many alternatives are worked on at once; as many as there are cores by default. It changes no result.
+        How many alternatives are worked on at once: None for one, -1 for as many as there
+        are cores. It changes no result.
     progress : bool
         Whether long work shows a bar on a terminal.
     random_state : int

@@ -81,7 +81,7 @@ class SensitiveInference:
     schema : Schema, optional
         What the columns mean, and who is one person; inferred where there is none.
     n_jobs : int or None
-        How many folds are worked on at once; as many as there are cores by default.
+        How many folds are worked on at once: None for one, -1 for as many as there are cores.
     random_state : int
     progress : bool
         Whether long work shows a bar on a terminal.

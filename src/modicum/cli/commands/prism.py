@@ -143,7 +143,7 @@ def prism(
             told: dict[str, Any] = {"purpose": purpose, "people": people, "command": command_line()}
             cost = _report_evidence(model, X, y, report, told, adversary, seed)
         else:
-            cost = prism_cost(X, y, model, adversary=adversary, random_state=seed, progress=False)
+            cost = prism_cost(X, y, model, adversary=adversary, n_jobs=-1, random_state=seed, progress=False)
     if as_json:
         out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}), ensure_ascii=True)
     else:
@@ -165,7 +165,7 @@ def _report_evidence(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any
     check_people(model.schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     depth: Depth = "full" if adversary else "quick"
-    found = evidence(model, *train, *test, depth=depth, random_state=seed, progress=False)
+    found = evidence(model, *train, *test, depth=depth, n_jobs=-1, random_state=seed, progress=False)
     write_report(reporting.report(found, **told), path)
     return found.cost
 

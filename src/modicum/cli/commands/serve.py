@@ -120,7 +120,7 @@ def show_several(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)  # rows of one file may be equal
-        found = MultiBreach(personal, random_state=seed).run(views, known, breached)
+        found = MultiBreach(personal, n_jobs=-1, random_state=seed).run(views, known, breached)
     console.print(_table(found, [*(f"stored {each.id[:12]}" for each in stored), "the new one"]))
     if not all(isinstance(each, Generalization) for each in [*versions, new]):
         console.print(

@@ -184,6 +184,7 @@ def prism_cost(
     max_predictors: Iterable[int] | None = None,
     adversary: bool = True,
     persons: Any = None,
+    n_jobs: int | None = None,
     random_state: int = 0,
     progress: bool = True,
 ) -> PrismCost:
@@ -205,6 +206,8 @@ def prism_cost(
     persons : array-like, optional
         Whose each record is, where the model's schema does not say; those of one person stay together, in the split
         and among the adversary's folds, and intervals count persons.
+    n_jobs : int or None
+        How many of the adversary's folds are worked on at once: None for one, -1 for as many as there are cores.
     random_state : int
         Of the split and of the adversary.
     progress : bool
@@ -228,7 +231,7 @@ def prism_cost(
         Part(frame[rows.tolist()], values[rows], None if units is None else unit_codes(units[rows]))
         for rows in (parts.train, parts.test)
     )
-    return compare_classifiers(model, train, test, label_of(y), numbers, adversary, random_state, progress)
+    return compare_classifiers(model, train, test, label_of(y), numbers, adversary, n_jobs, random_state, progress)
 
 
 @dataclass(frozen=True)
@@ -257,12 +260,13 @@ def compare_classifiers(
     label: str | None,
     numbers: list[int],
     adversary: bool,
+    n_jobs: int | None,
     random_state: int,
     progress: bool,
 ) -> PrismCost:
     """The classifiers, trained on some records and reported on others."""
     fitted = _fit_classifiers(model, train.frame.to_native(), pd.Series(train.values, name=label), numbers)
-    attacks = _attacks(fitted, train.frame, train.units, model, random_state, progress) if adversary else {}
+    attacks = _attacks(fitted, train.frame, train.units, model, n_jobs, random_state, progress) if adversary else {}
     seen, truth = test.frame.to_native(), test.values
     models = [
         ModelCost(
@@ -334,7 +338,13 @@ def _fit_classifiers(model: PrismClassifier, X: Any, y: Any, numbers: list[int])
 
 
 def _attacks(
-    fitted: list[Fitted], frame: Any, persons: Any, model: PrismClassifier, random_state: int, progress: bool
+    fitted: list[Fitted],
+    frame: Any,
+    persons: Any,
+    model: PrismClassifier,
+    n_jobs: int | None,
+    random_state: int,
+    progress: bool,
 ) -> dict[tuple[str, ...], dict[str, SensitiveInferenceResult]]:
     """The adversary on each set of predictors, once."""
     by_choice = {tuple(each.predictors_): each for _, _, each, _ in fitted}
@@ -343,7 +353,12 @@ def _attacks(
     for choice, each in track_progress(by_choice.items(), "attacking", total=len(by_choice), progress=progress):
         found[choice] = {
             name: SensitiveInference(
-                name, critical_values=critical, schema=model.schema, random_state=random_state, progress=False
+                name,
+                critical_values=critical,
+                schema=model.schema,
+                n_jobs=n_jobs,
+                random_state=random_state,
+                progress=False,
             ).run(frame, predictors=each.needed_columns_, values=values, persons=persons)
             for name, (values, critical) in sensitive.items()
         }

@@ -250,6 +250,7 @@ def prism_evidence(
     *,
     depth: Depth = "full",
     confidence: float = 0.99,
+    n_jobs: int | None = None,
     random_state: int = 0,
     progress: bool = True,
 ) -> PrismEvidence:
@@ -271,6 +272,8 @@ def prism_evidence(
         With "full" adversaries guess the sensitive attribute, which takes longer than training.
     confidence : number between 0 and 1
         Of the certificate.
+    n_jobs : int or None
+        How many of the adversaries' folds are worked on at once: None for one, -1 for as many as there are cores.
     random_state : int
         Of the adversaries and of resampling.
     progress : bool
@@ -296,7 +299,8 @@ def prism_evidence(
     train, test = part_of(model, X_train, y_train), part_of(model, X_test, y_test)
     check_parts(model, train, test)
     label, schema = label_of(y_train), schema_of(model, train.frame)
-    cost = compare_classifiers(model, train, test, label, [model.max_predictors], adversary, random_state, progress)
+    most = [model.max_predictors]
+    cost = compare_classifiers(model, train, test, label, most, adversary, n_jobs, random_state, progress)
     check_same(model, cost.prism)
     prepared = _prepare_training(cost.prism, train, label)
     tried = PrismAlternatives(cost.prism, prepared, test.frame, test.values, test.units, random_state)

@@ -74,7 +74,7 @@ def study(
         How many records are drawn from a table in an engine: always the same ones, whatever their order there. A small
         part of the data is enough to learn a generalization (papers/0 §8.3).
     n_jobs : int or None
-        How many pieces of work run at once; as many as there are cores by default.
+        How many pieces of work run at once: None for one, -1 for as many as there are cores.
     workers : Spark session, optional
         Whose executors do the work instead of threads here: the records are sent to each of them once, every candidate
         is a task of its own, and a lost executor's task is done again. The table is the same.

@@ -326,7 +326,7 @@ def hands(bench: Bench, n_jobs: int | None, workers: Any) -> Iterator[tuple[Do, 
         yield bench.do, n_jobs
         return
     with SparkWorkers(workers, bench) as executors:
-        yield executors.do, executors.slots if n_jobs is None else n_jobs
+        yield executors.do, executors.slots if n_jobs in (None, -1) else n_jobs
 
 
 def _piece(seed: int, size: float, job: Job) -> str:

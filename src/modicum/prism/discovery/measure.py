@@ -169,4 +169,4 @@ def in_pieces(
 ) -> Iterator[Assessed]:
     """The work on `size` sets at a time, on all cores, in order."""
     pieces = [partial(work, sets[i : i + size]) for i in range(0, len(sets), size)]
-    return track_progress(results(pieces), title, total=len(pieces), progress=progress)
+    return track_progress(results(pieces, -1), title, total=len(pieces), progress=progress)
