@@ -18,7 +18,7 @@ def quality() -> dict:
     train, test = (data.X.iloc[rows] for rows in (parts.train, parts.test))
     y_train, y_test = (data.y.iloc[rows] for rows in (parts.train, parts.test))
     g = md.PrivacyTree(max_leaves=20, privacy=0.5, schema=data.schema).fit(train, y_train).generalization_
-    judged = md.judge(g, train, y_train, test, y_test)
+    judged = md.evidence(g, train, y_train, test, y_test, depth="quick", n_jobs=-1)
     utility, attack, certificate = judged.utility, judged.attack, judged.certificate
     cost = utility.error - utility.raw_error
     private = attack.error / attack.naive

@@ -11,12 +11,12 @@ from modicum.reporting._report import json_schema
 
 PAGE = Path(__file__).parent / "report-schema.md"
 TITLES = {
-    "report": "A generalization (`md.evidence`, `md.judge`; `modicum report`, `minimize --report`)",
+    "report": "A generalization (`md.evidence`; `modicum report`, `minimize --report`)",
     "attacks": "The adversaries (`md.attacks.suite`; `modicum attack --report`)",
     "study": "A study (`md.study`; `modicum study --report`)",
-    "release": "A k-anonymous release (`md.evaluation.release_evidence`; `modicum anonymize --report`)",
-    "anatomy": "An anatomized release (`md.evaluation.anatomy_evidence`; `modicum anatomize --report`)",
-    "prism": "A PriSM classifier (`md.evaluation.prism_evidence`; `modicum prism --report`)",
+    "release": "A k-anonymous release (`md.evidence`; `modicum anonymize --report`)",
+    "anatomy": "An anatomized release (`md.evidence`; `modicum anatomize --report`)",
+    "prism": "A PriSM classifier (`md.evidence`; `modicum prism --report`)",
 }
 HEAD = """# The JSON of a report
 

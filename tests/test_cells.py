@@ -233,9 +233,10 @@ def test_a_tree_of_two_thousand_questions_is_no_trouble():
 
 
 def test_cells_are_refused_where_a_model_must_be_trained_on_buckets():
-    for judge in (md.judge, md.utility):
-        with pytest.raises(ParameterError, match=r"must be a Generalization\. Got CellPartition"):
-            judge(cells(), X, [0] * 7, X, [0] * 7)
+    with pytest.raises(ParameterError, match=r"must be a Generalization\. Got CellPartition"):
+        md.utility(cells(), X, [0] * 7, X, [0] * 7)
+    with pytest.raises(ParameterError, match="Got CellPartition; cells are judged by `certify` and `attacks`"):
+        md.evidence(cells(), X, [0] * 7, X, [0] * 7)
 
 
 def test_commands_say_what_takes_cells(tmp_path):

@@ -255,8 +255,11 @@ def test_ctrl_c_while_merging_says_so_in_a_sentence(tmp_path):
 def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
     options = ["--label", "bought", "--identifier", "id", "-o", tmp_path / "g.json"]
     for extra, complaint in [
-        (["--method", "merge", "--max-leaves", 4], "--max-leaves is an option of the tree"),
-        (["--privacy", 0.5, "--risk", "certificate"], "--risk is an option of merging"),
+        (
+            ["--method", "merge", "--max-leaves", 4],
+            "'max_leaves' parameter belongs to the method 'pat', not to 'merge'",
+        ),
+        (["--privacy", 0.5, "--risk", "certificate"], "'risk' parameter belongs to the method 'merge', not to 'pat'"),
         (["--method", "cut"], "'cut' is not one of 'merge', 'pat'"),
         (["--keep", 0.9, "--max-error", 0.1], "Say one of"),
         (["--max-error", 0.0], "No point of the path has an error of at most 0"),
@@ -485,8 +488,8 @@ def visits(people, tmp_path) -> Path:
 @pytest.mark.parametrize(
     ("command", "options", "work"),
     [
-        ("minimize", ["-o", "g.json"], "modicum.cli.commands.minimize._fit_merge_path"),
-        ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation.prism_evidence"),
+        ("minimize", ["-o", "g.json"], "modicum.minimize"),
+        ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation._evidence.evidence"),
     ],
 )
 def test_rows_of_too_few_people_are_refused_before_the_work(visits, monkeypatch, command, options, work):
@@ -503,8 +506,7 @@ def test_judging_too_few_people_is_refused_before_the_work(people, visits, tmp_p
     X, y = people
     schema = md.Schema.infer(X.assign(bought=y, who=range(len(X))), label="bought", person="who")
     md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(tmp_path / "a.json")
-    for work in ("judge", "evidence"):
-        monkeypatch.setattr(f"modicum.cli.judging.{work}", worked)
+    monkeypatch.setattr("modicum.workflow.gather_evidence", worked)
     more = ["-o", tmp_path / "r.html"] if command == "report" else []
     result = modicum(command, tmp_path / "a.json", visits, *more)
     assert result.returncode == 2
@@ -518,7 +520,7 @@ def test_judging_too_few_people_in_an_engine_is_refused_before_the_work(people, 
     table = pd.read_csv(visits)
     table[table["who"] < 60].to_parquet(tmp_path / "few.parquet")
     table.to_parquet(tmp_path / "known.parquet")
-    monkeypatch.setattr("modicum.cli.judging.judge", worked)
+    monkeypatch.setattr("modicum.evaluation._evidence.evidence", worked)
     given = ["--engine", "duckdb", "--known", tmp_path / "known.parquet"]
     result = modicum("judge", tmp_path / "a.json", tmp_path / "few.parquet", *given)
     assert result.returncode == 2

@@ -221,7 +221,7 @@ def test_tables_are_made_without_loading_what_only_the_classifier_needs():
         (["--sensitive", "bought", "--l", 3], "2 different values"),
         (["--sensitive", "ill", "--identifier", "height"], "'height' is not in the file"),
         (["--sensitive", "id", "--identifier", "id"], "role 'identifier'"),
-        (["--sensitive", "ill", "--person", "height"], "'height' is not in the file"),
+        (["--sensitive", "ill", "--person", "height"], "'height', which says whose a row is, is not in the file"),
         (["--sensitive", "ill", "--missing", "flu"], "leave them out with --drop-missing"),
         (["--sensitive", "ill", "--schema", "nowhere.yaml"], "cannot be read"),
         (["--sensitive", "age,town,bought,id,ill", "--l", 2, "--suppress"], "No column is left"),

@@ -104,7 +104,7 @@ def test_minimize_can_make_groups_larger(table, tmp_path):
         (["--train-size", 3], "'train_sizes' parameter"),
         (["--weight", "age=2"], "names 'age', which is not a personal attribute"),
         (["--report", "page.pdf"], "must end in .html"),
-        (["--min-group", 0], "--min-group must be at least 1"),
+        (["--min-group", 0], "'min_group' parameter must be an int ≥ 1"),
         (["--min-group", 10_000], "more than the 900 records that are learned from"),
         (["--personal", "height"], "'height' is not in the file"),
     ],

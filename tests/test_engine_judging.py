@@ -216,11 +216,10 @@ def test_an_engine_says_how_values_moved_as_memory_does(place, held, visits, of_
 def test_everything_is_judged_in_an_engine(place, held, adult, g):
     train, test = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     options = {"personal": PERSONAL}
-    found = md.judge(g, held(place, train), "income", held(place, test), "income", **options)
+    found = md.evidence(g, held(place, train), "income", held(place, test), "income", depth="quick", **options)
     few = [draw_records(table_at(part), list(adult.columns)).to_pandas() for part in (train, test)]
-    in_memory = md.judge(
-        g, *(each for part in few for each in (part.drop(columns="income"), part["income"])), **options
-    )
+    halves = (each for part in few for each in (part.drop(columns="income"), part["income"]))
+    in_memory = md.evidence(g, *halves, depth="quick", **options)
     for name in ("description", "utility", "certificate", "values", "label", "classes"):
         same(getattr(found, name), getattr(in_memory, name))
     same(found.attack.to_dict() | {"seconds": 0}, in_memory.attack.to_dict() | {"seconds": 0})

@@ -191,7 +191,7 @@ def test_one_quantity_has_one_value(found, made):
 
 
 def test_alternatives_are_judged_as_necessity_judges_on_the_same_records(found):
-    others, judged = found.alternatives, found.judgement
+    others, judged = found.alternatives, found
     (chosen,) = (point for point in others.points if point.is_chosen)
     assert chosen.error == judged.utility.error == found.necessity.error
     assert chosen.adversary_error == pytest.approx(found.necessity.adversary_error)

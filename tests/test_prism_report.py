@@ -51,7 +51,7 @@ def model(**options: object) -> md.PrismClassifier:
 def evidence(X: pd.DataFrame, y: pd.Series, one: md.PrismClassifier, **options: object):
     at = len(y) * 2 // 3
     given = {"progress": False, **options}
-    return md.evaluation.prism_evidence(one, X[:at], y[:at], X[at:], y[at:], **given)
+    return md.evidence(one, X[:at], y[:at], X[at:], y[at:], **given)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_leaving_out_what_is_asked_for_costs(found):
         without = found.of(name).other
         assert without.objective > 0.005
         assert without.interval[0] <= without.error <= without.interval[1]
-    many = evidence(*made(2_000), model(), adversary=False)
+    many = evidence(*made(2_000), model(), depth="quick")
     assert many.of("a").other.interval[0] > 0  # it shows on other records, too
 
 
@@ -101,7 +101,7 @@ def test_an_attribute_of_no_use_and_one_without_a_place_are_told_apart(found):
     assert useless.other.is_nothing
     assert useless.other.error == 0
     assert "change nothing" in useless.why
-    few = evidence(*table(), model(max_predictors=2), adversary=False)
+    few = evidence(*table(), model(max_predictors=2), depth="quick")
     assert len(few.cost.prism.predictors_) == 2
     third = next(each for each in few.attributes if each.name in {"d", "age"} - set(few.cost.prism.predictors_))
     assert third.reason == "no place"
@@ -111,7 +111,7 @@ def test_an_attribute_of_no_use_and_one_without_a_place_are_told_apart(found):
 
 def test_a_set_that_the_owner_names_is_a_reason():
     X, y = table()
-    found = evidence(X, y, model(known=[["d"]], max_predictors=2), adversary=False)
+    found = evidence(X, y, model(known=[["d"]], max_predictors=2), depth="quick")
     assert found.of("d").reason == "alone"
     assert "owner says so" in found.of("d").why
 
@@ -127,14 +127,14 @@ def test_a_broken_promise_is_found_by_names_alone():
 def test_a_fitted_model_is_reported_on_its_own_records_only():
     X, y = table()
     fitted = model(max_predictors=2).fit(X[:800], y[:800])
-    assert evidence(X, y, fitted, adversary=False).cost.prism.predictors_ == fitted.predictors_
+    assert evidence(X, y, fitted, depth="quick").cost.prism.predictors_ == fitted.predictors_
     other, label = table(seed=5)
     with pytest.raises(DataError, match="another one"):
-        evidence(other, label, fitted, adversary=False)
+        evidence(other, label, fitted, depth="quick")
     with pytest.raises(DataError, match="'age' of the training records"):
-        md.evaluation.prism_evidence(fitted, X[:800], y[:800], X[800:].drop(columns="age"), y[800:])
-    with pytest.raises(ParameterError, match="PrismClassifier"):
-        md.evaluation.prism_evidence("x", X, y, X, y)
+        md.evidence(fitted, X[:800], y[:800], X[800:].drop(columns="age"), y[800:])
+    with pytest.raises(ParameterError, match=r"a PrismClassifier.*Got str"):
+        md.evidence("x", X, y, X, y)
 
 
 def test_the_adversary_stands_beside_the_naive_guess_and_all_attributes(report):
@@ -162,7 +162,7 @@ def test_every_number_of_the_data_stands_in_page_and_markdown(report):
 
 @pytest.fixture(scope="module")
 def balanced():
-    return evidence(*table(), model(class_weight="balanced", max_predictors=2), adversary=False)
+    return evidence(*table(), model(class_weight="balanced", max_predictors=2), depth="quick")
 
 
 def test_errors_that_rest_on_a_rare_label_are_not_told(balanced):
@@ -214,7 +214,7 @@ def test_certified_bounds_are_rounded_up_and_no_confidence_is_a_hundred_percent(
 
 def test_the_same_seed_gives_the_same_bytes():
     pages = [
-        md.report(evidence(*table(), model(max_predictors=2), adversary=False), date=DATE).to_html() for _ in range(2)
+        md.report(evidence(*table(), model(max_predictors=2), depth="quick"), date=DATE).to_html() for _ in range(2)
     ]
     assert pages[0] == pages[1]
 
@@ -237,7 +237,7 @@ def test_several_sensitive_attributes_and_people_with_several_records_are_told()
     X["who"] = np.arange(len(X)) // 2
     schema = md.Schema.infer(X).with_roles(person="who")
     one = md.PrismClassifier(["ill", "poor"], threshold=0.3, max_size=2, schema=schema, progress=False)
-    found = evidence(X, y, one, adversary=False)
+    found = evidence(X, y, one, depth="quick")
     assert (found.unit, found.people) == ("records", {"train": 400, "test": 200})
     assert found.of("who").reason == "role"
     assert found.of("d").reason == "alone"
@@ -260,7 +260,7 @@ def test_hostile_names_stay_text():
     X, y = table(600)
     renamed = X.rename(columns={"a": HOSTILE, "ill": f"ill{HOSTILE}"})
     one = md.PrismClassifier(f"ill{HOSTILE}", threshold=0.3, max_predictors=3, progress=False)
-    found = evidence(renamed, y.rename(f"label{HOSTILE}"), one, adversary=False)
+    found = evidence(renamed, y.rename(f"label{HOSTILE}"), one, depth="quick")
     report = md.report(found, purpose=HOSTILE, date=DATE)
     assert "script" not in Reader(report.to_html()).tags
     assert "<script" not in report.to_markdown().replace("\\<", "")
@@ -271,7 +271,7 @@ def test_no_count_under_ten_and_no_rare_sensitive_value_is_told():
     X, y = table()
     X["ill"] = X["ill"].where(np.arange(len(X)) % 200 != 5, "plague")
     X["sign"] = np.where(X["ill"] == "plague", "spots", "none")
-    report = md.report(evidence(X, y, model(max_predictors=2), adversary=False), date=DATE)
+    report = md.report(evidence(X, y, model(max_predictors=2), depth="quick"), date=DATE)
     content = report.to_dict()
     assert any(each["about"] == "ill = a value of < 10 records" for each in content["sets"])
     for text in (report.to_html(), report.to_markdown(), json.dumps(content)):
@@ -284,7 +284,7 @@ def test_no_count_under_ten_and_no_rare_sensitive_value_is_told():
 def test_too_few_test_records_make_no_report():
     X, y = table(200)
     with pytest.raises(DataError, match="at least 100"):
-        md.report(evidence(X, y, model(max_predictors=2), adversary=False))
+        md.report(evidence(X, y, model(max_predictors=2), depth="quick"))
 
 
 @pytest.fixture(scope="module")

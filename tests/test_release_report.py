@@ -15,7 +15,7 @@ import modicum as md
 from modicum.cli.main import app
 from modicum.cli.options import command_line
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation import GroupScore, anatomy_evidence, release_evidence
+from modicum.evaluation import GroupScore
 from modicum.evaluation.evidence.anatomy_evidence import GroupErrors, LearnedError
 from modicum.reporting.anatomy.data import AnatomyContent, warnings
 from modicum.reporting.disclosure import few
@@ -37,13 +37,13 @@ def found(adult):
     X, y = adult
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", l=2)
     anonymizer.fit_resample(X, y)
-    return release_evidence(anonymizer, X, y, by="race", population=20_000)
+    return md.evidence(anonymizer, X, y, by="race", population=20_000)
 
 
 @pytest.fixture(scope="module")
 def parted(adult):
     X, y = adult
-    return anatomy_evidence(md.Anatomy(l=3, sensitive="education", random_state=4711).fit(X, y), X, y, by="sex")
+    return md.evidence(md.Anatomy(l=3, sensitive="education", random_state=4711).fit(X, y), X, y, by="sex")
 
 
 def made(evidence, purpose="What it is for"):
@@ -76,11 +76,11 @@ def test_a_group_with_one_value_shows_up_in_the_inference_risk():
         {"age": np.repeat([20, 40, 60, 80], n // 4), "ill": ["gout"] * 100 + ["flu", "cold", "mumps"] * 100}
     )
     anonymizer = md.Mondrian(k=100, quasi_identifiers=["age"]).fit(X)
-    guess = release_evidence(anonymizer, X, sensitive="ill").inference[0]
+    guess = md.evidence(anonymizer, X, sensitive="ill").inference[0]
     assert guess.release.certain == 0.25
     assert guess.release.right == pytest.approx((100 + 3 * 34) / n)
     assert guess.naive == 0.25
-    content = made(release_evidence(anonymizer, X, sensitive="ill")).to_dict()
+    content = made(md.evidence(anonymizer, X, sensitive="ill")).to_dict()
     assert any("for certain" in text for text in content["warnings"])
 
 
@@ -176,7 +176,7 @@ def test_the_same_seed_makes_the_same_report(adult):
     pages = []
     for _ in range(2):
         anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X[:500], y[:500])
-        pages.append(made(release_evidence(anonymizer, X[:500], y[:500])).to_html())
+        pages.append(made(md.evidence(anonymizer, X[:500], y[:500])).to_html())
     assert pages[0] == pages[1]
 
 
@@ -185,7 +185,7 @@ def test_hostile_names_and_values_stay_text(adult):
     bad = "<script>alert(1)</script>|`x`"
     X = X.rename(columns={"race": bad, "education": "](http://x) | b"})[:600]
     anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", bad]).fit(X)
-    report = made(release_evidence(anonymizer, X, sensitive="](http://x) | b"), bad)
+    report = made(md.evidence(anonymizer, X, sensitive="](http://x) | b"), bad)
     assert "<script" not in report.to_html()
     assert not re.search(r"(?<!\\)<script", report.to_markdown())
     heads = [line.count("|") - line.count("\\|") for line in report.to_markdown().splitlines() if line.startswith("| ")]
@@ -196,7 +196,7 @@ def test_hostile_names_and_values_stay_text(adult):
 def test_given_test_records_the_model_learns_from_the_release_itself(adult):
     X, y = adult
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, output="ranges").fit(X[:800], y[:800])
-    evidence = release_evidence(anonymizer, X[:800], y[:800], X[800:], y[800:])
+    evidence = md.evidence(anonymizer, X[:800], y[:800], X[800:], y[800:])
     assert not evidence.held_out
     assert (evidence.utility.records, evidence.utility.trained_on) == (400, 800)
     assert "test records" in evidence.provenance["hashes"]
@@ -216,7 +216,7 @@ def visits(adult):
 @pytest.fixture(scope="module")
 def visited(visits):
     X, y, schema = visits
-    return release_evidence(md.Mondrian(k=12, quasi_identifiers=QUASI, schema=schema).fit(X, y), X, y)
+    return md.evidence(md.Mondrian(k=12, quasi_identifiers=QUASI, schema=schema).fit(X, y), X, y)
 
 
 def test_k_and_crowds_count_people_where_a_column_says_whose_a_record_is(visits, visited):
@@ -251,7 +251,7 @@ def test_the_guess_from_a_group_is_counted_by_hand_missing_values_included(visit
 def test_entropy_recursive_diversity_and_t_are_those_of_a_count_by_hand(adult, asked):
     X, _ = adult
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", **asked).fit(X)
-    evidence = release_evidence(anonymizer, X)
+    evidence = md.evidence(anonymizer, X)
     shares = [g.value_counts(normalize=True) for _, g in evidence.release.frame.groupby(QUASI)["education"]]
     if "t" in asked:
         overall = X["education"].value_counts(normalize=True)
@@ -271,7 +271,7 @@ def test_who_was_left_out_is_neither_a_member_nor_counted_among_values(adult):
     X = X.assign(code=np.arange(len(X)))
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", l=2)
     anonymizer.fit_resample(X, y)
-    evidence = release_evidence(anonymizer, X, y)
+    evidence = md.evidence(anonymizer, X, y)
     assert evidence.release.suppressed > 0
     columns = {each.name: each for each in evidence.attributes}
     assert columns["code"].values_before == columns["code"].values_after == evidence.release.rows
@@ -283,7 +283,7 @@ def test_who_was_left_out_is_neither_a_member_nor_counted_among_values(adult):
 
 def test_a_few_who_stand_alone_are_rounded_up_and_never_to_nobody():
     X = pd.DataFrame({"age": np.repeat([30, 40], 200), "job": ["clerk"] * 397 + ["a", "b", "c"]})
-    content = made(release_evidence(md.Mondrian(k=50, quasi_identifiers=["age"]).fit(X), X, sensitive="job")).to_dict()
+    content = made(md.evidence(md.Mondrian(k=50, quasi_identifiers=["age"]).fit(X), X, sensitive="job")).to_dict()
     alone = content["crowds"]["all_columns"]["release"]
     assert alone["alone"] == alone["sizes"]["1"] == 10 / 400
     assert any("unique when every published column is known" in text for text in content["warnings"])
@@ -295,16 +295,16 @@ def test_polars_frames_give_the_same_report_as_pandas(adult):
     reports = []
     for frame, label in ((X[:400], y[:400]), (pl.from_pandas(X[:400]), pl.Series("income", y[:400].tolist()))):
         anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(frame, label)
-        one = made(release_evidence(anonymizer, frame, label)).to_dict()
+        one = made(md.evidence(anonymizer, frame, label)).to_dict()
         anatomy = md.Anatomy(l=2, sensitive="sex", random_state=1, suppress=True).fit(frame, label)
-        other = made(anatomy_evidence(anatomy, frame, label)).to_dict()
+        other = made(md.evidence(anatomy, frame, label)).to_dict()
         reports.append([{k: v for k, v in each.items() if k != "provenance"} for each in (one, other)])
     assert reports[0] == reports[1]
 
 
 def test_one_value_of_a_sensitive_attribute_is_said_and_all_else_told(adult):
     X = adult[0].assign(flat="x")
-    evidence = release_evidence(md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X), X, sensitive=["flat", "education"])
+    evidence = md.evidence(md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X), X, sensitive=["flat", "education"])
     assert [each.attribute for each in evidence.inference] == ["education"]
     assert "same value of 'flat'" in made(evidence).to_markdown()
 
@@ -312,7 +312,7 @@ def test_one_value_of_a_sensitive_attribute_is_said_and_all_else_told(adult):
 def test_anatomy_is_tested_on_given_records_whose_owner_is_an_adversary(adult):
     X, y = adult
     anatomy = md.Anatomy(l=2, sensitive=["education", "race"], suppress=True, random_state=7).fit(X[:500], y[:500])
-    evidence = anatomy_evidence(anatomy, X[:500], y[:500], X[800:], y[800:], without_value=7)
+    evidence = md.evidence(anatomy, X[:500], y[:500], X[800:], y[800:], without_value=7)
     assert not evidence.held_out
     assert evidence.utility.records == 400
     assert [each.sensitive for each in evidence.matching] == ["education", "race"]
@@ -341,7 +341,7 @@ def test_one_persons_records_are_never_learned_from_and_tested_on(visits, monkey
     with pytest.warns(md.errors.PrivacyWarning):
         anatomy.fit(X, y[X.index])
     monkeypatch.setattr(md.anatomy.Anatomy, "fit", spied)
-    evidence = anatomy_evidence(anatomy, X, y[X.index])
+    evidence = md.evidence(anatomy, X, y[X.index])
     assert evidence.repeated
     assert evidence.utility.people == len(set(X["who"]) - seen[0])
     content = made(evidence).to_dict()
@@ -354,7 +354,7 @@ def test_one_persons_records_are_never_learned_from_and_tested_on(visits, monkey
 def test_what_cannot_be_measured_is_said(adult):
     X, _ = adult
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X)
-    evidence = release_evidence(anonymizer, X)
+    evidence = md.evidence(anonymizer, X)
     assert set(evidence.skipped) == {"utility", "membership", "inference"}
     told = made(evidence).to_markdown()
     for why in evidence.skipped.values():
@@ -364,7 +364,7 @@ def test_what_cannot_be_measured_is_said(adult):
 def test_where_70_percent_cannot_be_released_alike_all_else_is_still_told():
     X = pd.DataFrame({"age": np.arange(120) % 60, "sex": ["f", "m"] * 60})
     y = pd.Series(["no", "yes", "no"] * 40, name="bought")
-    evidence = release_evidence(md.Mondrian(k=100).fit(X, y), X, y)
+    evidence = md.evidence(md.Mondrian(k=100).fit(X, y), X, y)
     assert evidence.utility is None
     assert "part of the records, to test with, cannot be made" in made(evidence).to_markdown()
     assert evidence.measured.k >= 100
@@ -374,22 +374,22 @@ def test_bad_input_is_refused_in_one_sentence(adult):
     X, y = adult
     fitted = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X, y)
     with pytest.raises(ParameterError, match=r"'anonymizer' parameter must be a fitted anonymizer.*not fitted"):
-        release_evidence(md.Mondrian(), X)
+        md.evidence(md.Mondrian(), X)
     with pytest.raises(DataError, match="X has 100 records, but the release was made of 1,200"):
-        release_evidence(fitted, X[:100])
+        md.evidence(fitted, X[:100])
     with pytest.raises(ParameterError, match="'sensitive' parameter names 'age', which is a quasi-identifier"):
-        release_evidence(fitted, X, y, sensitive="age")
+        md.evidence(fitted, X, y, sensitive="age")
     with pytest.raises(ParameterError, match="both 'X_test' and 'y_test'"):
-        release_evidence(fitted, X, y, X_test=X)
+        md.evidence(fitted, X, y, X_test=X)
     with pytest.raises(ParameterError, match="'population' parameter must be an int"):
-        release_evidence(fitted, X, y, population=5)
+        md.evidence(fitted, X, y, population=5)
     with pytest.raises(DataError, match="'age', a quasi-identifier of the release, is not in X"):
-        release_evidence(fitted, X.drop(columns="age"), y)
+        md.evidence(fitted, X.drop(columns="age"), y)
     with pytest.raises(ParameterError, match="'anatomy' parameter must be a fitted Anatomy"):
-        anatomy_evidence(md.Anatomy(), X)
+        md.evidence(md.Anatomy(), X)
     few_rows = md.Mondrian(k=5, quasi_identifiers=QUASI).fit(X[:50])
     with pytest.raises(DataError, match="There are 50 records; a report needs at least 100"):
-        made(release_evidence(few_rows, X[:50]))
+        made(md.evidence(few_rows, X[:50]))
 
 
 @pytest.fixture
@@ -534,7 +534,7 @@ def test_bank_is_reported(tmp_path):
     source = pd.read_csv(shared_file("bank/bank-full.csv.gz"), sep=None, engine="python")[:6_000]
     X, y = source.drop(columns="y"), source["y"]
     anonymizer = md.AccuracyGuided(k=25, quasi_identifiers=["age", "job", "marital", "education"]).fit(X, y)
-    data = made(release_evidence(anonymizer, X, y)).to_dict()
+    data = made(md.evidence(anonymizer, X, y)).to_dict()
     ReleaseContent.model_validate(data)
     assert data["measured"]["k"] >= 25
     assert data["crowds"]["quasi_identifiers"]["release"]["alone"] == 0.0

@@ -16,7 +16,7 @@ import pytest
 from report_numbers import leaves
 
 import modicum as md
-from modicum.evaluation import Judgement
+from modicum.evaluation import Evidence
 from modicum.reporting import Report
 from modicum.reporting.disclosure import at_most, compute_weighted_mean, highest, ranking_of, select_comparable_groups
 from modicum.reporting.generalization.page import build_certificate_section
@@ -25,7 +25,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quo
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judgement:
+def judged() -> Evidence:
     random = np.random.default_rng(0)
     n = 3_000
     X = pd.DataFrame(
@@ -42,7 +42,7 @@ def judged() -> Judgement:
         schema = schema.replace(name, locked=True)
     g = md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X[:1500], y[:1500]).generalization_
     assert HOSTILE in g.needed
-    return md.judge(g, X[:1500], y[:1500], X[1500:], y[1500:], by=[HOSTILE, "rare"])
+    return md.evidence(g, X[:1500], y[:1500], X[1500:], y[1500:], by=[HOSTILE, "rare"], depth="quick")
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_a_rare_class_cannot_be_counted_from_the_scores():
     X = pd.DataFrame({"a": random.choice(["x", "y", "z"], 1_000), "b": random.integers(0, 9, 1_000)})
     y = pd.Series(np.where(np.isin(np.arange(1_000), [1, 2, 3, 4, 5, 700, 701, 702]), "yes", "no"), name="label")
     g = md.Uniform(buckets=2).fit(X[:600]).generalization_
-    judged = md.judge(g, X[:600], y[:600], X[600:], y[600:])
+    judged = md.evidence(g, X[:600], y[:600], X[600:], y[600:], depth="quick")
     content = md.report(judged).to_dict()["utility"]
     assert set(content["scores"]) == {"error", "auc"}
     assert judged.utility.rarest == 3
@@ -247,7 +247,7 @@ def test_persons_are_counted_where_rows_are_not_people():
     g = md.PrivacyTree(max_leaves=4, schema=schema).fit(X, y).generalization_
     assert g.describe(X).smallest_group == 1
     assert g.describe(X).persons == 200
-    judged = md.judge(g, X[:2000], y[:2000], X[2000:], y[2000:], by="site")
+    judged = md.evidence(g, X[:2000], y[:2000], X[2000:], y[2000:], by="site", depth="quick")
     content = md.report(judged).to_dict()
     assert "site: rare" not in content["utility"]["by_group"]
     assert content["collected"]["smallest_group"] == "< 10"
@@ -261,7 +261,7 @@ def test_means_are_weighted_where_weights_are_given():
     X = pd.DataFrame({"a": random.choice(["x", "y"], 900), "b": random.choice(["p", "q", "r"], 900)})
     y = pd.Series(np.where(random.random(900) < 0.8, X["a"], X["b"]), name="y")
     g = md.PrivacyTree(max_leaves=2, min_leaf=50).fit(X[:450], y[:450]).generalization_
-    content = md.report(md.judge(g, X[:450], y[:450], X[450:], y[450:], weights={"b": 3})).to_dict()
+    content = md.report(md.evidence(g, X[:450], y[:450], X[450:], y[450:], weights={"b": 3}, depth="quick")).to_dict()
     attack, certificate = content["attack"], content["certificate"]
     assert attack["weights"] == {"a": 0.25, "b": 0.75}
     for key in ("error", "naive"):
@@ -362,7 +362,7 @@ def test_a_label_that_nothing_predicts_and_nothing_collected():
     X = pd.DataFrame({"a": random.choice(["x", "y"], 2000), "b": random.choice(["x", "y"], 2000)})
     y = pd.Series(random.choice([0, 1], 2000))
     g = md.Uniform(buckets=1).fit(X).generalization_
-    content = md.report(md.judge(g, X[:1000], y[:1000], X[1000:], y[1000:])).to_dict()
+    content = md.report(md.evidence(g, X[:1000], y[:1000], X[1000:], y[1000:], depth="quick")).to_dict()
     assert "nothing is collected" in content["decision"]
     assert any("barely predicts" in warning for warning in content["warnings"])
     json.dumps(content, allow_nan=False)

@@ -22,13 +22,13 @@ SCHEMA = md.Schema.infer(X)
 
 def test_nothing_is_collected_where_that_is_good_enough():
     found = most_private(*PARTS, schema=SCHEMA, max_error=0.6, privacy=[0.5], sizes=[1, 2, 4])
-    assert found.chosen.generalization.needed == []
-    assert most_private(*PARTS, schema=SCHEMA, keep=0.0, privacy=[0.5], sizes=[1, 2]).chosen.max_leaves == 1
+    assert found.generalization.needed == []
+    assert most_private(*PARTS, schema=SCHEMA, keep=0.0, privacy=[0.5], sizes=[1, 2]).max_leaves == 1
 
 
 def test_a_higher_target_never_gives_a_more_private_result():
     errors = [
-        most_private(*PARTS, schema=SCHEMA, keep=keep, privacy=[0.0, 0.4, 0.8]).chosen.adversary_error
+        most_private(*PARTS, schema=SCHEMA, keep=keep, privacy=[0.0, 0.4, 0.8]).adversary_error
         for keep in (0.1, 0.5, 0.9)
     ]
     assert errors == sorted(errors, reverse=True)
@@ -37,7 +37,7 @@ def test_a_higher_target_never_gives_a_more_private_result():
 def test_smaller_leaves_are_tried_on_little_data():
     X, y = task(200)
     found = most_private(X[:140], y[:140], X[140:], y[140:], schema=SCHEMA, max_error=0.25, privacy=[0.0])
-    assert found.chosen.min_leaf == 20
+    assert found.min_leaf == 20
 
 
 def test_it_says_what_is_reachable():

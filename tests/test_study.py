@@ -364,21 +364,21 @@ def test_a_label_that_nothing_predicts_leaves_no_skill_to_keep(adult):
     if study.limits[0].log_losses["validation"][0] >= study.limits[0].log_losses["validation"][1]:
         with pytest.raises(DataError, match="there is no skill to keep"):
             study.choose(keep=0)
-    study.report()
+    md.report(study)
 
 
 def test_the_coarsened_choice_is_judged_like_the_others(adult, found):
     X, y, _ = adult
     study, _ = found
     choice = study.choose(max_error=0.25)
-    wider, coarser = md.evaluation.coarsened_choice(study, choice, X, y, min_group=25)
+    coarser = md.evaluation.coarsened_choice(choice, X, y, min_group=25)
     parts = split_rows(y, random_state=0)
     g = coarser.generalization
     assert md.measures.k_anonymity(g.transform(X.iloc[parts.train])) >= 25
     pair = [(X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test)]
     assert coarser.candidate.error == pytest.approx(md.utility(g, *pair[0], *pair[1]).error)
-    assert coarser.candidate in wider.candidates
-    content = wider.report(choice=coarser).to_dict()
+    assert coarser.candidate in coarser.study.candidates
+    content = md.report(md.evidence(coarser, progress=False)).to_dict()
     assert content["chosen"]["needed"] == len(g.needed)
     assert "at least 25" in content["decision"]
 

@@ -31,7 +31,10 @@ def found() -> Study:
 
 @pytest.fixture(scope="module")
 def whole(found) -> Report:
-    return md.report(found, "Help <people>", people="those who were asked", date="2026-11-16", command="modicum study")
+    evidence = md.evidence(found, progress=False)
+    return md.report(
+        evidence, "Help <people>", people="those who were asked", date="2026-11-16", command="modicum study"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def hostile() -> Study:
 
 
 def test_it_is_safe_to_open(page, hostile):
-    odd = md.report(replace(hostile, skipped=[HOSTILE]), HOSTILE).to_html()
+    odd = md.report(md.evidence(replace(hostile, skipped=[HOSTILE]), progress=False), HOSTILE).to_html()
     for text in (page, odd):
         reader = Reader(text)
         assert not {"script", "img"} & set(reader.tags)
@@ -97,7 +100,7 @@ def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found, host
     points = [(c, (c.error + 0.0123, c.adversary_error - 0.0321)) for c in found.pareto()]
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
     for study in (found, replace(found, later={"2016": Later(limits, 1_234, points)}), hostile, bare):
-        made = md.report(study, evidence=False)
+        made = md.report(study)
         content = made.to_dict()
         assert len(list(leaves(content))) > 40
         for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
@@ -111,7 +114,7 @@ def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found, host
 
 def test_what_is_drawn_stands_in_a_table(found):
     """The Markdown has no picture, so every candidate and every point of a front is a line."""
-    made = md.report(found, evidence=False)
+    made = md.report(found)
     content, markdown = made.to_dict(), markdown_text(made.to_markdown())
     lines = markdown.splitlines()
     for point in content["points"]:
@@ -128,7 +131,7 @@ def test_what_is_drawn_stands_in_a_table(found):
 def test_hostile_names_stay_text_in_markdown(hostile):
     odd = f"{HOSTILE}\n| a | b |\n# [link](https://example.org) ![x](y) www.example.org"
     for study in (hostile, replace(hostile, skipped=[odd], settings=hostile.settings | {"label": odd})):
-        markdown = md.report(study, odd).to_markdown()
+        markdown = md.report(md.evidence(study, progress=False), odd).to_markdown()
         assert raw_markup(markdown) == []
         assert "\x1b" not in markdown
         assert "alert(1)" in markdown
@@ -137,14 +140,14 @@ def test_hostile_names_stay_text_in_markdown(hostile):
 def test_the_data_is_as_its_schema_says(found, hostile):
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
     for study in (found, hostile, bare, replace(found, candidates=[])):
-        StudyContent.model_validate(md.report(study, evidence=False).to_dict())
+        StudyContent.model_validate(md.report(study).to_dict())
     with pytest.raises(ValueError, match="surplus"):
-        StudyContent.model_validate(md.report(found, evidence=False).to_dict() | {"surplus": 1})
+        StudyContent.model_validate(md.report(found).to_dict() | {"surplus": 1})
     assert undocumented(StudyContent.model_json_schema()) == []
 
 
 def test_the_decision_says_what_was_compared_and_chosen_against_both_baselines(found):
-    content = md.report(found, evidence=False).to_dict()
+    content = md.report(found).to_dict()
     chosen, decision = content["chosen"], content["decision"]
     assert content["modicum"] == "study"
     for words in ("2 minimizers (PrivacyTree, Uniform)", "4,000 records", "2 random splits", chosen["name"]):
@@ -169,7 +172,7 @@ def test_what_the_evidence_says_is_not_said_again(found, whole):
     assert sum(isinstance(block, Cards) for block in blocks) == 1
     content = whole.to_dict()
     assert not set(content["limits"]) & set(content["evidence"]["limits"])
-    assert set(content["limits"]) < set(md.report(found, evidence=False).to_dict()["limits"])
+    assert set(content["limits"]) < set(md.report(found).to_dict()["limits"])
 
 
 def test_one_quantity_has_one_value_in_study_and_evidence(whole):
@@ -182,7 +185,7 @@ def test_one_quantity_has_one_value_in_study_and_evidence(whole):
 
 def test_another_choice_is_reported(found):
     private = found.choose(max_error=1.0)
-    content = md.report(found, choice=private).to_dict()
+    content = md.report(md.evidence(private, progress=False)).to_dict()
     assert content["chosen"]["name"] == private.candidate.name
     assert "the most private" in content["decision"]
     assert [row["name"] for row in content["front"] if row["chosen"]] == [private.candidate.name]
@@ -191,7 +194,7 @@ def test_another_choice_is_reported(found):
 def test_the_chosen_one_is_ringed_and_titles_name_the_buckets(found, page):
     assert page.count('class="chosen"') == 1
     titles = re.findall(r"<g><title>(.*?)</title>", page, re.DOTALL)
-    chosen = md.report(found, evidence=False).to_dict()["chosen"]
+    chosen = md.report(found).to_dict()["chosen"]
     own = next(title for title in titles if title.startswith(chosen["name"]))
     first = next(a for a in chosen["attributes"] if a["decision"] == "coarsened")
     assert f"{first['name']}: {first['buckets'][0]}" in own
@@ -199,7 +202,7 @@ def test_the_chosen_one_is_ringed_and_titles_name_the_buckets(found, page):
 
 
 def test_every_candidate_of_the_first_split_is_drawn_with_both_limits(found, page):
-    content = md.report(found, evidence=False).to_dict()
+    content = md.report(found).to_dict()
     assert len(content["points"]) == len(found.of())
     assert page.count("<polygon") == 2  # stars
     for minimizer in content["minimizers"]:
@@ -209,10 +212,10 @@ def test_every_candidate_of_the_first_split_is_drawn_with_both_limits(found, pag
 
 
 def test_figures_that_the_study_cannot_fill_are_left_out(found, hostile):
-    page = md.report(found, evidence=False).to_html()
+    page = md.report(found).to_html()
     assert "How many records it takes" in page
     assert "On later records" not in page
-    small = md.report(hostile, evidence=False).to_html()
+    small = md.report(hostile).to_html()
     assert "How many records it takes" not in small
     assert "Minimizer by minimizer" in small
 
@@ -221,7 +224,7 @@ def test_later_records_are_drawn_beside_the_study(found):
     limits = found.limits[found.seed].test
     points = [(c, (c.error + 0.01, c.adversary_error - 0.01)) for c in found.pareto()]
     later = {HOSTILE: Later(limits, 1_200, points), "2016": Later(limits, 1_200, [])}
-    made = md.report(replace(found, later=later))
+    made = md.report(md.evidence(replace(found, later=later), progress=False))
     page, content = made.to_html(), made.to_dict()
     assert [period["name"] for period in content["later"]] == ["in the study", HOSTILE, "2016"]
     assert "On later records" in page
@@ -230,20 +233,20 @@ def test_later_records_are_drawn_beside_the_study(found):
 
 def test_a_study_without_a_front_chooses_nothing_and_says_so(found):
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates], is_whole=False)
-    made = md.report(bare, evidence=False)
+    made = md.report(bare)
     page, content = made.to_html(), made.to_dict()
     assert content["chosen"] is None
     assert "none is chosen" in content["decision"]
     assert any("stopped early" in warning for warning in content["warnings"])
     assert "What the chosen one asks" not in page
     assert all(minimizer["line"] for minimizer in content["minimizers"])  # by counts
-    empty = md.report(replace(found, candidates=[])).to_html()
+    empty = md.report(md.evidence(replace(found, candidates=[]))).to_html()
     assert "none is chosen" in empty
 
 
 def test_counts_under_ten_are_hidden_on_the_page_and_in_the_data(hostile):
     assert hostile.choose(knee=True).candidate.screened.smallest_group < 10
-    made = md.report(hostile, evidence=False)
+    made = md.report(hostile)
     content = made.to_dict()
     assert content["chosen"]["smallest_group"] == "< 10"
     assert {p["smallest_group"] for p in content["points"]} == {"< 10"}
@@ -263,7 +266,7 @@ def test_no_winner_is_claimed_where_intervals_overlap(found):
     assert "none is called the best" in comparison(content(None, None))
     assert "reaches the most" in comparison(content([0.95, 1.0], [0.7, 0.85]))
     assert comparison(content([0.8, 1.0])) is None
-    for minimizer in md.report(found, evidence=False).to_dict()["minimizers"]:
+    for minimizer in md.report(found).to_dict()["minimizers"]:
         low, high = minimizer["hypervolume"]["interval"]
         assert 0 <= low <= minimizer["hypervolume"]["mean"] <= high <= 1
 
@@ -271,7 +274,8 @@ def test_no_winner_is_claimed_where_intervals_overlap(found):
 def test_where_one_front_was_judged_the_minimizers_lines_are_by_counts(found):
     judged = {id(c) for c in found.pareto()}
     own = [c if id(c) in judged else replace(c, judged=None) for c in found.candidates]
-    made = md.report(replace(found, candidates=own, settings=found.settings | {"fronts_of": "all"}))
+    changed = replace(found, candidates=own, settings=found.settings | {"fronts_of": "all"})
+    made = md.report(md.evidence(changed, progress=False))
     page, content = made.to_html(), made.to_dict()
     assert all(minimizer["hypervolume"]["judged"] is None for minimizer in content["minimizers"])
     assert all(minimizer["line"] for minimizer in content["minimizers"])
@@ -305,24 +309,25 @@ def test_axes_have_round_numbers(low, high):
 
 
 def test_it_is_saved_as_page_and_data(found, tmp_path):
-    made = found.report("why")
+    made = md.report(md.evidence(found, progress=False), "why")
     made.save(tmp_path / "study.html")
     made.save(tmp_path / "study.json")
     assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == made.to_dict()
     assert (tmp_path / "study.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_a_strange_choice_is_refused(found, hostile):
-    with pytest.raises(md.errors.ParameterError, match="'choice' parameter must be what"):
-        md.report(found, choice=found.pareto()[0])
-    with pytest.raises(md.errors.ParameterError, match="of the same study"):
-        md.report(found, choice=hostile.choose(knee=True))
+def test_what_is_no_choice_is_refused(found):
+    with pytest.raises(md.errors.ParameterError, match=r"a study or its choice\. Got Candidate"):
+        md.evidence(found.pareto()[0])
+    with pytest.raises(md.errors.ParameterError, match="A report is made of what"):
+        md.report(found.choose(knee=True))
     with pytest.raises(md.errors.ParameterError, match="A report is made of what"):
         md.report("a study")
 
 
 def test_a_study_without_its_records_says_that_there_is_no_evidence_and_keeps_its_head(found):
-    made = md.report(replace(found, data=None), people="those who were asked", date="2026-11-16", command="modicum x")
+    evidence = md.evidence(replace(found, data=None))
+    made = md.report(evidence, people="those who were asked", date="2026-11-16", command="modicum x")
     content = made.to_dict()
     assert content["evidence"] is None
     assert "does not hold its records" in content["without_evidence"]

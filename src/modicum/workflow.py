@@ -6,13 +6,14 @@ Python and the command line both go this way, so that they give the same artifac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v2 as nw
 import pandas as pd
 
 from modicum.engines import is_table, table_at
-from modicum.errors import DataError, ParameterError, check_choice_is, check_number_is, format_names
+from modicum.errors import DataError, ParameterError, check_choice_is, format_names
 from modicum.generalization import Generalization
 from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame
@@ -195,7 +196,8 @@ def minimize(
     True
     """
     stays = is_table(X) and sample is None
-    chosen = _check_method(method, settings, stays)
+    target: dict[str, Any] = {"keep": keep, "max_error": max_error}
+    chosen = check_settings(method, settings, stays, **target, min_group=min_group, split=split)
     declared = {
         "personal": as_names(personal),
         "identifiers": as_names(identifiers),
@@ -204,7 +206,6 @@ def minimize(
         "missing": missing,
     }
     if stays:
-        _check_engine(chosen, keep=keep, max_error=max_error, min_group=min_group, split=split)
         return _minimize_in_engine(X, y, schema, declared, label_bins, settings)
     other: Sample | None = None
     if sample is not None:
@@ -212,8 +213,7 @@ def minimize(
     X, y, schema = _describe_columns(X, y, schema, declared)
     check_min_group(min_group, X, schema.person)
     split = split_task(X, y, schema.person, random_state) if split is None else split
-    target = {"keep": keep, "max_error": max_error}
-    task = _Task(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
+    task = _MinimizationTask(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
     found = task.merge() if chosen == "merge" else task.grow()
     return found if other is None else replace(found, sample_check=_check_sample(found, other))
 
@@ -282,6 +282,45 @@ def gather_evidence(
     return found
 
 
+def check_settings(
+    method: Method | None, settings: dict[str, Any], in_engine: bool = False, **in_memory: Any
+) -> Method:
+    """Find the method that is asked for; refuse settings of the other one, and what an engine cannot do.
+
+    Parameters
+    ----------
+    method, settings : as for `minimize`
+    in_engine : whether the records stay in an engine
+    **in_memory : parameters that need the records in memory; None is not given
+
+    Examples
+    --------
+    >>> from modicum.workflow import check_settings
+    >>> check_settings(None, {}), check_settings(None, {"max_leaves": 4}), check_settings(None, {}, in_engine=True)
+    ('merge', 'pat', 'pat')
+    """
+    if method is not None:
+        check_choice_is(method, "method", "minimize", ("merge", "pat"))
+    of_tree = [name for name in settings if name in _OF_TREE]
+    chosen: Method = method or ("pat" if of_tree or in_engine else "merge")
+    unknown = [name for name in settings if name not in (*_OF_TREE, *_OF_MERGING)]
+    if unknown:
+        raise ParameterError(f"minimize has no parameter {unknown[0]!r}.")
+    if chosen == "merge" and of_tree:
+        raise ParameterError(
+            f"The {of_tree[0]!r} parameter belongs to the method 'pat', not to 'merge': leave one of them out."
+        )
+    if chosen == "pat" and "risk" in settings:
+        raise ParameterError("The 'risk' parameter belongs to the method 'merge', not to 'pat': leave one of them out.")
+    needs = [f"The {name!r} parameter" for name, value in in_memory.items() if value is not None]
+    needs += ["The method 'merge'"] if chosen == "merge" else []
+    if in_engine and needs:
+        raise ParameterError(
+            f"{needs[0]} needs the records in memory: leave it out, or draw some of them with 'sample'."
+        )
+    return chosen
+
+
 def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
     """Refuse, before any work, a group size that the training part cannot have.
 
@@ -293,7 +332,8 @@ def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
     """
     if min_group is None:
         return
-    check_number_is(min_group, "min_group", "minimize", 1)
+    if not isinstance(min_group, Integral) or isinstance(min_group, bool) or min_group < 1:
+        raise ParameterError(f"The 'min_group' parameter must be an int ≥ 1. Got {min_group!r} instead.")
     frame = as_frame(X)
     people = len(frame) if person is None else frame[person].n_unique()
     if min_group > TRAIN * people:
@@ -303,33 +343,7 @@ def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
         )
 
 
-# What is given: the method and its settings, and the columns
-
-
-def _check_method(method: Any, settings: dict[str, Any], in_engine: bool) -> Method:
-    """Find the method that is asked for; settings of the other one are refused."""
-    if method is not None:
-        check_choice_is(method, "method", "minimize", ("merge", "pat"))
-    of_tree = [name for name in settings if name in _OF_TREE]
-    chosen: Method = method or ("pat" if of_tree or in_engine else "merge")
-    unknown = [name for name in settings if name not in (*_OF_TREE, *_OF_MERGING)]
-    if unknown:
-        raise ParameterError(f"minimize has no parameter {unknown[0]!r}.")
-    if chosen == "merge" and of_tree:
-        raise ParameterError(f"The {of_tree[0]!r} parameter is the tree's: leave it out, or ask for the method 'pat'.")
-    if chosen == "pat" and "risk" in settings:
-        raise ParameterError("The 'risk' parameter is that of merging: leave it out, or ask for the method 'merge'.")
-    return chosen
-
-
-def _check_engine(method: Method, **given: Any) -> None:
-    """Refuse what needs the records themselves, where they stay in an engine."""
-    needs = [f"The {name!r} parameter" for name, value in given.items() if value is not None]
-    needs += ["The method 'merge'"] if method == "merge" else []
-    if needs:
-        raise ParameterError(
-            f"{needs[0]} needs the records in memory: leave it out, or draw some of them with 'sample'."
-        )
+# The columns that are given
 
 
 def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: dict[str, Any]) -> tuple[Any, Any, Schema]:
@@ -364,7 +378,7 @@ def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":
 
 
 @dataclass(frozen=True)
-class _Task:
+class _MinimizationTask:
     """The records and what is asked of them."""
 
     X: Any

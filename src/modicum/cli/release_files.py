@@ -9,8 +9,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from modicum.cli.input_files import Roles
 from modicum.cli.options import names
-from modicum.cli.reading import Roles
 from modicum.errors import DataError, ParameterError, PrivacyWarning, format_names
 from modicum.table.atomic_writing import replacing
 from modicum.table.files import (

@@ -103,7 +103,7 @@ def anatomize(
     programs (.json).
     """
     import modicum as md
-    from modicum.cli.reading import Roles, drop_unlabelled
+    from modicum.cli.input_files import Roles, drop_unlabelled
     from modicum.cli.release_files import anatomize_there, check_release_options, parse_sensitive, read_records
 
     _check_folder(output)

@@ -122,7 +122,7 @@ def anonymize(
     written for people (.html, .md) and for programs (.json).
     """
     import modicum as md
-    from modicum.cli.reading import Roles
+    from modicum.cli.input_files import Roles
     from modicum.cli.release_files import (
         anonymize_there,
         check_release_options,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from modicum.cli.input_files import load_generalization
 from modicum.cli.options import (
     ArtifactArgument,
     EngineOption,
@@ -18,7 +19,6 @@ from modicum.cli.options import (
     names,
     out,
 )
-from modicum.cli.reading import load_generalization
 from modicum.errors import DataError
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from modicum.cli.input_files import drop_unlabelled, load_generalization
 from modicum.cli.options import (
     ArtifactArgument,
     FileArgument,
@@ -31,7 +32,6 @@ from modicum.cli.options import (
     pairs,
 )
 from modicum.cli.output import describe_report_files, printable, write_report
-from modicum.cli.reading import drop_unlabelled, load_generalization
 from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

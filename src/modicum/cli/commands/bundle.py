@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from modicum.cli.input_files import read_labelled
 from modicum.cli.options import (
     ArtifactLabelOption,
     JsonOption,
@@ -20,7 +21,6 @@ from modicum.cli.options import (
     out,
 )
 from modicum.cli.output import printable
-from modicum.cli.reading import read_labelled
 from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from modicum.cli.input_files import groups_by, label_of, load_generalization, read_judged
 from modicum.cli.options import (
     ArtifactArgument,
     ArtifactLabelOption,
@@ -33,7 +34,6 @@ from modicum.cli.options import (
     pairs,
 )
 from modicum.cli.output import describe_report_files, printable, show_report, write_report
-from modicum.cli.reading import groups_by, label_of, load_generalization, read_judged
 from modicum.errors import ParameterError
 
 if TYPE_CHECKING:

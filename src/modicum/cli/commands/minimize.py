@@ -112,9 +112,9 @@ def minimize(
     its records. With --sample that many records take the place of the file.
     """
     import modicum as md
-    from modicum.cli.reading import Roles, drop_unlabelled_at, groups_by
+    from modicum.cli.input_files import Roles, drop_unlabelled_at, groups_by
     from modicum.reporting.disclosure import check_people
-    from modicum.workflow import split_task
+    from modicum.workflow import check_settings, split_task
 
     check_places([file, schema], output, report)
     check_report_options(report, by=by, purpose=purpose, people=people)
@@ -123,9 +123,10 @@ def minimize(
     if report is not None and engine is not None and sample is None:
         raise ParameterError("--report needs the records in memory: leave it out, or draw some of them with --sample.")
     given = {"risk": risk, "max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
-    asked: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    asked |= {"keep": keep, "max_error": max_error, "min_group": min_group, "method": method}
-    asked |= {"label_bins": label_bins, "random_state": seed}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    target = {"keep": keep, "max_error": max_error, "min_group": min_group}
+    check_settings(method, settings, engine is not None and sample is None, **target)
+    asked: dict[str, Any] = {"method": method, "label_bins": label_bins, "random_state": seed, **target, **settings}
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     if engine is None and sample is None:
         X, y, found = roles.read_task(file)

@@ -109,7 +109,7 @@ def prism(
     attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
     every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
-    from modicum.cli.reading import Roles
+    from modicum.cli.input_files import Roles
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 

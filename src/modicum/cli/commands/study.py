@@ -93,7 +93,7 @@ def study(
     finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
     """
     import modicum as md
-    from modicum.cli.reading import Roles
+    from modicum.cli.input_files import Roles
     from modicum.evaluation import coarsened_choice, effect
     from modicum.evaluation.study.study_store import FILES
     from modicum.measures.front import check_target

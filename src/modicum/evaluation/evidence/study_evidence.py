@@ -29,7 +29,7 @@ class StudyEvidence:
     >>> X, y = md.datasets.load_adult(return_X_y=True)
     >>> grids = {"PrivacyTree": {"privacy": [0.5], "max_leaves": [4, 8]}}
     >>> study = md.study(X[:1_500], y[:1_500], personal=["sex"], minimizers="PrivacyTree", grids=grids)
-    >>> found = md.evidence(study.choose(keep=0.5), depth="quick")
+    >>> found = md.evidence(study.choose(knee=True), depth="quick")
     >>> found.evidence is None, found.choice.candidate in study.pareto()
     (True, True)
     """
