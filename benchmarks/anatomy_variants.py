@@ -34,7 +34,7 @@ DIVERSE = "distinct ℓ-diverse, Mondrian"
 OF_RELEASE: Mapping[str, dict[str, str]] = {
     IDENTIFYING: {"kind": "identifying"},
     PRUNED: {"kind": "pruned"},
-    BY_GROUP: {"kind": "pruned", "keep": "group"},
+    BY_GROUP: {"kind": "pruned", "prune_per": "group"},
     IN_KERNEL: {"kind": "pruned", "space": "kernel"},
     JOINED: {"kind": "joined"},
 }
@@ -97,7 +97,7 @@ def anatomized(table: Table, fold: Fold, kinds: set[str], l: int, first: bool) -
 
 def release_of(table: Table, X: pd.DataFrame, y: pd.Series, l: int, seed: int, grouping: str = "bucketize") -> Any:
     """The fitted `Anatomy`; where ℓ is too much the fewest records are left out (papers/4 §5.1.2)."""
-    asked = {"l": l, "sensitive": table.sensitive, "grouping": grouping, "suppress": True, "schema": table.schema}
+    asked = {"l": l, "sensitive": table.sensitive, "grouping": grouping, "max_suppressed": 1.0, "schema": table.schema}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # tables are the paper's, whatever tells of the sensitive one
         return md.Anatomy(**asked, random_state=seed).fit(X, y)

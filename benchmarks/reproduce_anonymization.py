@@ -168,7 +168,7 @@ def selected(seed: int, kind: str, size: Size) -> list[dict]:
 
 
 def best_attributes(X: Any, y: Any, schema: md.Schema) -> list[str]:
-    chosen = md.FeatureSelection(keep=KEPT, score="mutual_information", schema=schema).fit(X, y)
+    chosen = md.FeatureSelection(k=KEPT, score_func="mutual_information", schema=schema).fit(X, y)
     return list(chosen.generalization_.needed)
 
 

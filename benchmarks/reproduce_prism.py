@@ -63,7 +63,7 @@ def section(
     compared = {}
     for threshold in THRESHOLDS:
         model = md.PrismClassifier(
-            sensitive, threshold=threshold, class_weight=class_weight, schema=schema, gap=GAP, progress=False
+            sensitive, threshold=threshold, class_weight=class_weight, schema=schema, tol=GAP, progress=False
         )
         start = time.perf_counter()
         with warnings.catch_warnings():

@@ -78,14 +78,14 @@ def selection_scores(data: md.datasets.Dataset) -> dict:
     """Figure 12: feature selection by ANOVA, mutual information, χ² and stepwise removal."""
     scores = ("anova", "mutual_information", "chi2", "stepwise")
     found = study_of(
-        "scores", data, minimizers=["FeatureSelection"], grids={"FeatureSelection": {"score": scores}}, seeds=1
+        "scores", data, minimizers=["FeatureSelection"], grids={"FeatureSelection": {"score_func": scores}}, seeds=1
     )
     limits = found.limits[found.seed].test
     volumes, sets = {}, {}
     for score in scores:
         # A set of attributes that an earlier score has kept as well is one candidate; it counts for both.
-        own = {c.parameters["keep"]: c for c in found.of()} | {
-            c.parameters["keep"]: c for c in found.of() if c.parameters["score"] == score
+        own = {c.parameters["k"]: c for c in found.of()} | {
+            c.parameters["k"]: c for c in found.of() if c.parameters["score_func"] == score
         }
         volumes[score] = hypervolume([c.point("test", judged=False) for c in own.values()], limits)
         sets[score] = {keep: c.generalization.needed for keep, c in own.items()}

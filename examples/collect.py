@@ -56,7 +56,7 @@ def main(folder: Path) -> None:
     print(f"6. retrain with what was collected: error {error(more, g.transform(X[test]), y[test])}")
 
     # Only buckets were collected, so that the drift of buckets is what can be watched: then and now as they were told.
-    told = md.FeatureSelection(keep=len(Z.columns)).fit(Z, outcomes).generalization_
+    told = md.FeatureSelection(k=len(Z.columns)).fit(Z, outcomes).generalization_
     now = Z.reset_index(drop=True), outcomes.reset_index(drop=True)
     found = drift(told, g.transform(X[then]), y[then], *now, progress=False)
     print(f"7. drift: {found.sentence}")

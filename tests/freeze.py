@@ -158,7 +158,7 @@ def make_minimized(folder: Path) -> None:
     personal = PERSONAL.split(",")
     for name, minimizer in {
         "uniform": md.Uniform(buckets=3, personal=personal),
-        "feature_selection": md.FeatureSelection(keep=5, personal=personal),
+        "feature_selection": md.FeatureSelection(k=5, personal=personal),
         "iterative": md.Iterative(max_error=0.2, buckets=4, personal=personal),
         "privacy_tree": md.PrivacyTree(max_leaves=12, privacy=0.7, min_leaf=50, personal=personal),
         "merge_path": md.MergePath(keep=0.8, personal=personal),

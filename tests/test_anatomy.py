@@ -63,7 +63,7 @@ def values_by_group(table, name="illness", gid="GID"):
 @few
 @given(sick(), st.integers(2, 5), st.sampled_from(GROUPINGS), st.integers(0, 2**32))
 def test_every_group_is_diverse_and_no_record_is_lost_or_doubled(X, l, grouping, seed):
-    anatomy = md.Anatomy(l, "illness", grouping=grouping, suppress=True, random_state=seed)
+    anatomy = md.Anatomy(l, "illness", grouping=grouping, max_suppressed=1.0, random_state=seed)
     if X["illness"].nunique() < l:
         with pytest.raises(DataError, match="different value"):
             quiet(anatomy, X)
@@ -90,7 +90,7 @@ def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
         assert quiet(anatomy, X).release_.suppressed == 0
         return
     most = len(X) // max(Counter(X["illness"]).values())
-    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*--suppress"
+    pattern = "different value" if X["illness"].nunique() < l else f"largest possible l is {most},.*--max-suppressed"
     with pytest.raises(DataError, match=pattern):
         quiet(anatomy, X)
     if most >= 2:
@@ -112,7 +112,7 @@ def test_the_fewest_records_are_left_out(counts, l):
         assert most == 0
         return
     X = pd.DataFrame({"age": range(sum(counts)), "illness": np.repeat([f"v{i}" for i in range(len(counts))], counts)})
-    release = quiet(md.Anatomy(l, "illness", suppress=True, random_state=1), X).release_
+    release = quiet(md.Anatomy(l, "illness", max_suppressed=1.0, random_state=1), X).release_
     assert release.suppressed == fewest_left_out(counts, l)
 
 
@@ -164,7 +164,7 @@ def test_random_groups_are_about_uniform_among_all_that_are_possible():
 @few
 @given(sick(), st.sampled_from(GROUPINGS))
 def test_the_sensitive_table_tells_nothing_of_the_order_of_records(X, grouping):
-    anatomy = md.Anatomy(2, "illness", grouping=grouping, suppress=True, random_state=0)
+    anatomy = md.Anatomy(2, "illness", grouping=grouping, max_suppressed=1.0, random_state=0)
     table = quiet(anatomy, X).release_.sensitive
     assert table.equals(table.sort_values(["GID", "illness"], ignore_index=True))
     # The same groups of the same records, given in another order, make the same table.
@@ -199,7 +199,7 @@ def test_the_order_of_rows_and_the_numbers_of_groups_tell_nothing_of_the_order_o
 def test_the_same_seed_gives_the_same_bytes_and_none_gives_others(people, tmp_path, grouping, format):
     X, y = people
     for name, seed in [("one", 3), ("same", 3), ("other", 4), ("free", None), ("freer", None)]:
-        anatomy = md.Anatomy(2, "school", grouping=grouping, suppress=True, random_state=seed)
+        anatomy = md.Anatomy(2, "school", grouping=grouping, max_suppressed=1.0, random_state=seed)
         quiet(anatomy, X[:60], y[:60]).release_.save(tmp_path / name, format=format)
     files = {folder.name: {f.name: f.read_bytes() for f in folder.iterdir()} for folder in tmp_path.iterdir()}
     assert files["one"] == files["same"]
@@ -219,7 +219,7 @@ def test_polars_gives_what_pandas_gives(people, grouping):
     for name in names:
         assert made[0].identifying[name].tolist() == made[1].identifying[name].to_list()
     assert made[0].sensitive["job"].tolist() == made[1].sensitive["job"].to_list()
-    with_class = md.Anatomy(2, "school", suppress=True, random_state=0).fit(as_polars(X), y).release_
+    with_class = md.Anatomy(2, "school", max_suppressed=1.0, random_state=0).fit(as_polars(X), y).release_
     assert with_class.identifying["bought"].dtype == pl.String
     assert with_class.label == "bought"
 
@@ -249,12 +249,12 @@ def test_the_class_is_found_where_the_schema_says(people):
     X, y = people
     joined = X.assign(bought=y)
     schema = md.Schema.infer(joined, label="bought", sensitive=["school"])
-    release = md.Anatomy(2, schema=schema, random_state=0, suppress=True).fit(joined).release_
+    release = md.Anatomy(2, schema=schema, random_state=0, max_suppressed=1.0).fit(joined).release_
     assert release.label == "bought"
     assert "bought" not in release.identifying_names
-    apart = md.Anatomy(2, schema=schema, random_state=0, suppress=True).fit(X, y.to_numpy()).release_
+    apart = md.Anatomy(2, schema=schema, random_state=0, max_suppressed=1.0).fit(X, y.to_numpy()).release_
     assert apart.label == "bought"  # an array has no name, but the schema knows it
-    typed = md.Anatomy(2, "school", random_state=0, suppress=True).fit(X, y.astype("category")).release_
+    typed = md.Anatomy(2, "school", random_state=0, max_suppressed=1.0).fit(X, y.astype("category")).release_
     assert typed.identifying["bought"].dtype == "category"
 
 
@@ -285,7 +285,7 @@ def test_values_of_records_that_were_left_out_are_nowhere_in_the_release(tmp_pat
     X, y = with_towns(kind), None
     if "class" in target:
         X, y = (X.drop("town"), X["town"]) if isinstance(X, pl.DataFrame) else (X.drop(columns="town"), X["town"])
-    anatomy = quiet(md.Anatomy(2, "illness", suppress=True, random_state=0), X, y)
+    anatomy = quiet(md.Anatomy(2, "illness", max_suppressed=1.0, random_state=0), X, y)
     released, gone = anatomy.release_.identifying["town"], {f"t{i}" for i in anatomy.suppressed_}
     assert len(gone) == 100
     dtype = released.dtype
@@ -330,7 +330,7 @@ def test_an_array_gets_names():
 def test_several_sensitive_attributes_have_groups_of_their_own(people, tmp_path, grouping):
     X, y = people
     X = X.drop(columns="job").assign(job=X["job"].fillna("none"))
-    anatomy = md.Anatomy(3, ["school", "job"], grouping=grouping, suppress=True, random_state=0).fit(X, y)
+    anatomy = md.Anatomy(3, ["school", "job"], grouping=grouping, max_suppressed=1.0, random_state=0).fit(X, y)
     release = anatomy.release_
     assert [c for c in release.identifying.columns if c.startswith("GID")] == ["GID school", "GID job"]
     kept = X.iloc[anatomy.rows_]
@@ -369,7 +369,7 @@ def test_several_attributes_lose_no_more_records_than_they_must():
     for seed, (s, t) in enumerate(tables):
         l = 2 + (seed % 3 == 1)
         most, few = most_that_can_stay([s, t], l), min(len(set(s)), len(set(t))) < l
-        anatomy = md.Anatomy(l, ["s", "t"], suppress=True, random_state=seed)
+        anatomy = md.Anatomy(l, ["s", "t"], max_suppressed=1.0, random_state=seed)
         X = pd.DataFrame({"age": range(len(s)), "s": s, "t": t})
         if most:
             release = quiet(anatomy, X).release_
@@ -386,11 +386,11 @@ def test_attributes_of_very_many_combinations_lose_records_in_turn():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"age": range(6_000), "s": random.integers(0, 90, 6_000), "t": random.integers(0, 90, 6_000)})
     X.loc[: len(X) // 2, "s"] = -1
-    anatomy = quiet(md.Anatomy(3, ["s", "t"], suppress=True, random_state=0), X.astype(str))
+    anatomy = quiet(md.Anatomy(3, ["s", "t"], max_suppressed=1.0, random_state=0), X.astype(str))
     assert anatomy.release_.l >= 3
     assert 0 < anatomy.release_.suppressed < 2_000
     X = pd.DataFrame({"age": range(6_000), "s": ["a"] * 5_998 + ["b", "c"], "t": [*map(str, range(5_998)), "0", "0"]})
-    anatomy = md.Anatomy(2, ["s", "t"], suppress=True, random_state=0)
+    anatomy = md.Anatomy(2, ["s", "t"], max_suppressed=1.0, random_state=0)
     assert quiet(anatomy, X).release_.rows in (2, 4)
 
 
@@ -399,7 +399,7 @@ def test_adult_needs_suppression_from_l_4_on():
     assert md.Anatomy(3, "education", random_state=0).fit(X, y).release_.to_dict()["l"] == 3
     with pytest.raises(DataError, match=r"'education'.*largest possible l is 3"):
         md.Anatomy(4, "education").fit(X, y)
-    release = md.Anatomy(4, "education", suppress=True, random_state=0).fit(X, y).release_
+    release = md.Anatomy(4, "education", max_suppressed=1.0, random_state=0).fit(X, y).release_
     counts = X["education"].value_counts().to_numpy()
     most = max(m for m in range(1, len(X)) if np.minimum(counts, m).sum() >= 4 * m)
     assert release.suppressed == len(X) - np.minimum(counts, most).sum() > 0
@@ -441,9 +441,21 @@ BAD = {
     ),
     "l": (md.Anatomy(1, "illness"), table(), None, ParameterError, "'l' parameter .* int ≥ 2. Got 1"),
     "l no int": (md.Anatomy(2.0, "illness"), table(), None, ParameterError, "'l' parameter .* int ≥ 2. Got 2.0"),
-    "l too large": (md.Anatomy(4, "illness", suppress=True), table(), None, DataError, "3 different values, fewer"),
+    "l too large": (
+        md.Anatomy(4, "illness", max_suppressed=1.0),
+        table(),
+        None,
+        DataError,
+        "3 different values, fewer",
+    ),
     "grouping": (md.Anatomy(2, "illness", grouping="any"), table(), None, ParameterError, "'grouping' parameter"),
-    "suppress": (md.Anatomy(2, "illness", suppress=0.1), table(), None, ParameterError, "'suppress' parameter"),
+    "share": (
+        md.Anatomy(2, "illness", max_suppressed=1.5),
+        table(),
+        None,
+        ParameterError,
+        "'max_suppressed' parameter",
+    ),
     "random_state": (md.Anatomy(2, "illness", random_state=-1), table(), None, ParameterError, "'random_state'"),
     "unknown": (md.Anatomy(2, "ilness"), table(), None, DataError, "'ilness' is not in the data"),
     "none": (md.Anatomy(2), table(), None, ParameterError, "'sensitive' parameter"),

@@ -163,7 +163,9 @@ def test_the_literal_reading_keeps_for_each_group_the_nearest_row_of_all(release
     groups = release.identifying["GID"].tolist()
     named = release.identifying.assign(label=np.arange(release.rows))  # which record it is
     X, y = training_data(
-        md.AnatomyRelease.from_tables(named, release.sensitive, schema=release.schema), keep="group", random_state=0
+        md.AnatomyRelease.from_tables(named, release.sensitive, schema=release.schema),
+        prune_per="group",
+        random_state=0,
     )
     assert len(X) == release.n_groups
     check_choices(
@@ -183,21 +185,21 @@ def released(secret, index=None, **columns):
     return md.AnatomyRelease.from_tables(people, sensitive, label="label")
 
 
-@pytest.mark.parametrize("keep", ["record", "group"])
-def test_the_middle_radius_is_between_the_smallest_and_the_largest_norm_also_where_all_are_large(keep):
+@pytest.mark.parametrize("prune_per", ["record", "group"])
+def test_the_middle_radius_is_between_the_smallest_and_the_largest_norm_also_where_all_are_large(prune_per):
     release = released([-4.0, -1.0, 5.0, 0.0], age=[-10.0, 10.0, -10.0, 10.0])
     # Norms are 100 + 16, 1, 25 or 0: the middle is 112.5 and -4 the nearest; half of the largest would have 0.
-    X, _ = training_data(release, keep=keep, random_state=0)
+    X, _ = training_data(release, prune_per=prune_per, random_state=0)
     assert set(X["secret"]) == {-4.0}
 
 
 @pytest.mark.parametrize("space", ["input", "kernel"])
-@pytest.mark.parametrize("keep", ["record", "group"])
-def test_candidates_that_only_rounding_tells_apart_are_drawn_with_the_same_chance_each(keep, space):
+@pytest.mark.parametrize("prune_per", ["record", "group"])
+def test_candidates_that_only_rounding_tells_apart_are_drawn_with_the_same_chance_each(prune_per, space):
     drawn = Counter()
     for age in (0.7, 0.3, 1.1):  # every norm is age² + 0.01 or 0.04, and none is nearer to the middle
         release = released([-0.1, -0.1, 0.2] * 2, age=[-age, age] * 3)
-        drawn.update(training_data(release, keep=keep, space=space, random_state=0)[0]["secret"])
+        drawn.update(training_data(release, prune_per=prune_per, space=space, random_state=0)[0]["secret"])
     assert set(drawn) == {-0.1, 0.2}
     assert chisquare([drawn[-0.1] / 2, drawn[-0.1] / 2, drawn[0.2]]).pvalue > 1e-3
 
@@ -220,8 +222,8 @@ def test_with_several_sensitive_attributes_every_combination_is_a_candidate(two)
     joined = training_data(two, "joined")[0]
     assert Counter(zip(joined["grade"], joined["pay"], strict=True)) == Counter(values for _, values in rows)
     assert len(joined) == len(rows)
-    with pytest.raises(DataError, match="keep='record'"):
-        training_data(two, keep="group")
+    with pytest.raises(DataError, match="prune_per='record'"):
+        training_data(two, prune_per="group")
 
 
 def test_ties_are_drawn_with_the_same_chance_each_and_by_the_seed():
@@ -246,10 +248,10 @@ def test_ties_among_records_are_drawn_too_where_one_row_of_a_group_is_kept():
     sensitive = pd.DataFrame({"GID": gid, "secret": np.tile(np.array(["a", "b"], dtype=object), 3_000)})
     release = md.AnatomyRelease.from_tables(people, sensitive, label="label")
     # x, v and a are the modes, so that norms are 0 or 2 and 0 or 1: (x, v, b) and (y, w, a) are both ½ from the middle.
-    X, y = training_data(release, keep="group", random_state=0)
+    X, y = training_data(release, prune_per="group", random_state=0)
     assert set(zip(X["job"], X["secret"], strict=True)) == {("x", "b"), ("y", "a")}
     assert chisquare(y.value_counts()).pvalue > 1e-3
-    assert not y.equals(training_data(release, keep="group", random_state=1)[1])
+    assert not y.equals(training_data(release, prune_per="group", random_state=1)[1])
 
 
 def test_a_group_of_very_many_records_is_pruned_as_any_other():
@@ -264,7 +266,7 @@ def test_a_group_of_very_many_records_is_pruned_as_any_other():
     X, _ = training_data(release, random_state=0)
     found = apart[np.arange(n), np.searchsorted(distinct, X["secret"])]
     assert (found <= best + slack).all()
-    X, record = training_data(release, keep="group", random_state=0)
+    X, record = training_data(release, prune_per="group", random_state=0)
     assert apart[record[0], np.searchsorted(distinct, X["secret"][0])] <= best.min() + slack
 
 
@@ -356,23 +358,26 @@ def test_missing_values_count_as_the_mean_or_as_a_value_of_their_own():
     assert Norms.of(join).own.tolist() == [1.0, 0.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize("keep", ["record", "group"])
+@pytest.mark.parametrize("prune_per", ["record", "group"])
 @pytest.mark.parametrize("space", ["input", "kernel"])
 @pytest.mark.parametrize("name", ["big", "secret"])
-def test_numbers_whose_squares_would_overflow_are_refused_by_name(keep, space, name):
+def test_numbers_whose_squares_would_overflow_are_refused_by_name(prune_per, space, name):
     random = np.random.default_rng(0)
     gid, wide = np.repeat(np.arange(30), 2), random.choice([1e200, -1e200], 60)
     values = {"big": random.normal(size=60), "secret": random.normal(size=60)} | {name: wide}
     people = pd.DataFrame({"big": values["big"], "label": gid % 2, "GID": gid})
     tables = people, pd.DataFrame({"GID": gid, "secret": values["secret"]})
     release = md.AnatomyRelease.from_tables(*tables, label="label")
-    for use in (lambda: training_data(release, keep=keep, space=space), lambda: paper_bound(release, keep=keep)):
+    for use in (
+        lambda: training_data(release, prune_per=prune_per, space=space),
+        lambda: paper_bound(release, prune_per=prune_per),
+    ):
         with pytest.raises(DataError, match=f"column '{name}' has numbers beyond"):
             use()
     with pytest.raises(DataError, match=f"column '{name}' has numbers beyond"):
         md.AnatomyClassifier().fit_release(release)
     largest = people.assign(big=random.choice([1e70, -1e70], 60)), tables[1].assign(secret=random.normal(size=60))
-    found = paper_bound(md.AnatomyRelease.from_tables(*largest, label="label"), keep=keep)
+    found = paper_bound(md.AnatomyRelease.from_tables(*largest, label="label"), prune_per=prune_per)
     assert math.isfinite(found.bound)
 
 
@@ -415,8 +420,8 @@ def test_batches_change_nothing(monkeypatch):
     assert pruning.KernelSpace(points, make_generator(0)).norms(np.arange(90)) == pytest.approx(whole, abs=1e-9)
 
 
-@pytest.mark.parametrize("keep", ["record", "group"])
-def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
+@pytest.mark.parametrize("prune_per", ["record", "group"])
+def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(prune_per):
     release = small()
     join = Join.of(release)
     norms = pruning.KernelSpace(pruning.NystroemPoints.of(join), make_generator(0)).norms(np.arange(90))
@@ -425,10 +430,10 @@ def test_pruning_in_the_kernel_space_keeps_the_rows_nearest_to_its_middle(keep):
     rows = [(int(i), (v,)) for i, v in zip(records, values, strict=True)]
     numbered = release.identifying.assign(label=np.arange(90))
     again = md.AnatomyRelease.from_tables(numbered, release.sensitive, schema=release.schema)
-    X, y = training_data(again, keep=keep, space="kernel", random_state=0)
+    X, y = training_data(again, prune_per=prune_per, space="kernel", random_state=0)
     chosen = list(zip(y.tolist(), [(v,) for v in X["grade"]], strict=True))
     groups = release.identifying["GID"].tolist()
-    check_choices(release, rows, norms.tolist(), chosen, (lambda i: i) if keep == "record" else groups.__getitem__)
+    check_choices(release, rows, norms.tolist(), chosen, (lambda i: i) if prune_per == "record" else groups.__getitem__)
 
 
 def test_the_kernel_space_takes_several_sensitive_attributes(two):
@@ -596,7 +601,7 @@ def test_suppressed_records_are_not_learned_from():
     X.loc[:350, "grade"] = "A"
     with pytest.raises(DataError, match="largest possible l"):
         model().fit(X, y)
-    own = model(suppress=True).fit(X, y)
+    own = model(max_suppressed=1.0).fit(X, y)
     assert own.release_.suppressed > 0
     assert own.release_.rows + own.release_.suppressed == len(X)
 
@@ -611,7 +616,7 @@ def test_two_sensitive_attributes_can_be_learned_from(two):
     ("settings", "sentence"),
     [
         ({"training": "original"}, "'training' parameter of AnatomyClassifier must be 'pruned', 'joined' or"),
-        ({"keep": "all"}, "'keep' parameter"),
+        ({"prune_per": "all"}, "'prune_per' parameter"),
         ({"space": "rbf"}, "'space' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),
         ({"estimator": LogisticRegression}, r"not its class: LogisticRegression\(\) instead of LogisticRegression\."),
@@ -644,7 +649,7 @@ def test_a_release_without_a_class_or_with_one_class_cannot_be_learned_from(data
 
 
 def test_training_data_names_a_bad_parameter(data, release):
-    for settings in ({"kind": "original"}, {"keep": 3}, {"space": None}, {"random_state": 0.5}):
+    for settings in ({"kind": "original"}, {"prune_per": 3}, {"space": None}, {"random_state": 0.5}):
         with pytest.raises(ParameterError, match=f"'{next(iter(settings))}' parameter of training_data must be"):
             training_data(release, **settings)
     with pytest.raises(ParameterError, match=r"must be an AnatomyRelease\. Got DataFrame"):
@@ -695,7 +700,7 @@ def test_more_records_lower_the_bound_and_the_literal_reading_has_one_a_group(da
     X, y = data
     fewer = md.Anatomy(l=3, sensitive="grade", schema=schema_of(X), random_state=0).fit(X[:300], y[:300]).release_
     assert paper_bound(release).vc_term < paper_bound(fewer).vc_term
-    assert paper_bound(release, keep="group").n == release.n_groups
+    assert paper_bound(release, prune_per="group").n == release.n_groups
 
 
 def test_each_sensitive_attribute_adds_one_to_the_columns_of_the_bound(two):
@@ -707,8 +712,8 @@ def test_each_sensitive_attribute_adds_one_to_the_columns_of_the_bound(two):
 @pytest.mark.parametrize(
     "settings",
     [
-        *({"keep": "bogus"}, {"keep": None}, {"random_state": "a"}, {"random_state": -3}),
-        *({"penalty": -1}, {"penalty": "a"}, {"penalty": 0}, {"penalty": math.nan}),
+        *({"prune_per": "bogus"}, {"prune_per": None}, {"random_state": "a"}, {"random_state": -3}),
+        *({"C": -1}, {"C": "a"}, {"C": 0}, {"C": math.nan}),
     ],
 )
 def test_the_bound_names_a_bad_parameter(release, settings):

@@ -28,7 +28,7 @@ def draw(chances: np.ndarray, n: int, random: np.random.Generator) -> pd.DataFra
 
 
 def showing_only_the_cell(X: pd.DataFrame) -> md.Generalization:
-    keep = md.FeatureSelection(keep=1).fit(X, X["cell"]).generalization_
+    keep = md.FeatureSelection(k=1).fit(X, X["cell"]).generalization_
     assert keep.needed == ["cell"]
     return keep
 
@@ -92,7 +92,7 @@ def test_rows_of_one_person_count_as_one():
     random = np.random.default_rng(4)
     X = draw(population(5, 3, 0.2, random), 2_000, random)
     schema = md.Schema.infer(X.assign(who=np.arange(2_000) // 4), person="who")
-    g = md.FeatureSelection(keep=1, schema=schema).fit(X.assign(who=0), X["cell"]).generalization_
+    g = md.FeatureSelection(k=1, schema=schema).fit(X.assign(who=0), X["cell"]).generalization_
     alone = md.certify(g, X, ["secret"])
     together = md.certify(g, X.assign(who=np.arange(2_000) // 4), ["secret"])
     assert together.persons == 500

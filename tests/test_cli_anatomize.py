@@ -95,7 +95,7 @@ def test_the_attack_is_told_beside_what_is_reached_at_random(people, tmp_path):
 
 
 def test_several_sensitive_columns_get_a_table_each(people, tmp_path):
-    given = ["--sensitive", "ill,town", "--l", 2, "--identifier", "id", "--suppress"]
+    given = ["--sensitive", "ill,town", "--l", 2, "--identifier", "id", "--max-suppressed", 1]
     result = anatomize(people, *given, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert md.AnatomyRelease.load(tmp_path / "out").sensitive_names == ["ill", "town"]
@@ -119,7 +119,7 @@ def test_the_fewest_records_are_left_out_only_where_asked_for(tmp_path):
     assert isinstance(refused.exception, ModicumError)
     assert "largest possible l is 1" in str(refused.exception)
     assert not (tmp_path / "out").exists()
-    options = ["--sensitive", "ill", "--l", 3, "--suppress", "--json"]
+    options = ["--sensitive", "ill", "--l", 3, "--max-suppressed", 1, "--json"]
     result = anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out")
     found = json.loads(result.stdout)
     assert found["suppressed"] > 0
@@ -190,7 +190,7 @@ def test_a_release_of_two_values_is_not_called_safe(tmp_path):
     table = made_up().drop(columns="id")
     table = table[table["ill"].isin(["cold", "gout"])]
     table.to_csv(tmp_path / "in.csv", index=False)
-    options = ["--sensitive", "ill", "--l", 2, "--suppress", "--attack"]
+    options = ["--sensitive", "ill", "--l", 2, "--max-suppressed", 1, "--attack"]
     told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out"))
     assert "Whoever knows a few people can name the rest" in told
 
@@ -198,7 +198,7 @@ def test_a_release_of_two_values_is_not_called_safe(tmp_path):
 def test_how_many_are_left_out_is_the_same_for_people_and_programs(tmp_path):
     table = pd.concat([made_up(1_500).drop(columns="id").assign(ill="flu"), made_up(600).drop(columns="id")])
     table.to_csv(tmp_path / "in.csv", index=False)
-    options = ["--sensitive", "ill", "--l", 3, "--suppress", "--seed", 0]
+    options = ["--sensitive", "ill", "--l", 3, "--max-suppressed", 1, "--seed", 0]
     told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "a"))
     found = json.loads(anatomize(tmp_path / "in.csv", *options, "--json", "-o", tmp_path / "b").stdout)
     assert found["suppressed"] > 1_000
@@ -224,7 +224,7 @@ def test_tables_are_made_without_loading_what_only_the_classifier_needs():
         (["--sensitive", "ill", "--person", "height"], "'height', which says whose a row is, is not in the file"),
         (["--sensitive", "ill", "--missing", "flu"], "leave them out with --drop-missing"),
         (["--sensitive", "ill", "--schema", "nowhere.yaml"], "cannot be read"),
-        (["--sensitive", "age,town,bought,id,ill", "--l", 2, "--suppress"], "No column is left"),
+        (["--sensitive", "age,town,bought,id,ill", "--l", 2, "--max-suppressed", 1], "No column is left"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence_and_nothing_is_left(people, tmp_path, options, complaint):

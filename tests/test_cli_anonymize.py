@@ -55,7 +55,7 @@ def test_other_columns_stay_the_very_texts_that_they_were(people, tmp_path, meth
 def test_records_are_left_out_only_where_asked_for(people, tmp_path):
     out = tmp_path / "out.csv"
     options = ["--quasi-identifiers", ",".join(QUASI), "--identifier", "id", "--as", "ranges", "--json"]
-    result = anonymize(people, "--k", 30, *options, "--suppress", 0.1, "-o", out)
+    result = anonymize(people, "--k", 30, *options, "--max-suppressed", 0.1, "-o", out)
     found = json.loads(result.output[: result.output.rindex("}") + 1])
     written = rows(out)
     assert 0 < found["suppressed"] == 1_200 - len(written)

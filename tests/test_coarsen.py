@@ -20,7 +20,7 @@ METHODS = st.sampled_from(
     [
         lambda schema: md.PrivacyTree(max_leaves=9, min_leaf=1, privacy=0.0, schema=schema),
         lambda schema: md.Uniform(buckets=3, schema=schema),
-        lambda schema: md.FeatureSelection(keep=3, score="mutual_information", schema=schema),
+        lambda schema: md.FeatureSelection(k=3, score_func="mutual_information", schema=schema),
     ]
 )
 
@@ -75,7 +75,7 @@ def test_buckets_for_other_and_missing_values_join_too(table, k):
 
 @pytest.mark.parametrize(
     "method",
-    [md.Uniform(buckets=4), md.FeatureSelection(keep=4), md.PrivacyTree(max_leaves=20)],
+    [md.Uniform(buckets=4), md.FeatureSelection(k=4), md.PrivacyTree(max_leaves=20)],
     ids=["uniform", "feature selection", "privacy tree"],
 )
 def test_it_works_whatever_made_the_generalization(people, method):
@@ -91,7 +91,7 @@ def test_it_works_whatever_made_the_generalization(people, method):
 def test_numbers_in_full_detail_are_cut_only_where_needed(people):
     X, y = people
     rounded = X.assign(income=np.where(X["income"] > 20_000, 2.5, 1.5))[["income", "age"]]
-    kept = md.FeatureSelection(keep=2).fit(rounded, y).generalization_
+    kept = md.FeatureSelection(k=2).fit(rounded, y).generalization_
     assert all(isinstance(p, FullDetail) for p in kept.partitions)
     coarser = kept.drop("age").coarsen(rounded, y, min_group=20)
     assert isinstance(coarser["income"], FullDetail)

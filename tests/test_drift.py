@@ -131,7 +131,7 @@ def test_a_number_in_full_detail_moves_by_tenths():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"age": random.normal(50, 10, 2_000), "sex": random.choice(["f", "m"], 2_000)})
     y = pd.Series(np.where(X["age"] + random.normal(0, 5, 2_000) > 50, 1, 0))
-    g = md.FeatureSelection(keep=1).fit(X, y).generalization_
+    g = md.FeatureSelection(k=1).fit(X, y).generalization_
     assert g.needed == ["age"]
     later = X[1_000:].assign(age=X["age"][1_000:] + 1_000)
     found = drift(g, X[:1_000], y[:1_000], later, y[1_000:], personal=["sex"])

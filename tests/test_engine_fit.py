@@ -102,9 +102,9 @@ def test_ranges_of_equal_width_are_the_same(place, held, adult, bought):
 @pytest.mark.parametrize("score", SCORES)
 def test_attributes_score_the_same(place, score, held, adult, bought):
     for X, y, schema in ((*adult, None), bought):
-        here = md.FeatureSelection(keep=3, score=score, schema=schema).fit(X, y)
+        here = md.FeatureSelection(k=3, score_func=score, schema=schema).fit(X, y)
         table = held(place, X.assign(**{y.name: y}))
-        demand_the_same(here, md.FeatureSelection(keep=3, score=score, schema=schema).fit(table, y.name))
+        demand_the_same(here, md.FeatureSelection(k=3, score_func=score, schema=schema).fit(table, y.name))
 
 
 @pytest.mark.services
@@ -112,8 +112,8 @@ def test_spark_finds_the_same_ranges_and_scores(held, bought):
     X, y, schema = bought
     table = held("spark", X.assign(bought=y))
     demand_the_same(md.Uniform(schema=schema).fit(X, y), md.Uniform(schema=schema).fit(table, "bought"))
-    here = md.FeatureSelection(score="stepwise", schema=schema).fit(X, y)
-    demand_the_same(here, md.FeatureSelection(score="stepwise", schema=schema).fit(table, "bought"))
+    here = md.FeatureSelection(score_func="stepwise", schema=schema).fit(X, y)
+    demand_the_same(here, md.FeatureSelection(score_func="stepwise", schema=schema).fit(table, "bought"))
 
 
 def test_columns_that_the_schema_excludes_are_no_features(held, adult):

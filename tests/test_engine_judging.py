@@ -103,7 +103,7 @@ def test_an_engine_singles_out_as_memory_does(place, held, adult, g, visits, of_
     same(attack.run(of_visits, held(place, visits)), attack.run(of_visits, visits))
     if place == "spark":
         return
-    kept = md.FeatureSelection(keep=2).fit(adult[["age", "hours-per-week", "sex"]], adult["income"]).generalization_
+    kept = md.FeatureSelection(k=2).fit(adult[["age", "hours-per-week", "sex"]], adult["income"]).generalization_
     same(attack.run(kept, held(place, adult)), attack.run(kept, adult))
 
 
@@ -204,7 +204,7 @@ def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
 @pytest.mark.parametrize("place", HERE)
 def test_an_engine_says_how_values_moved_as_memory_does(place, held, visits, of_visits):
     then, now = visits[:500], visits[500:].assign(ward="D")
-    kept = md.FeatureSelection(keep=3).fit(visits[["dose", "ward", "day"]], visits["ill"]).generalization_
+    kept = md.FeatureSelection(k=3).fit(visits[["dose", "ward", "day"]], visits["ill"]).generalization_
     for one in (of_visits, kept):
         for partition in one.partitions:
             found = value_shift(partition, table_at(held(place, then)), table_at(held(place, now)))

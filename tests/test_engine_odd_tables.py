@@ -36,7 +36,7 @@ def odd():
 @pytest.fixture(scope="module")
 def judged(odd):
     X = odd.drop(columns="la.bel")
-    kept = md.FeatureSelection(keep=4).fit(X, odd["la.bel"]).generalization_
+    kept = md.FeatureSelection(k=4).fit(X, odd["la.bel"]).generalization_
     return md.Uniform(buckets=2).fit(X).generalization_, kept
 
 
@@ -88,7 +88,7 @@ def test_moments_are_told_apart_to_the_microsecond_in_any_zone(place, zone, held
     when = start.tz_convert(zone) if zone else start
     times = [when + pd.Timedelta(microseconds=int(micro)) for micro in random.integers(0, 20, 300)]
     X = pd.DataFrame({"when": pd.Series(times), "sex": random.choice(["f", "m"], 300)})
-    kept = md.FeatureSelection(keep=2).fit(X, X["sex"]).generalization_.drop("when")
+    kept = md.FeatureSelection(k=2).fit(X, X["sex"]).generalization_.drop("when")
     known = X[:150]
     found, expected = (md.certify(kept, one, known=known, bins=20) for one in (held(place, X), X))
     assert (found.observed, found.naive) == (expected.observed, expected.naive)
@@ -98,7 +98,7 @@ def test_moments_are_told_apart_to_the_microsecond_in_any_zone(place, zone, held
 def test_whoever_alone_has_no_date_is_described_so(place, held):
     days = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta([0, 0, 1, 1, 2, 2, None], unit="D"))
     X = pd.DataFrame({"day": days, "sex": ["f", "f", "m", "m", "m", "m", "f"]})
-    kept = md.FeatureSelection(keep=2).fit(X, X["sex"]).generalization_.drop("sex")
+    kept = md.FeatureSelection(k=2).fit(X, X["sex"]).generalization_.drop("sex")
     assert md.attacks.SinglingOut().run(kept, held(place, X)).predicate == "day is missing"
 
 

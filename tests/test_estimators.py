@@ -26,7 +26,7 @@ NEURAL = [
 ESTIMATORS = [
     md.PrivacyTree(min_leaf=5, max_leaves=8, privacy=0.1),
     md.Uniform(buckets=3),
-    md.FeatureSelection(keep=2),
+    md.FeatureSelection(k=2),
     md.MergePath(),
     md.Iterative(max_error=0.1),
     md.ModelGuided(EvenOrOdd()),
@@ -40,11 +40,7 @@ PRISM = [
 ANATOMY = [md.Anatomy(l=2, sensitive="x0"), md.AnatomyClassifier(l=2, sensitive="x0", random_state=0)]
 
 
-_SCORE_IS_A_PARAMETER = "the public parameter `score` bears the name of a method that these checks then call"
 _ROWS_ARE_DRAWN = "rows are drawn by chance (set aside, or into batches), other ones where a row stands for several"
-
-
-_NEW_RECORDS_PASS = "fit_transform anonymizes the records that it learns from; transform passes new ones unchanged"
 
 
 def expected_failures(estimator):
@@ -62,12 +58,6 @@ def expected_failures(estimator):
         }
     if isinstance(estimator, md.Anatomy):
         return {"check_estimators_pickle": "the check makes values of the sensitive column missing, which is refused"}
-    if type(estimator) in map(type, ANONYMIZERS):
-        checks = ("check_transformer_general", "check_transformer_data_not_an_array")
-        return dict.fromkeys(checks, _NEW_RECORDS_PASS)
-    if isinstance(estimator, md.FeatureSelection):
-        checks = ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency")
-        return dict.fromkeys(checks, _SCORE_IS_A_PARAMETER)
     if isinstance(estimator, md.Iterative | md.AdversarialTraining | md.MutualInformation):
         return {"check_sample_weight_equivalence_on_dense_data": _ROWS_ARE_DRAWN}
     return {}
@@ -90,7 +80,7 @@ def keep_contract(estimator, check):
     if type(estimator) in map(type, NEURAL):
         pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
     with warnings.catch_warnings():
-        # The checks transform the very records that were anonymized, and their columns are all numbers.
-        if type(estimator) in map(type, [*ANONYMIZERS, *ANATOMY]):
+        # The columns of the checks' records are all numbers.
+        if type(estimator) in map(type, ANATOMY):
             warnings.simplefilter("ignore", md.errors.PrivacyWarning)
         check(estimator)

@@ -141,8 +141,8 @@ def typed() -> pd.DataFrame:
 METHODS = {
     "tree": lambda schema: md.PrivacyTree(min_leaf=5, privacy=0.0, schema=schema),
     "uniform": lambda schema: md.Uniform(buckets=3, schema=schema),
-    "selection": lambda schema: md.FeatureSelection(keep=4, schema=schema),
-    "all": lambda schema: md.FeatureSelection(keep=8, schema=schema),
+    "selection": lambda schema: md.FeatureSelection(k=4, schema=schema),
+    "all": lambda schema: md.FeatureSelection(k=8, schema=schema),
     "iterative": lambda schema: md.Iterative(max_error=0.0, schema=schema),
     "adversarial": lambda schema: md.AdversarialTraining(privacy=0.0, epochs=1, device="cpu", schema=schema),
     "information": lambda schema: md.MutualInformation(privacy=0.0, epochs=1, device="cpu", schema=schema),
@@ -177,7 +177,7 @@ def test_codes_agree_on_random_tables(table, method):
     X, y, schema = table
     made = md.PrivacyTree(min_leaf=1, privacy=0.0, schema=schema) if method == "tree" else METHODS[method](schema)
     if method == "all":
-        made = md.FeatureSelection(keep=len(schema.features), score="mutual_information", schema=schema)
+        made = md.FeatureSelection(k=len(schema.features), score_func="mutual_information", schema=schema)
     g = made.fit(X, y).generalization_
     for frame in (X, as_polars(X)):
         assert np.array_equal(DistinctColumns.of(frame, schema).codes(g), g.codes(frame))

@@ -143,7 +143,7 @@ def test_dates():
 
 def test_training_on_minimized_data(people):
     X, y = people
-    for method in (md.PrivacyTree(max_leaves=8, min_leaf=20, privacy=0.1), md.FeatureSelection(keep=3), md.Uniform()):
+    for method in (md.PrivacyTree(max_leaves=8, min_leaf=20, privacy=0.1), md.FeatureSelection(k=3), md.Uniform()):
         g = method.fit(X, y).generalization_
         Z = g.transform(X)
         model = make_pipeline(g.encoder(), LogisticRegression(max_iter=1000)).fit(Z.iloc[:400], y.iloc[:400])

@@ -52,7 +52,7 @@ def hostile():
     X = X.mask(absent, None)
     schema = md.Schema(attributes=tuple(md.Attribute(name=name, kind="category") for name in X.columns))
     g = md.Uniform(buckets=5, schema=schema).fit(X).generalization_
-    kept = md.FeatureSelection(keep=len(X.columns), score="mutual_information", schema=schema)
+    kept = md.FeatureSelection(k=len(X.columns), score_func="mutual_information", schema=schema)
     return X, g, kept
 
 

@@ -150,7 +150,7 @@ def test_attributes_that_tell_nothing_leave_one_in_l(l):
 def nothing_told(seed, l=3, n=240):
     random = np.random.default_rng(seed)
     X = pd.DataFrame({name: random.integers(0, 4, n).astype(str) for name in "abc"})
-    return released(X.assign(ill=random.choice([f"v{i}" for i in range(3 * l)], n)), l=l, seed=seed, suppress=True)
+    return released(X.assign(ill=random.choice([f"v{i}" for i in range(3 * l)], n)), l=l, seed=seed, max_suppressed=1.0)
 
 
 @pytest.mark.parametrize(("seeds", "l"), [(6, 3), *(pytest.param(50, l, marks=pytest.mark.slow) for l in (2, 3, 5))])
@@ -173,7 +173,7 @@ def faint(n, values, signal, seed=0):
 
 @pytest.mark.parametrize(("l", "values"), [(9, 18), (12, 24)])
 def test_groups_too_large_for_exact_chances_are_not_called_safe(l, values):
-    result = md.attacks.Matching(rounds=2).run(*released(faint(1_500, values, 0.4), l=l, suppress=True))
+    result = md.attacks.Matching(rounds=2).run(*released(faint(1_500, values, 0.4), l=l, max_suppressed=1.0))
     assert result.l > EXACT
     assert result.interval[0] > result.baseline + 0.05
     assert max(result.fits.values()) > 0
@@ -181,7 +181,8 @@ def test_groups_too_large_for_exact_chances_are_not_called_safe(l, values):
 
 def test_a_faint_signal_in_few_records_is_used_whatever_its_fit():
     found = [
-        md.attacks.Matching(rounds=2).run(*released(faint(600, 6, 0.2, seed), l=5, suppress=True)) for seed in range(3)
+        md.attacks.Matching(rounds=2).run(*released(faint(600, 6, 0.2, seed), l=5, max_suppressed=1.0))
+        for seed in range(3)
     ]
     assert all(each.learner for each in found)
     assert np.mean([each.gain for each in found]) > 0.02

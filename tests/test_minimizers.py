@@ -55,7 +55,7 @@ def test_locked_and_forbidden_attributes(people):
     schema = md.Schema.infer(X).replace("sex", locked=True).replace("age", forbidden=True)
     for method in (
         md.PrivacyTree(schema=schema, min_leaf=20),
-        md.FeatureSelection(keep=1, schema=schema),
+        md.FeatureSelection(k=1, schema=schema),
         md.Uniform(schema=schema),
     ):
         g = method.fit(X, y).generalization_
@@ -85,7 +85,7 @@ def test_uniform_deals_evenly_and_by_its_seed(people):
 def test_feature_selection_by_each_score(people):
     X, y = people
     for score in ("anova", "mutual_information", "chi2", "stepwise"):
-        method = md.FeatureSelection(keep=3, score=score).fit(X, y)
+        method = md.FeatureSelection(k=3, score_func=score).fit(X, y)
         assert len(method.generalization_.needed) == 3
         assert "school" in method.generalization_.needed
         assert set(method.scores_) == set(X.columns)
@@ -96,8 +96,8 @@ def test_stepwise_selection_drops_a_copy():
     a, b = random.integers(0, 4, 3000), random.integers(0, 4, 3000)
     y = (2 * a + b + random.normal(0, 1, 3000) > 4.5).astype(int)
     X = pd.DataFrame({"a": a, "copy of a": a, "b": b})
-    assert set(md.FeatureSelection(keep=2, score="anova").fit(X, y).generalization_.needed) == {"a", "copy of a"}
-    assert "b" in md.FeatureSelection(keep=2, score="stepwise").fit(X, y).generalization_.needed
+    assert set(md.FeatureSelection(k=2, score_func="anova").fit(X, y).generalization_.needed) == {"a", "copy of a"}
+    assert "b" in md.FeatureSelection(k=2, score_func="stepwise").fit(X, y).generalization_.needed
 
 
 def test_scores_agree_with_scikit_learn():
@@ -106,9 +106,9 @@ def test_scores_agree_with_scikit_learn():
     random = np.random.default_rng(0)
     X = pd.DataFrame({f"x{j}": random.integers(0, 2 + 9 * j, 2000) for j in range(3)})
     y = ((X["x0"] + 2 * random.random(2000)) > 1).astype(int)
-    ours = md.FeatureSelection(score="anova").fit(X, y).scores_
+    ours = md.FeatureSelection(score_func="anova").fit(X, y).scores_
     assert list(ours.values()) == pytest.approx(f_classif(X, y)[0].tolist())
-    ours = md.FeatureSelection(score="mutual_information").fit(X, y).scores_
+    ours = md.FeatureSelection(score_func="mutual_information").fit(X, y).scores_
     assert list(ours.values()) == pytest.approx(mutual_info_classif(X, y, discrete_features=True).tolist(), abs=1e-9)
 
 
@@ -125,8 +125,8 @@ def test_scores_agree_with_scikit_learn():
         (md.PrivacyTree(weights={"nobody": 1}), "'nobody', which is not a personal attribute"),
         (md.PrivacyTree(weights={"age": -1}), "numbers ≥ 0"),
         (md.Uniform(buckets=0), "'buckets' parameter of Uniform"),
-        (md.FeatureSelection(keep=-1), "'keep' parameter"),
-        (md.FeatureSelection(score="luck"), "'score' parameter of FeatureSelection must be one of 'anova'"),
+        (md.FeatureSelection(k=-1), "'k' parameter"),
+        (md.FeatureSelection(score_func="luck"), "'score_func' parameter of FeatureSelection must be one of 'anova'"),
     ],
 )
 def test_parameters_that_make_no_sense(people, method, complaint):
@@ -293,6 +293,6 @@ def test_stepwise_does_not_depend_on_the_names_of_classes():
     random = np.random.default_rng(3)
     X = pd.DataFrame(random.integers(0, 4, (500, 5)), columns=list("abcde"))
     y = (X["a"] + X["b"] * random.integers(0, 2, 500) + random.integers(0, 3, 500)) % 3
-    method = md.FeatureSelection(keep=2, score="stepwise")
+    method = md.FeatureSelection(k=2, score_func="stepwise")
     chosen = {tuple(method.fit(X, (y + shift) % 3).generalization_.needed) for shift in range(3)}
     assert len(chosen) == 1

@@ -176,7 +176,7 @@ def test_only_some_attributes_are_minimized(boosted):
 def test_weights_protect_what_counts_more(boosted):
     X = adult()[0][8000:14000]
     plain = md.ModelGuided(boosted, target_agreement=0.95).fit(X)
-    steered = md.ModelGuided(boosted, target_agreement=0.95, weights={"age": 30}).fit(X)
+    steered = md.ModelGuided(boosted, target_agreement=0.95, loss_weights={"age": 30}).fit(X)
     assert steered.held_out_.loss.by_attribute["age"] > plain.held_out_.loss.by_attribute["age"]
 
 
@@ -561,7 +561,7 @@ def test_a_target_beyond_reach_names_the_best():
         ({"agreement": "kappa"}, "'agreement' parameter"),
         ({"agreement": -1}, "'agreement' parameter"),
         ({"max_depth": 0}, "'max_depth' parameter"),
-        ({"weights": {"salary": 1}}, "'weights' parameter names 'salary'"),
+        ({"loss_weights": {"salary": 1}}, "'loss_weights' parameter names 'salary'"),
         ({"feature_slices": [["age", "salary"]]}, "'salary' of feature_slices is not in the data"),
         ({"feature_slices": [["age", "hours-per-week"]]}, "not one-hot"),
         ({"feature_slices": [["age"]]}, "at least two columns"),

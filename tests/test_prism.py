@@ -294,7 +294,7 @@ def test_what_is_too_large_to_be_searched_is_looked_at_all_the_same(data):
 def test_time_that_ran_out_is_said(data):
     X, y = data
     with pytest.warns(md.errors.StoppedWarning, match="before the best choice was proven"):
-        md.prism.Parsimony("ill", max_predictors=2, time_limit=0, gap=1e-9, progress=False).fit(X, y)
+        md.prism.Parsimony("ill", max_predictors=2, time_limit=0, tol=1e-9, progress=False).fit(X, y)
 
 
 def test_hostile_names_stay_what_they_are(data):
@@ -328,8 +328,8 @@ def test_a_label_that_is_the_sensitive_attribute_is_refused(data):
         ({"critical_values": ["plague"]}, "'ill'"),
         ({"max_predictors": 0}, "'max_predictors' parameter"),
         ({"threshold": 2}, "threshold"),
-        ({"penalty": -1}, "'penalty' parameter"),
-        ({"gap": 0}, "'gap' parameter"),
+        ({"C": -1}, "'C' parameter"),
+        ({"tol": 0}, "'tol' parameter"),
         ({"measure": "magic"}, "measure"),
         ({"encoding": "magic"}, "encoding"),
         ({"max_size": 0}, "max_size"),
@@ -337,7 +337,7 @@ def test_a_label_that_is_the_sensitive_attribute_is_refused(data):
         ({"groups": "magic"}, "'groups' parameter"),
         ({"schema": 3}, "'schema' parameter"),
         ({"time_limit": -1}, "'time_limit' parameter"),
-        ({"penalty": np.inf}, "'penalty' parameter of PrismClassifier"),
+        ({"C": np.inf}, "'C' parameter of PrismClassifier"),
     ],
 )
 def test_bad_parameters_get_one_sentence(data, settings, message):

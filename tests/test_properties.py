@@ -18,7 +18,7 @@ METHODS = st.sampled_from(
         lambda schema: md.PrivacyTree(max_leaves=9, min_leaf=2, privacy=0.2, schema=schema),
         lambda schema: md.PrivacyTree(max_leaves=9, min_leaf=1, privacy=0.0, schema=schema),
         lambda schema: md.Uniform(buckets=3, schema=schema),
-        lambda schema: md.FeatureSelection(keep=2, score="mutual_information", schema=schema),
+        lambda schema: md.FeatureSelection(k=2, score_func="mutual_information", schema=schema),
         lambda schema: md.Iterative(max_error=0.3, buckets=3, schema=schema),
     ]
 )

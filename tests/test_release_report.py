@@ -296,7 +296,7 @@ def test_polars_frames_give_the_same_report_as_pandas(adult):
     for frame, label in ((X[:400], y[:400]), (pl.from_pandas(X[:400]), pl.Series("income", y[:400].tolist()))):
         anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(frame, label)
         one = made(md.evidence(anonymizer, frame, label)).to_dict()
-        anatomy = md.Anatomy(l=2, sensitive="sex", random_state=1, suppress=True).fit(frame, label)
+        anatomy = md.Anatomy(l=2, sensitive="sex", random_state=1, max_suppressed=1.0).fit(frame, label)
         other = made(md.evidence(anatomy, frame, label)).to_dict()
         reports.append([{k: v for k, v in each.items() if k != "provenance"} for each in (one, other)])
     assert reports[0] == reports[1]
@@ -311,7 +311,7 @@ def test_one_value_of_a_sensitive_attribute_is_said_and_all_else_told(adult):
 
 def test_anatomy_is_tested_on_given_records_whose_owner_is_an_adversary(adult):
     X, y = adult
-    anatomy = md.Anatomy(l=2, sensitive=["education", "race"], suppress=True, random_state=7).fit(X[:500], y[:500])
+    anatomy = md.Anatomy(l=2, sensitive=["education", "race"], max_suppressed=1.0, random_state=7).fit(X[:500], y[:500])
     evidence = md.evidence(anatomy, X[:500], y[:500], X[800:], y[800:], without_value=7)
     assert not evidence.held_out
     assert evidence.utility.records == 400
@@ -337,7 +337,7 @@ def test_one_persons_records_are_never_learned_from_and_tested_on(visits, monkey
         seen.append(set(frame["who"]))
         return real(self, frame, labels)
 
-    anatomy = md.Anatomy(l=2, sensitive="education", schema=schema, random_state=1, suppress=True)
+    anatomy = md.Anatomy(l=2, sensitive="education", schema=schema, random_state=1, max_suppressed=1.0)
     with pytest.warns(md.errors.PrivacyWarning):
         anatomy.fit(X, y[X.index])
     monkeypatch.setattr(md.anatomy.Anatomy, "fit", spied)

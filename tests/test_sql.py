@@ -224,7 +224,7 @@ def test_a_text_with_a_nul_is_not_cut_there():
     words = ["\0\x80", "é\0b", "é", "plain"]
     X = pd.DataFrame({"word": [*words, "e\u0301\0b", "é\0c", "\0", None]}, dtype=object)
     schema = md.Schema(attributes=(md.Attribute(name="word", kind="category"),))
-    g = md.FeatureSelection(keep=1, schema=schema).fit(X[:4], [0, 1, 0, 1]).generalization_
+    g = md.FeatureSelection(k=1, schema=schema).fit(X[:4], [0, 1, 0, 1]).generalization_
     with duckdb.connect() as connection:
         connection.register("people", X)
         found = [row[0] for row in connection.execute(g.to_sql("people")).fetchall()]

@@ -30,7 +30,7 @@ from modicum.table.splits import split_rows
 GRIDS = {
     "MergePath": {"mix": [0.5]},
     "PrivacyTree": {"privacy": [0.0, 0.5], "max_leaves": [2, 8], "min_leaf": [50]},
-    "FeatureSelection": {"keep": [2, "all"]},
+    "FeatureSelection": {"k": [2, "all"]},
     "Uniform": {"buckets": [1, 2]},
     "Iterative": {"share": [0.0, 0.5]},
 }
@@ -302,11 +302,7 @@ def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
     rare = data.parts.test[:5]
     X.iloc[rare, X.columns.get_loc("race")] = "nobody's"
     data = StudyData(X, y, schema, None, None).split_by_seed(0)
-    g = (
-        md.FeatureSelection(keep=12, schema=schema)
-        .fit(X.iloc[data.parts.train], y.iloc[data.parts.train])
-        .generalization_
-    )
+    g = md.FeatureSelection(k=12, schema=schema).fit(X.iloc[data.parts.train], y.iloc[data.parts.train]).generalization_
     told = read_off(g, data.whole.columns.codes(g), data)
     assert set(told) == {"race", "sex", "age"}
     assert screen_generalization(g, data).test.risk["race"] == pytest.approx(5 / len(data.parts.test))
@@ -318,7 +314,7 @@ def test_a_personal_number_in_full_detail_is_read_off():
     X = pd.DataFrame({"pay": random.lognormal(10, 0.5, 2_000).round(2), "job": random.choice(list("abcd"), 2_000)})
     y = pd.Series(np.where(np.log(X.pay) + random.normal(0, 0.3, 2_000) > 10, "rich", "poor"), name="wealth")
     found = md.study(
-        X, y, personal=["pay"], minimizers="FeatureSelection", grids={"FeatureSelection": {"keep": [1]}}, seeds=1
+        X, y, personal=["pay"], minimizers="FeatureSelection", grids={"FeatureSelection": {"k": [1]}}, seeds=1
     )
     (kept,) = found.of()
     assert kept.generalization["pay"].action == "kept"
@@ -567,7 +563,7 @@ def test_the_papers_grids_are_the_defaults():
     assert len(grids.GRIDS["PrivacyTree"]["privacy"]) == 12
     assert grids.GRIDS["PrivacyTree"]["max_leaves"] == (2, 4, 6, 8, 10, 20, 50, 100, 200)
     assert grids.GRIDS["Uniform"]["buckets"] == (1, 2, 3, 4, 5)
-    assert grids.GRIDS["FeatureSelection"]["keep"] == (2, 4, 8, 10, 20, "all")
+    assert grids.GRIDS["FeatureSelection"]["k"] == (2, 4, 8, 10, 20, "all")
     assert 7 <= len(grids.GRIDS["Iterative"]["share"]) <= 11
     assert all(len(grids.GRIDS[name]["privacy"]) == 9 for name in grids.NEURAL)
     assert [job.minimizer for job in grids.jobs("default", None)].count("PrivacyTree") == 12

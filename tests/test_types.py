@@ -64,7 +64,7 @@ def test_a_csv_means_the_same_to_every_command_and_to_pandas(tmp_path):
         "code": ("number", "integer"),
     }
     schema = md.Schema.infer(table).replace("code", kind="category")
-    g = md.FeatureSelection(keep=6, schema=schema).fit(table, [0, 1, 0] * (n // 3)).generalization_
+    g = md.FeatureSelection(k=6, schema=schema).fit(table, [0, 1, 0] * (n // 3)).generalization_
     assert np.array_equal(g.codes(pd.read_csv(path)), g.codes(table))
     with open_connection() as connection:
         streamed = g.transform(scan_table(connection, path, g.schema)).df()
@@ -179,7 +179,7 @@ def test_a_kept_date_with_gaps_reaches_a_model():
     days = pd.date_range("2000-01-01", periods=200).to_series(index=range(200))
     y = (np.arange(200) > 100).astype(int)
     X = pd.DataFrame({"day": days.where(np.arange(200) % 10 > 0)})
-    g = md.FeatureSelection(keep=1).fit(X, y).generalization_
+    g = md.FeatureSelection(k=1).fit(X, y).generalization_
     scaled = g.encoder().fit_transform(g.transform(X))
     assert np.isfinite(scaled).all()
     assert np.ptp(scaled[:, 0]) > 2

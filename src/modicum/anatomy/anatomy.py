@@ -14,6 +14,7 @@ from modicum.anatomy.grouping import (
     Numbering,
     bucketize,
     largest_l,
+    most_of_a_value,
     numbers_of,
     random_groups,
     select_jointly,
@@ -46,9 +47,10 @@ class Anatomy(BaseEstimator):
     grouping : "bucketize", "random" or "dealt"
         How groups are made: by Xiao and Tao's algorithm, by chance alone, or dealt out in turn (`anatomy.grouping`),
         which an engine can do too: `release_to` takes no other.
-    suppress : bool
-        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing; with several sensitive
-        attributes of more than 2,000 combinations of values the fewest for one after another, until all have groups.
+    max_suppressed : number from 0 to 1
+        The largest share of the records that may be left out where a value is too frequent for ℓ. As few as possible
+        are; with several sensitive attributes of more than 2,000 combinations of values the fewest for one after
+        another, until all have groups. Where more would have to go, nothing is released.
     schema : Schema, optional
         Kinds and roles of the columns. Identifiers, persons' numbers and forbidden attributes are not released.
     random_state : int, optional
@@ -82,14 +84,14 @@ class Anatomy(BaseEstimator):
         sensitive: str | Iterable[str] | None = None,
         *,
         grouping: str = "bucketize",
-        suppress: bool = False,
+        max_suppressed: float = 0.0,
         schema: Schema | None = None,
         random_state: int | None = None,
     ) -> None:
         self.l = l
         self.sensitive = sensitive
         self.grouping = grouping
-        self.suppress = suppress
+        self.max_suppressed = max_suppressed
         self.schema = schema
         self.random_state = random_state
 
@@ -117,6 +119,7 @@ class Anatomy(BaseEstimator):
             kept, found = self._dealt(asked, values)
         else:
             kept = self._select_records(values, random)
+            self._check_suppressed(len(frame) - len(kept), len(frame))
             found = {name: self._groups(codes[kept], random) for name, codes in values.items()}
         order = random.permutation(len(kept))
         groups = {name: own[order] for name, own in found.items()}
@@ -197,6 +200,8 @@ class Anatomy(BaseEstimator):
         tight = [name for name, own in counts.items() if largest_l(own) < self.l]
         for name in tight:
             self._check_possible(name, counts[name])
+            kept = int(np.minimum(counts[name], most_of_a_value(counts[name], int(self.l))).sum())
+            self._check_suppressed(int(counts[name].sum()) - kept, int(counts[name].sum()))
         if tight and len(counts) > 1:  # what goes for one column may be missed by another
             raise DataError(
                 f"The column {tight[0]!r} has one value too often for l = {self.l}, and with several sensitive columns "
@@ -250,10 +255,18 @@ class Anatomy(BaseEstimator):
             raise DataError(
                 f"The sensitive column {name!r} has {len(counts)} different values, fewer than l = {self.l}."
             )
-        if not self.suppress:
+        if not self.max_suppressed:
             raise DataError(
                 f"The column {name!r} has one value too often for l = {self.l}: the largest possible l is "
-                f"{largest_l(counts)}, unless records are left out (suppress=True, --suppress)."
+                f"{largest_l(counts)}, unless records may be left out (max_suppressed, --max-suppressed)."
+            )
+
+    def _check_suppressed(self, left_out: int, records: int) -> None:
+        """Refuse to leave out more than may be."""
+        if left_out > self.max_suppressed * records:
+            raise DataError(
+                f"For l = {self.l} {left_out:,} of {records:,} records would have to be left out, more than the share "
+                f"of {self.max_suppressed:g} that max_suppressed allows."
             )
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from modicum.anatomy.anatomy import Anatomy
-from modicum.anatomy.training import KEEPS, KINDS, SPACES, TrainingSet, class_of, training_set
+from modicum.anatomy.training import KINDS, PRUNE_PER, SPACES, TrainingSet, class_of, training_set
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.columns import Design
 from modicum.releases.anatomy_release import AnatomyRelease
@@ -59,14 +59,14 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         The column to protect; the schema's where none is named.
     grouping : "bucketize" or "random"
         How groups are made: see `Anatomy`.
-    suppress : bool
-        Leave out the fewest records where a value is too frequent for ℓ, instead of refusing.
+    max_suppressed : number from 0 to 1
+        The largest share of the records that may be left out where a value is too frequent for ℓ.
     training : "pruned", "joined" or "identifying"
         What of the release to learn from: see `modicum.anatomy.training_data`. With "joined" each row counts 1 / |G|
         where the estimator takes weights, which a pipeline or a search does not. With "identifying" a prediction does
         not need the sensitive attributes. The paper's pruning hardly ever keeps the most frequent value, which costs a
         linear model much where the sensitive attribute is nominal and one value rules: "joined" then serves better.
-    keep : "record" or "group"
+    prune_per : "record" or "group"
         What pruning keeps a candidate for.
     space : "input" or "kernel"
         Where pruning measures.
@@ -107,9 +107,9 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         sensitive: str | Iterable[str] | None = None,
         *,
         grouping: str = "bucketize",
-        suppress: bool = False,
+        max_suppressed: float = 0.0,
         training: str = "pruned",
-        keep: str = "record",
+        prune_per: str = "record",
         space: str = "input",
         schema: Schema | None = None,
         random_state: int | None = None,
@@ -118,9 +118,9 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         self.l = l
         self.sensitive = sensitive
         self.grouping = grouping
-        self.suppress = suppress
+        self.max_suppressed = max_suppressed
         self.training = training
-        self.keep = keep
+        self.prune_per = prune_per
         self.space = space
         self.schema = schema
         self.random_state = random_state
@@ -147,7 +147,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
             self.l,
             self.sensitive,
             grouping=self.grouping,
-            suppress=self.suppress,
+            max_suppressed=self.max_suppressed,
             schema=self.schema,
             random_state=self.random_state,
         )
@@ -172,7 +172,9 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"The 'release' parameter must be an AnatomyRelease or a folder. Got {got} instead.")
         _check_classes(class_of(release))
         self.release_ = release
-        found = training_set(release, self.training, keep=self.keep, space=self.space, random_state=self.random_state)
+        found = training_set(
+            release, self.training, prune_per=self.prune_per, space=self.space, random_state=self.random_state
+        )
         self._columns = self.needed_columns_ = list(found.X.columns)
         self.feature_names_in_ = np.array(self._columns, dtype=object)
         self.n_features_in_ = len(self._columns)
@@ -233,7 +235,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_choice(self, "training", KINDS)
-        check_choice(self, "keep", KEEPS)
+        check_choice(self, "prune_per", PRUNE_PER)
         check_choice(self, "space", SPACES)
         if self.random_state is not None:
             check_number(self, "random_state", 0)

@@ -85,7 +85,7 @@ class PaperBound:
 
 
 def paper_bound(
-    release: AnatomyRelease, *, keep: str = "record", penalty: float = 1.0, random_state: int | None = 0
+    release: AnatomyRelease, *, prune_per: str = "record", C: float = 1.0, random_state: int | None = 0
 ) -> PaperBound:
     """How much worse than the best linear rule papers/4 (4.6) lets the pruned SVC be.
 
@@ -105,10 +105,10 @@ def paper_bound(
     ----------
     release : AnatomyRelease
         With a class of two values.
-    keep : "record" or "group"
+    prune_per : "record" or "group"
         What pruning keeps a candidate for.
-    penalty : number
-        What an error costs the SVC (C), from 1e-6 to 1e6.
+    C : number
+        What an error costs the SVC, from 1e-6 to 1e6.
     random_state : int, optional
         Of ties.
 
@@ -122,14 +122,14 @@ def paper_bound(
     >>> found.n, found.d, round(found.vc_term, 3), found.vacuous
     (2000, 2, 0.499, True)
     """
-    given = type("paper_bound", (SimpleNamespace,), {})(keep=keep, penalty=penalty, random_state=random_state)
+    given = type("paper_bound", (SimpleNamespace,), {})(prune_per=prune_per, C=C, random_state=random_state)
     check_asked(release, given)
-    check_number(given, "penalty", _CHEAPEST, _DEAREST, whole=False)
+    check_number(given, "C", _CHEAPEST, _DEAREST, whole=False)
     join = Join.of(release)
     norms = Norms.of(join)
     radii = norms.radii(join)
-    chosen = prune_join(join, keep, make_generator(random_state))
-    weights2, error = _train_svc(join, chosen, penalty)
+    chosen = prune_join(join, prune_per, make_generator(random_state))
+    weights2, error = _train_svc(join, chosen, C)
     n, columns = len(chosen.records), len(join.identifying_attributes) + len(join.candidates)
     vc_term = 4 * math.sqrt(((columns + 1) * math.log(n + 1) + math.log(2)) / n)
     low, high = radii.smallest * weights2, radii.largest * weights2
@@ -150,7 +150,7 @@ def paper_bound(
     )
 
 
-def _train_svc(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float]:
+def _train_svc(join: Join, chosen: Chosen, C: float) -> tuple[float, float]:
     """‖w_p‖² of the linear SVC on the pruned data, and the share of that data that it gets wrong."""
     from sklearn.svm import LinearSVC  # deferred: it takes long to import
 
@@ -158,7 +158,7 @@ def _train_svc(join: Join, chosen: Chosen, penalty: float) -> tuple[float, float
     if len(np.unique(y)) != 2:
         raise DataError(f"The bound (4.6) is for two classes; the pruned data has {len(np.unique(y))}.")
     columns = _columns(join, chosen)
-    model = LinearSVC(dual=False, C=penalty, tol=_TOLERANCE, max_iter=20_000).fit(columns, y)
+    model = LinearSVC(dual=False, C=C, tol=_TOLERANCE, max_iter=20_000).fit(columns, y)
     return float((model.coef_**2).sum()), float(1 - model.score(columns, y))
 
 

@@ -59,8 +59,7 @@ def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> 
     """Check what an `Anatomy` was given."""
     check_number(owner, "l", 2)
     check_choice(owner, "grouping", GROUPINGS)
-    if not isinstance(owner.suppress, bool):
-        raise ParameterError(f"The 'suppress' parameter of Anatomy must be a bool. Got {owner.suppress!r} instead.")
+    check_number(owner, "max_suppressed", 0, 1, whole=False)
     if len(frame) < 2:
         many = "is only 1 sample" if len(frame) else "are 0 rows"
         raise DataError(f"There {many}, so there is nobody to hide among.")

@@ -5,8 +5,9 @@ smallest and the largest over the join follow from each group's smallest and lar
 the middle between them (Figure B.1), and nothing needs the join itself.
 
 Definition 13 eliminates ℓ − 1 of the ℓ candidates, and Theorem 4.1 has N records before and after: so each record keeps
-one candidate (`keep="record"`). Figure B.2, read literally, keeps one row of each group of the joined data, which is
-one record in ℓ (`keep="group"`). Candidates that are equally near are drawn from with the same chance each.
+one candidate (`prune_per="record"`). Figure B.2, read literally, keeps one row of each group of the joined data,
+which is one record in ℓ (`prune_per="group"`). Candidates that are equally near are drawn from with the same chance
+each.
 """
 
 from collections.abc import Iterator
@@ -76,11 +77,11 @@ class Norms:
         return Radii(float(low.min()), float(high.max()))
 
 
-def prune_join(join: Join, keep: str, random: np.random.Generator) -> Chosen:
+def prune_join(join: Join, prune_per: str, random: np.random.Generator) -> Chosen:
     """The rows of the join nearest to the middle radius: one for each record, or one for each group."""
     norms = Norms.of(join)
     radii = norms.radii(join)
-    if keep == "group":
+    if prune_per == "group":
         return _of_groups(only_one(join), norms, radii, random)
     draws = random.random(len(norms.own))
     return _of_records(join, norms, radii, draws) if len(join.candidates) == 1 else _of_all(join, norms, radii, draws)
@@ -130,8 +131,8 @@ def only_one(join: Join) -> GroupCandidates:
     """The candidates of the one sensitive attribute; with several there are no groups of joined rows."""
     if len(join.candidates) > 1:
         raise DataError(
-            "keep='group' keeps one row of each group, but each of the "
-            f"{len(join.candidates)} sensitive attributes has groups of its own; use keep='record'."
+            "prune_per='group' keeps one row of each group, but each of the "
+            f"{len(join.candidates)} sensitive attributes has groups of its own; use prune_per='record'."
         )
     return join.candidates[0]
 
@@ -258,17 +259,17 @@ class KernelSpace:
         return np.asarray(np.exp(-self._gamma * np.maximum(apart, 0)))
 
 
-def prune_in_kernel_space(join: Join, keep: str, random: np.random.Generator) -> Chosen:
+def prune_in_kernel_space(join: Join, prune_per: str, random: np.random.Generator) -> Chosen:
     """The rows of the join nearest to the middle radius of the centred Nyström space."""
     from modicum.anatomy.kernel import nearest_of_segments  # deferred: numba loads slowly
 
     join.check_rows()
-    order = np.argsort((join.candidates[0] if keep == "record" else only_one(join)).groups, kind="stable")
+    order = np.argsort((join.candidates[0] if prune_per == "record" else only_one(join)).groups, kind="stable")
     norms = KernelSpace(NystroemPoints.of(join), random).norms(order)
     radii = Radii(float(norms.min()), float(norms.max()))
     ends = np.cumsum(join.repeats[order])
     starts = np.concatenate([[0], ends])
-    segments = starts if keep == "record" else starts[join.candidates[0].starts]
+    segments = starts if prune_per == "record" else starts[join.candidates[0].starts]
     draws = random.random(len(segments) - 1)
     chosen = nearest_of_segments(norms, segments, radii.middle, draws, _KERNEL_ROUNDING * radii.largest)
     of_record = np.searchsorted(ends, chosen, side="right")

@@ -15,7 +15,7 @@ from modicum.table.frames import as_frame, column
 from modicum.typing import Floats
 
 KINDS = ("pruned", "joined", "identifying")
-KEEPS = ("record", "group")
+PRUNE_PER = ("record", "group")
 SPACES = ("input", "kernel")
 _TIES = 4  # sets these draws apart from others with the same seed
 
@@ -33,9 +33,9 @@ def training_data(
     release: AnatomyRelease,
     kind: str = "pruned",
     *,
-    keep: str = "record",
+    prune_per: str = "record",
     space: str = "input",
-    random_state: int | None = None,
+    random_state: int | None = 0,
     return_weights: bool = False,
 ) -> Any:
     """Records to train a model on, made of a release and nothing else.
@@ -49,7 +49,7 @@ def training_data(
         each candidate of its group, and so as many times as the group has records (Definition 11); with several
         sensitive attributes, with every combination. "pruned" has of these the one that papers/4 §4 chooses
         (Definition 13): its squared norm is nearest to the middle of the smallest and the largest there are.
-    keep : "record" or "group"
+    prune_per : "record" or "group"
         Whether pruning keeps a candidate for each record, so that as many stay as were released (Definition 13 and
         Theorem 4.1), or one row for each group, as Figure B.2 reads literally.
     space : "input" or "kernel"
@@ -77,14 +77,18 @@ def training_data(
     >>> len(md.anatomy.training_data(release, "joined")[0])
     8
     """
-    found = training_set(release, kind, keep=keep, space=space, random_state=random_state)
+    found = training_set(release, kind, prune_per=prune_per, space=space, random_state=random_state)
     y = None if found.y is None else found.y.to_native()
     return (found.X.to_native(), y, found.weights) if return_weights else (found.X.to_native(), y)
 
 
-def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, random_state: int | None) -> TrainingSet:
+def training_set(
+    release: AnatomyRelease, kind: str, *, prune_per: str, space: str, random_state: int | None
+) -> TrainingSet:
     """The same as frames of narwhals, with weights."""
-    given = type("training_data", (SimpleNamespace,), {})(kind=kind, keep=keep, space=space, random_state=random_state)
+    given = type("training_data", (SimpleNamespace,), {})(
+        kind=kind, prune_per=prune_per, space=space, random_state=random_state
+    )
     check_choice(given, "kind", KINDS)
     check_choice(given, "space", SPACES)
     check_asked(release, given)
@@ -98,7 +102,7 @@ def training_set(release: AnatomyRelease, kind: str, *, keep: str, space: str, r
         records, places = join.rows(everyone)
         return _build_training_set(join, Chosen(records, places), 1 / join.repeats[records])
     prune = prune_join if space == "input" else prune_in_kernel_space
-    chosen = prune(join, keep, make_generator(random_state))
+    chosen = prune(join, prune_per, make_generator(random_state))
     return _build_training_set(join, chosen, np.ones(len(chosen.records)))
 
 
@@ -108,12 +112,12 @@ def make_generator(random_state: int | None) -> np.random.Generator:
 
 
 def check_asked(release: AnatomyRelease, given: Any) -> None:
-    """Refuse what is no release, and a `keep` or `random_state` of what was given that cannot be used."""
+    """Refuse what is no release, and a `prune_per` or `random_state` of what was given that cannot be used."""
     if not isinstance(release, AnatomyRelease):
         raise ParameterError(
             f"The 'release' parameter must be an AnatomyRelease. Got {type(release).__name__} instead."
         )
-    check_choice(given, "keep", KEEPS)
+    check_choice(given, "prune_per", PRUNE_PER)
     if given.random_state is not None:
         check_number(given, "random_state", 0)
 

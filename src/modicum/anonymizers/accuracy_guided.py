@@ -211,8 +211,8 @@ class AccuracyGuided(Anonymizer):
         By which people could be recognised; all attributes but the sensitive one by default.
     l, t, sensitive
         ℓ-diversity and t-closeness of one attribute in every group.
-    diversity, c, distance, representatives, output, suppress, schema, random_state
-        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `suppress` is.
+    diversity, c, distance, representatives, output, max_suppressed, schema, random_state
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `max_suppressed` is.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class AccuracyGuided(Anonymizer):
         distance: Distance | None = None,
         representatives: Representatives = "median",
         output: str = "values",
-        suppress: float = 0.05,
+        max_suppressed: float = 0.05,
         schema: Schema | None = None,
         random_state: int = 0,
     ) -> None:
@@ -259,7 +259,7 @@ class AccuracyGuided(Anonymizer):
             distance=distance,
             representatives=representatives,
             output=output,
-            suppress=suppress,
+            max_suppressed=max_suppressed,
             schema=schema,
             random_state=random_state,
         )

@@ -1,16 +1,14 @@
 """What every anonymizer shares: reading the data, publishing groups, and the scikit-learn contract."""
 
-import hashlib
 import os
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from modicum.anonymizers.group_representatives import (
     REPRESENTATIVES,
@@ -34,13 +32,16 @@ from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
 from modicum.releases.release import Release
 from modicum.table.estimator_input import frame_of, schema_of
-from modicum.table.frames import as_frame, is_array
+from modicum.table.frames import is_array
 from modicum.table.schema import Schema
 from modicum.typing import Codes
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):
     """The common parent of all anonymizers: `fit` makes `release_`, `fit_transform` returns its table.
+
+    There is no `transform`, as `TSNE` has none: a release is of these records alone. A model that was trained on it
+    takes records to predict for as they are (papers/2 §3).
 
     A subclass implements `_groups(task)`: for each record the number of its group, from 0 without gaps.
 
@@ -69,7 +70,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     output : "values" or "ranges"
         Records of the original domain, on which any model trains as on raw data; or intervals and lists of values, as
         people read them: their ends are the lowest and highest value that somebody of the group has.
-    suppress : number from 0 to 1
+    max_suppressed : number from 0 to 1
         The largest share of records that `fit_resample` may leave out; `fit` and `fit_transform` leave out none.
     schema : Schema, optional
         Kinds and roles. A column with the role identifier or person is never released.
@@ -90,7 +91,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         distance: Distance | None = None,
         representatives: Representatives = "median",
         output: str = "values",
-        suppress: float = 0.05,
+        max_suppressed: float = 0.05,
         schema: Schema | None = None,
         random_state: int = 0,
     ) -> None:
@@ -104,7 +105,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.distance = distance
         self.representatives = representatives
         self.output = output
-        self.suppress = suppress
+        self.max_suppressed = max_suppressed
         self.schema = schema
         self.random_state = random_state
 
@@ -129,39 +130,23 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         return self._like(self.release_.frame, X)
 
     def fit_resample(self, X: Any, y: Any = None) -> tuple[Any, Any]:
-        """Anonymize, and leave out the groups that lose most detail, up to the share `suppress` of the records.
+        """Anonymize, and leave out the groups that lose most detail, up to the share `max_suppressed` of the records.
 
         Returns
         -------
         X, y : the released records and their labels; `release_.suppressed` counts what was left out, and
             `sample_indices_` tells which rows stayed.
         """
-        check_number(self, "suppress", 0, 1, whole=False)
+        check_number(self, "max_suppressed", 0, 1, whole=False)
         task = self._task(X, y)
         groups = self._groups(task)
         rows = self._select_rows(task, groups)
         if not len(rows):
-            raise DataError("Every record would be left out; allow fewer with the 'suppress' parameter.")
+            raise DataError("Every record would be left out; allow fewer with the 'max_suppressed' parameter.")
         few = task.some(rows)
         self._publish(few, np.unique(groups[rows], return_inverse=True)[1], len(groups) - len(rows))
         self.sample_indices_ = rows
         return self._like(self.release_.frame, X), _rows_of(y, rows)
-
-    def transform(self, X: Any) -> Any:
-        """Records to predict for, unchanged: a model trained on the release takes them as they are (papers/2 §3).
-
-        The records that were anonymized are no exception: `fit_transform` returns those in their anonymous form, and
-        giving them to `transform` warns.
-        """
-        check_is_fitted(self)
-        if is_array(X):
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
-            frame = as_frame(X, self._columns)
-        else:
-            validate_data(self, X, skip_check_array=True, reset=False)
-            frame = as_frame(X)
-        self._warn_of_own(frame)
-        return self._like(frame.select(self._published).to_native(), X)
 
     def release_to(
         self,
@@ -259,7 +244,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
         task = task_of(self, frame, schema_of(self, frame), y)
-        self._published, self._first = task.published, _fingerprint(frame)
+        self._published = task.published
         return task
 
     def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
@@ -296,7 +281,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         sizes = np.bincount(groups)
         cost = loss(task, groups)[1]
         order = np.argsort(-cost, kind="stable")
-        gone = np.cumsum(sizes[order]) <= self.suppress * len(groups)
+        gone = np.cumsum(sizes[order]) <= self.max_suppressed * len(groups)
         many = int((gone & (cost[order] > 0)).sum())
         while many:
             rows = np.flatnonzero(~np.isin(groups, order[:many]))
@@ -318,20 +303,6 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         if not is_array(X):
             return frame
         return frame.to_numpy()
-
-    def _warn_of_own(self, frame: nw.DataFrame[Any]) -> None:
-        if _fingerprint(frame) == self._first:
-            warnings.warn(
-                "These look like the records that were anonymized, and transform returns them as they are; "
-                "fit_transform (or release_) gives their anonymous form.",
-                PrivacyWarning,
-                stacklevel=3,
-            )
-
-
-def _fingerprint(frame: nw.DataFrame[Any]) -> tuple[int, str]:
-    """How many rows there are, and a hash of the first of them."""
-    return len(frame), hashlib.blake2b(repr(frame.head(100).rows()).encode()).hexdigest()
 
 
 def _rows_of(y: Any, rows: Codes) -> Any:

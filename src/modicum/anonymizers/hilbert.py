@@ -29,8 +29,8 @@ class Hilbert(Anonymizer):
         By which people could be recognised; all attributes but the sensitive one by default.
     l, t, sensitive
         ℓ-diversity and t-closeness of one attribute in every group.
-    diversity, c, distance, representatives, output, suppress, schema, random_state
-        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `suppress` is.
+    diversity, c, distance, representatives, output, max_suppressed, schema, random_state
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `max_suppressed` is.
 
     Attributes
     ----------

@@ -34,8 +34,8 @@ class Mondrian(Anonymizer):
         By which people could be recognised; all attributes but the sensitive one by default.
     l, t, sensitive
         ℓ-diversity and t-closeness of one attribute in every group.
-    diversity, c, distance, representatives, output, suppress, schema, random_state
-        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `suppress` is.
+    diversity, c, distance, representatives, output, max_suppressed, schema, random_state
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `max_suppressed` is.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Mondrian(Anonymizer):
         distance: Distance | None = None,
         representatives: Representatives = "median",
         output: str = "values",
-        suppress: float = 0.05,
+        max_suppressed: float = 0.05,
         schema: Schema | None = None,
         random_state: int = 0,
     ) -> None:
@@ -81,7 +81,7 @@ class Mondrian(Anonymizer):
             distance=distance,
             representatives=representatives,
             output=output,
-            suppress=suppress,
+            max_suppressed=max_suppressed,
             schema=schema,
             random_state=random_state,
         )

@@ -66,6 +66,10 @@ MinGroupOption = Annotated[
     int | None,
     typer.Option(help="The fewest people who may share a combination of answers, among training records."),
 ]
+MaxSuppressedOption = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="The largest share of records that may be left out; as few as possible are."),
+]
 ByOption = Annotated[
     list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
 ]

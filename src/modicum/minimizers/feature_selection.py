@@ -26,9 +26,9 @@ class FeatureSelection(CountingMinimizer):
 
     Parameters
     ----------
-    keep : int
+    k : int
         How many attributes to keep; what the schema locks is among them.
-    score : "anova", "mutual_information", "chi2" or "stepwise"
+    score_func : "anova", "mutual_information", "chi2" or "stepwise"
         `anova`: F of a one-way analysis of variance between and within the classes, of a number (an ordered category
         by its rank) or, for a category, the largest among the indicators of its values;
         `mutual_information`: I(attribute; label) in nats; `chi2`: the χ² statistic of the contingency table;
@@ -51,49 +51,50 @@ class FeatureSelection(CountingMinimizer):
     --------
     >>> import modicum as md
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> md.FeatureSelection(keep=2).fit(X, y).generalization_.needed
+    >>> md.FeatureSelection(k=2).fit(X, y).generalization_.needed
     ['marital-status', 'relationship']
     """
 
     def __init__(
         self,
         *,
-        keep: int = 8,
-        score: Score = "anova",
+        k: int = 8,
+        score_func: Score = "anova",
         personal: Iterable[str] | None = None,
         label_bins: int | None = None,
         schema: Schema | None = None,
     ) -> None:
-        self.keep = keep
-        self.score = score
+        self.k = k
+        self.score_func = score_func
         self.personal = personal
         self.label_bins = label_bins
         self.schema = schema
 
     def _check_parameters(self) -> None:
-        check_number(self, "keep", 0)
-        if self.score not in (*_SCORES, "stepwise"):
+        check_number(self, "k", 0)
+        if self.score_func not in (*_SCORES, "stepwise"):
             known = ", ".join(repr(name) for name in (*_SCORES, "stepwise"))
             raise ParameterError(
-                f"The 'score' parameter of FeatureSelection must be one of {known}. Got {self.score!r} instead."
+                f"The 'score_func' parameter of FeatureSelection must be one of {known}. "
+                f"Got {self.score_func!r} instead."
             )
 
     def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         tables = _tables(data)
-        if self.score == "stepwise":
+        if self.score_func == "stepwise":
             scores = _removal_order(data, tables)
         else:
-            score = _SCORES[self.score]
+            score = _SCORES[self.score_func]
             scores = np.array([score(t, _sizes(c)) for t, c in zip(tables, data.coder.codings, strict=True)])
         self.scores_ = dict(zip(data.coder.names, scores.tolist(), strict=True))
         chosen = set(self._choose_attributes(data, scores))
         return [keep(c) if j in chosen else drop(c) for j, c in enumerate(data.coder.codings)]
 
     def _choose_attributes(self, data: AnyData, scores: Floats) -> list[int]:
-        """The best `keep`, locked attributes before all others, forbidden ones never; ties go to the earlier column."""
+        """The best `k`, locked attributes before all others, forbidden ones never; ties go to the earlier column."""
         attributes = [data.schema[name] for name in data.coder.names]
         allowed = [j for j, a in enumerate(attributes) if not a.forbidden]
-        return sorted(allowed, key=lambda j: (not attributes[j].locked, -scores[j], j))[: self.keep]
+        return sorted(allowed, key=lambda j: (not attributes[j].locked, -scores[j], j))[: self.k]
 
 
 def _tables(data: AnyData) -> list[Floats]:

@@ -122,10 +122,10 @@ class LinearModel(BaseEstimator):
         correction: str | None = None,
         groups: Groups = "attribute",
         bins: int = 10,
-        penalty: float = 1.0,
+        C: float = 1.0,
         class_weight: Any = None,
         box: float = 1000.0,
-        gap: float = 1e-4,
+        tol: float = 1e-4,
         time_limit: float | None = None,
         schema: Schema | None = None,
         random_state: int | None = 0,
@@ -143,10 +143,10 @@ class LinearModel(BaseEstimator):
         self.correction = correction
         self.groups = groups
         self.bins = bins
-        self.penalty = penalty
+        self.C = C
         self.class_weight = class_weight
         self.box = box
-        self.gap = gap
+        self.tol = tol
         self.time_limit = time_limit
         self.schema = schema
         self.random_state = random_state
@@ -196,7 +196,7 @@ class LinearModel(BaseEstimator):
         task = self._task(X, y, sample_weight)
         targets = self._targets(task)
         costs = task.weights * self._cost(task)
-        problem = Problem.of(task.columns, targets, costs, task.design.units, self.penalty, self.box, self._loss)
+        problem = Problem.of(task.columns, targets, costs, task.design.units, self.C, self.box, self._loss)
         return PreparedTask(task, Trainer(problem), self._forbidden(task))
 
     def _forbidden(self, task: PrismTask) -> list[tuple[int, ...]]:
@@ -218,7 +218,7 @@ class LinearModel(BaseEstimator):
 
     def _train(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.solve(
-            self._most(), prepared.forbidden, gap=self.gap, time_limit=self.time_limit, progress=self.progress
+            self._most(), prepared.forbidden, gap=self.tol, time_limit=self.time_limit, progress=self.progress
         )
 
     def _refuse_none(self, attributes: Sequence[str]) -> None:
@@ -239,9 +239,9 @@ class LinearModel(BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_number(self, "max_predictors", 1)
-        check_number(self, "penalty", 1e-9, _HUGE, whole=False)
+        check_number(self, "C", 1e-9, _HUGE, whole=False)
         check_number(self, "box", 1e-9, _HUGE, whole=False)
-        check_number(self, "gap", 1e-9, 1, whole=False)
+        check_number(self, "tol", 1e-9, 1, whole=False)
         if self.random_state is not None:
             check_number(self, "random_state", 0)
         if self.time_limit is not None:
@@ -311,10 +311,10 @@ class LinearModel(BaseEstimator):
             most=self._most(),
             box=self.box,
         )
-        if found.gap > self.gap:
+        if found.gap > self.tol:
             warnings.warn(
-                f"Training ended before the best choice was proven: the gap is {found.gap:.2g}, not {self.gap:.2g}. "
-                "Give it more time, or accept the gap.",
+                f"Training ended before the best choice was proven: the gap is {found.gap:.2g}, not {self.tol:.2g}. "
+                "Give it more time, or accept it with a larger 'tol'.",
                 StoppedWarning,
                 stacklevel=4,
             )

@@ -58,14 +58,14 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         Whether one-hot columns are one attribute, chosen whole (by default), or each column stands for itself.
     bins : int
         Into how many groups of equal frequency a number is cut where correlations are counted.
-    penalty : number
+    C : number
         π, what an error of 1 costs, in the units of scaled columns: numbers have mean 0 and standard deviation 1,
         categories are columns of 0 and 1.
     class_weight : "balanced" or mapping from labels to numbers, optional
         By how much more the errors of a class cost; "balanced" makes all classes count the same, however rare.
     box : number
         The largest coefficient of a scaled column.
-    gap : number
+    tol : number
         How far the objective may be above what no choice can fall below, relative to it.
     time_limit : seconds, optional
         When to stop training; the best found is kept, with its gap.
@@ -196,7 +196,7 @@ class LinearSVM(Parsimony):
     """The plain support vector machine on all attributes but the sensitive one, as papers/3 §5.2 compares it.
 
     These are (1) to (5) and (7) of papers/3 Figure 5. It asks for every attribute, also those of no use, and is what
-    the other two are compared with. Parameters and attributes are those of `Parsimony`; `max_predictors`, `gap` and
+    the other two are compared with. Parameters and attributes are those of `Parsimony`; `max_predictors`, `tol` and
     `time_limit` do nothing here either.
 
     Examples

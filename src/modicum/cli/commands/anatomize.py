@@ -18,6 +18,7 @@ from modicum.cli.options import (
     FileArgument,
     IdentifierOption,
     JsonOption,
+    MaxSuppressedOption,
     MissingOption,
     PeopleOption,
     PersonOption,
@@ -61,9 +62,7 @@ def anatomize(
             "in turn, which alone an engine does."
         ),
     ] = None,
-    suppress: Annotated[
-        bool, typer.Option("--suppress", help="Leave out the fewest records where a value is too frequent for l.")
-    ] = False,
+    max_suppressed: MaxSuppressedOption = 0.0,
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help="Leave out rows without a sensitive value instead of refusing them.")
     ] = False,
@@ -115,7 +114,7 @@ def anatomize(
     if engine is not None:
         if attack or grouping not in (None, "dealt"):
             raise ParameterError("With --engine, groups are dealt in turn and --attack is not to be had.")
-        made = md.Anatomy(l, None, grouping="dealt", suppress=suppress, random_state=seed)
+        made = md.Anatomy(l, None, grouping="dealt", max_suppressed=max_suppressed, random_state=seed)
         written = format or ("parquet" if engine == "spark" else "csv")
         with notes.status("Making groups where the records are …"):
             unknown, noticed = anatomize_there(file, output, engine, roles, made, sensitive, written, drop_missing)
@@ -130,7 +129,9 @@ def anatomize(
     told = _identifiers(found, protected)
     _say(told)
     grouping = grouping or "bucketize"
-    anatomy = md.Anatomy(l, protected, grouping=grouping, suppress=suppress, schema=found, random_state=seed)
+    anatomy = md.Anatomy(
+        l, protected, grouping=grouping, max_suppressed=max_suppressed, schema=found, random_state=seed
+    )
     with notes.status("Making groups …"), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PrivacyWarning)
         anatomy.fit(table)

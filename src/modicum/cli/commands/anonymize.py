@@ -17,6 +17,7 @@ from modicum.cli.options import (
     FileArgument,
     IdentifierOption,
     JsonOption,
+    MaxSuppressedOption,
     MissingOption,
     PeopleOption,
     PersonOption,
@@ -94,9 +95,7 @@ def anonymize(
         Literal["values", "ranges"],
         typer.Option("--as", help="Values to train a model on, or intervals and lists of values for people."),
     ] = "values",
-    suppress: Annotated[
-        float, typer.Option(min=0, max=1, help="The largest share of records that may be left out.")
-    ] = 0.0,
+    max_suppressed: MaxSuppressedOption = 0.0,
     identifier: IdentifierOption = None,
     person: PersonOption = None,
     category: CategoryOption = None,
@@ -150,8 +149,8 @@ def anonymize(
     settings["l"] = int(l) if l is not None and l.is_integer() else l
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
-        if suppress:
-            raise ParameterError("With --engine no record is left out; do without --suppress.")
+        if max_suppressed:
+            raise ParameterError("With --engine no record is left out; do without --max-suppressed.")
         with notes.status("Making groups where the records are …"):
             make = partial(_anonymizer, chosen, settings)
             release, share = anonymize_there(file, output, engine, roles, make, rows_at_once, quasi_identifiers)
@@ -162,14 +161,14 @@ def anonymize(
     table, found = read_records(file, roles)
     asked = {} if report is None else check_release_options(table, found, by, population)
     settings["quasi_identifiers"] = parse_quasi_identifiers(quasi_identifiers, list(table.columns), found)
-    anonymizer = _anonymizer(chosen, settings, {"schema": found, "suppress": suppress})
+    anonymizer = _anonymizer(chosen, settings, {"schema": found, "max_suppressed": max_suppressed})
     y = None if label is None else table[label]
     with notes.status("Making groups …"):
-        if suppress:
+        if max_suppressed:
             anonymizer.fit_resample(table, y)
         else:
             anonymizer.fit(table, y)
-    rows = anonymizer.sample_indices_ if suppress else None
+    rows = anonymizer.sample_indices_ if max_suppressed else None
     made = None
     if report is not None:  # made before anything is written, so that a refusal leaves nothing behind
         with notes.status("Measuring what is lost and what could leak …"):

@@ -80,8 +80,9 @@ def prism(
     by_column: Annotated[
         bool, typer.Option("--by-column", help="Choose one-hot columns one by one, not whole attributes.")
     ] = False,
-    penalty: Annotated[
-        float, typer.Option(min=1e-9, max=1e12, help="What an error of 1 costs, against the size of coefficients.")
+    C: Annotated[
+        float,
+        typer.Option("--C", min=1e-9, max=1e12, help="What an error of 1 costs, against the size of coefficients."),
     ] = 1.0,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Let all labels count the same, however rare they are.")
@@ -131,7 +132,7 @@ def prism(
         known=[names([each], columns) or [] for each in known or []],
         correction=correction,
         groups="column" if by_column else "attribute",
-        penalty=penalty,
+        C=C,
         class_weight="balanced" if balanced else None,
         time_limit=time_limit,
         schema=found,
@@ -274,7 +275,7 @@ def _choice(cost: PrismCost) -> list[tuple[str, str]]:
     from modicum.evaluation.evidence.prism_cost import PRISM
 
     model, chosen = cost.prism, cost.of(PRISM)
-    proven = chosen.gap <= model.gap
+    proven = chosen.gap <= model.tol
     nothing = "nothing: no attribute helps" if proven else "nothing: time ran out"
     proof = f"no allowed choice has a lower objective, but for {chosen.gap:.1g} of it"
     return [

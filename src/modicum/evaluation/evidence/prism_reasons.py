@@ -304,7 +304,7 @@ def _find_reason(
         return "together"
     if len(model.predictors_) >= model.max_predictors:
         return "no place"
-    return "no use" if model.optimality_gap_ <= model.gap else "not settled"
+    return "no use" if model.optimality_gap_ <= model.tol else "not settled"
 
 
 def _role(columns: Sequence[str], schema: Schema) -> str:
@@ -355,7 +355,7 @@ def _why_together(model: PrismClassifier, completes: Sequence[Correlation], inst
     more = f" (and it completes {others_too:,} more such {sets})" if others_too else ""
     least = (
         f"leaving this one out costs the prediction least{_proven(model)}"
-        if model.optimality_gap_ <= model.gap and (instead is None or instead.objective >= -model.gap)
+        if model.optimality_gap_ <= model.tol and (instead is None or instead.objective >= -model.tol)
         else "time ran out before it was settled which of them is needed least"
     )
     return (
@@ -380,7 +380,7 @@ def _strength(found: Correlation, model: PrismClassifier) -> str:
 
 
 def _proven(model: PrismClassifier) -> str:
-    return " (proven, on the training records)" if model.optimality_gap_ <= model.gap else " (as far as time allowed)"
+    return " (proven, on the training records)" if model.optimality_gap_ <= model.tol else " (as far as time allowed)"
 
 
 def _and(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from modicum.errors import ParameterError, format_names
 from modicum.evaluation.search import SIZES
+from modicum.evaluation.study.own_minimizer import build_fits, check_minimizer
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.boosting import RecordTrees
@@ -52,7 +53,12 @@ class StudyGuide:
         raw = reduce(Generalization.drop, forbidden, raw_generalization(X, schema))
         self._trees = RecordTrees(raw, int(classes.max()) + 1, seed).fit(X, classes)
         self._X = X
-        self._shared: dict[str, Any] = {"schema": schema, "weights": weights, "random_state": seed, "progress": False}
+        self._shared: dict[str, Any] = {
+            "schema": schema,
+            "loss_weights": weights,
+            "random_state": seed,
+            "progress": False,
+        }
 
     def __call__(self, X: Any) -> Any:
         """The class that the trees hold most likely."""
@@ -84,7 +90,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     # Thresholds as shares of the way from the error with all buckets (0) to the majority guess's (1).
     "Iterative": {"share": (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8), "buckets": (4,)},
-    "FeatureSelection": {"keep": (2, 4, 8, 10, 20, "all"), "score": ("anova",)},
+    "FeatureSelection": {"k": (2, 4, 8, 10, 20, "all"), "score_func": ("anova",)},
     "Uniform": {"buckets": (1, 2, 3, 4, 5)},
     # Guided by boosted trees on raw records; Apt is papers/1's own search, its depth limited as in papers/0 §6.
     "ModelGuided": {"points": (30,), "max_depth": (10,)},
@@ -118,7 +124,7 @@ class Job:
     make: Callable[[Any, Any, Context], Made]
 
 
-def jobs(minimizers: str | Iterable[str], grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) -> list[Job]:
+def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) -> list[Job]:
     """The fits of a study, in order.
 
     Examples
@@ -127,36 +133,60 @@ def jobs(minimizers: str | Iterable[str], grids: Mapping[str, Mapping[str, Seque
     >>> [job.key for job in jobs(["Uniform"], {"Uniform": {"buckets": [2, 3]}})]
     ['Uniform-buckets=2', 'Uniform-buckets=3']
     """
+    given = _find_minimizers(minimizers)
+    known = [*GRIDS, *(name for name, own in given.items() if own is not None)]
+    strange = [key for key in grids or {} if key not in known]
+    if strange:
+        raise ParameterError(
+            f"The 'grids' parameter names {strange[0]!r}; the minimizers are {format_names(known, limit=len(known))}."
+        )
     found: list[Job] = []
-    for name in _names(minimizers):
-        found += _BUILDERS[name](_grid(name, grids))
+    for name, own in given.items():
+        grid = (grids or {}).get(name, {})
+        if own is None:
+            found += _BUILDERS[name](_grid(name, grid))
+        else:
+            found += [Job(name, key, make) for key, make in build_fits(own, grid)]
     return found
 
 
-def _names(minimizers: str | Iterable[str]) -> list[str]:
+def _find_minimizers(minimizers: Any) -> dict[str, Any]:
+    """Name → an instance of the user's own; None for those with a grid here."""
     if isinstance(minimizers, str):
-        known = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)} | {name: (name,) for name in GRIDS}
-        if minimizers in known:
-            return list(known[minimizers])
-        names: list[str] = [minimizers]
-    else:
-        names = list(dict.fromkeys(minimizers)) if isinstance(minimizers, Iterable) else [str(minimizers)]
-    unknown = [name for name in names if name not in GRIDS]
-    if unknown or not names:
-        got = f"Got {unknown[0]!r} instead." if unknown else "Got an empty list."
-        raise ParameterError(
-            f"The 'minimizers' parameter must be 'default', 'all' or name some of {format_names(GRIDS, limit=9)}. {got}"
-        )
-    return names
+        known = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)}
+        return {name: _find_minimizer(name)[1] for name in known.get(minimizers, (minimizers,))}
+    is_several = isinstance(minimizers, Iterable) and not isinstance(minimizers, type)
+    found: dict[str, Any] = {}
+    for given in minimizers if is_several else [minimizers]:
+        name, own = _find_minimizer(given)
+        if name in found and (own, found[name]) != (None, None):
+            raise ParameterError(
+                f"Two minimizers are called {name!r}; give one with a grid of its parameters, or another class name."
+            )
+        found[name] = own
+    if not found:
+        raise ParameterError(f"{_MINIMIZERS} Got an empty list.")
+    return found
 
 
-def _grid(name: str, grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) -> dict[str, Sequence[Any]]:
-    given = dict((grids or {}).get(name, {}))
-    strange = [key for key in grids or {} if key not in GRIDS]
-    if strange:
-        raise ParameterError(
-            f"The 'grids' parameter names {strange[0]!r}; the minimizers are {format_names(GRIDS, limit=9)}."
-        )
+def _find_minimizer(given: Any) -> tuple[str, Any]:
+    if isinstance(given, str):
+        if given not in GRIDS:
+            raise ParameterError(f"{_MINIMIZERS} Got {given!r} instead.")
+        return given, None
+    if isinstance(given, type) and given.__name__ in GRIDS and given.__module__.startswith("modicum."):
+        return given.__name__, None
+    own = check_minimizer(given)
+    return type(own).__name__, own
+
+
+_MINIMIZERS = (
+    f"The 'minimizers' parameter must be 'default', 'all' or name some of {format_names(GRIDS, limit=9)}, or hold "
+    "minimizers of your own."
+)
+
+
+def _grid(name: str, given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
     unknown = [key for key in given if key not in GRIDS[name]]
     if unknown:
         raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(GRIDS[name])}.")
@@ -236,17 +266,17 @@ def _iterative(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 
 
 def _feature_selection(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(score: Any, keep: Any, X: Any, y: Any, context: Context) -> Made:
+    def make(score_func: Any, k: Any, X: Any, y: Any, context: Context) -> Made:
         most = len(context.schema.features)
         shared = {name: value for name, value in _build_shared_options(context).items() if name != "weights"}
-        kept = most if keep == "all" else min(keep, most)
-        g = FeatureSelection(keep=kept, score=score, **shared).fit(X, y).generalization_
-        return [({"keep": kept, "score": score}, g)]
+        kept = most if k == "all" else min(k, most)
+        g = FeatureSelection(k=kept, score_func=score_func, **shared).fit(X, y).generalization_
+        return [({"k": kept, "score_func": score_func}, g)]
 
     return [
-        Job("FeatureSelection", f"FeatureSelection-keep={k}-score={s}", partial(make, s, k))
-        for s in grid["score"]
-        for k in grid["keep"]
+        Job("FeatureSelection", f"FeatureSelection-k={k}-score_func={s}", partial(make, s, k))
+        for s in grid["score_func"]
+        for k in grid["k"]
     ]
 
 

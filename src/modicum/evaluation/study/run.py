@@ -25,7 +25,7 @@ def study(
     *,
     personal: Iterable[str] | None = None,
     weights: Mapping[str, float] | None = None,
-    minimizers: str | Iterable[str] = "default",
+    minimizers: Any = "default",
     grids: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
     seeds: int | Sequence[int] = 1,
     train_sizes: Sequence[float] = (1.0,),
@@ -53,10 +53,13 @@ def study(
         Or a table in an engine (DuckDB, Spark, …) and the name of its column; then `sample` records of it are studied.
     personal, schema : what is personal; all attributes where neither says
     weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
-    minimizers : "default", "all", or names
-        "default" are those that need no PyTorch, "all" adds AdversarialTraining and MutualInformation.
+    minimizers : "default", "all", or a list of names, classes and instances
+        "default" are those that need neither a model nor PyTorch, "all" adds those that do. Your own minimizer is
+        a class or an instance in the way of scikit-learn, with `generalization_` after `fit`; see
+        `modicum.minimizers.base.Minimizer`. It is known by the name of its class.
     grids : minimizer → parameter → values
-        In the place of the paper's (`modicum.evaluation.study.grids.GRIDS`).
+        In the place of the paper's (`modicum.evaluation.study.grids.GRIDS`). Your own minimizer is tried with every
+        combination of its values, or as it is.
     seeds : int or list of int
         How many splits, or which. One is enough to choose; several, with intervals, tell what is chance.
     train_sizes : shares of the training part from which the minimizers learn (papers/0 §8.3)

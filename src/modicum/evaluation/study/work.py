@@ -101,7 +101,7 @@ class Bench:
         except DataError as error:
             part = "" if size == 1 else f" from {size:g} of the training part"
             return {"skipped": f"{job.minimizer}{part} (seed {seed}): {error}", "found": []}
-        fit = (time.perf_counter() - start) / len(made)
+        fit = (time.perf_counter() - start) / max(1, len(made))
         found, seen = [], set()
         for parameters, g in made:
             artifact = g.to_dict()

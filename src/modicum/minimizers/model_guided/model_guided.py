@@ -72,7 +72,7 @@ class ModelGuided(Minimizer):
     loss : 'ncp', 'entropy' or function
         What is raised: see `modicum.measures.ncp`; or the entropy that is left of each value; or a function of an
         attribute's coding and the codes left possible, from 0 to 1.
-    weights : dict, optional
+    loss_weights : dict, optional
         How much each attribute counts in the loss, 1 by default: the sensitive ones more.
     feature_slices : dict or list of lists, optional
         One-hot columns that are one category: name → columns. People are asked for the category.
@@ -135,7 +135,7 @@ class ModelGuided(Minimizer):
         representatives: str = "synthetic",
         generalizer: Any = "tree",
         loss: Any = "ncp",
-        weights: Mapping[str, float] | None = None,
+        loss_weights: Mapping[str, float] | None = None,
         feature_slices: Any = None,
         scaler: Any = None,
         max_depth: int | None = None,
@@ -152,7 +152,7 @@ class ModelGuided(Minimizer):
         self.representatives = representatives
         self.generalizer = generalizer
         self.loss = loss
-        self.weights = weights
+        self.loss_weights = loss_weights
         self.feature_slices = feature_slices
         self.scaler = scaler
         self.max_depth = max_depth
@@ -208,7 +208,9 @@ class ModelGuided(Minimizer):
         self._check_reached(found, setting)
         rows = parts.test.tolist()
         persons = person_codes(schema, frame[rows])
-        held_out = Reported(model, self._view, outcomes, attributes[rows], schema, parts.test, persons, self.weights)
+        held_out = Reported(
+            model, self._view, outcomes, attributes[rows], schema, parts.test, persons, self.loss_weights
+        )
         self.held_out_: HeldOut = held_out.measure(self.generalization_)
         self.cells_held_out_: HeldOut = held_out.measure(self.cells_)
         return self
@@ -318,7 +320,7 @@ class ModelGuided(Minimizer):
         coder = Coder.fit(learned, schema)
         members = CellMembers(coder, coder.encode(learned), parts.train, outcomes)
         free = [j for j, c in enumerate(coder.codings) if not c.attribute.locked and not c.attribute.forbidden]
-        shares = attribute_weights(coder.names, self._check_weights(coder.names))
+        shares = attribute_weights(coder.names, self._check_loss_weights(coder.names))
         losses = Losses(coder, [shares[name] for name in coder.names], self.loss)
         targets = outcomes.targets()[parts.train]
         if not (isinstance(self.generalizer, str) and self.generalizer == "tree"):
@@ -334,12 +336,12 @@ class ModelGuided(Minimizer):
         tried.check_rebuilt()
         return Setting(coder, losses, members, tried, len(sample), tree, free, float(self.target_agreement), stop)
 
-    def _check_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
-        if isinstance(self.weights, Mapping):
-            unknown = [name for name in self.weights if name not in names]
+    def _check_loss_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
+        if isinstance(self.loss_weights, Mapping):
+            unknown = [name for name in self.loss_weights if name not in names]
             if unknown:
-                raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not in the data.")
-        return self.weights
+                raise ParameterError(f"The 'loss_weights' parameter names {unknown[0]!r}, which is not in the data.")
+        return self.loss_weights
 
     def _run_search(self, setting: Setting) -> float:
         """Fill in the artifacts and the path; the agreement reached on the records to choose on."""

@@ -514,7 +514,7 @@ def _proof(found: PrismEvidence) -> dict[str, Any]:
     model = found.cost.prism
     told = bool(model.predictors_)  # else the objective is as many times the rarer labels' count
     return {
-        "is_proven": model.optimality_gap_ <= model.gap,
+        "is_proven": model.optimality_gap_ <= model.tol,
         "objective": float(f"{model.objective_:.6g}") if told else None,
         "bound": float(f"{model.bound_:.6g}") if told else None,
         "gap": float(f"{model.optimality_gap_:.2g}"),

@@ -1,0 +1,92 @@
+"""A study's candidates from a minimizer of the user's own: a class or an instance, over a grid of its parameters."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+from sklearn.base import clone
+
+from modicum.errors import ParameterError, format_names
+from modicum.generalization import Generalization
+from modicum.table.values import plain
+
+
+def check_minimizer(given: Any) -> Any:
+    """An instance of the minimizer that is given as a class or an instance, in the way of scikit-learn's estimators.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.evaluation.study.own_minimizer import check_minimizer
+    >>> check_minimizer(md.Uniform).buckets, check_minimizer(md.Uniform(buckets=7)).buckets
+    (3, 7)
+    """
+    name = given.__name__ if isinstance(given, type) else type(given).__name__
+    if any(not callable(getattr(given, method, None)) for method in ("fit", "get_params", "set_params")):
+        raise ParameterError(
+            f"The minimizer {name} has no fit, get_params or set_params; extend modicum.minimizers.base.Minimizer."
+        )
+    if not isinstance(given, type):
+        return given
+    try:
+        return given()
+    except TypeError:
+        raise ParameterError(
+            f"The minimizer {name} cannot be made without arguments; give an instance, such as {name}(...)."
+        ) from None
+
+
+def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
+    """For every combination of the grid's values a key, and the function that makes the candidate.
+
+    The key also holds the minimizer's source code, where it can be read: what a changed one made before is not reused.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.evaluation.study.own_minimizer import build_fits
+    >>> len(build_fits(md.Uniform(), {"buckets": [2, 3], "random_state": [0]}))
+    2
+    """
+    name, known = type(minimizer).__name__, minimizer.get_params(deep=False)
+    unknown = [key for key in grid if key not in known]
+    if unknown:
+        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(known)}.")
+    for key, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+            raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
+    every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    code = _source(type(minimizer))
+    return [(f"{name}-{_printable({**known, **one})!r}-{code}", partial(_fit, minimizer, one)) for one in every]
+
+
+def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> list[tuple[dict[str, Any], Any]]:
+    """Fit a copy, which gets what the study says of the data where it has a parameter for it."""
+    of_study = {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
+    of_study |= {"random_state": context.seed, "progress": False}
+    fitted = clone(minimizer).set_params(**own)
+    known = fitted.get_params(deep=False)
+    fitted.set_params(**{name: value for name, value in of_study.items() if name in known and name not in own})
+    fitted.fit(X, y)
+    found = getattr(fitted, "generalization_", None)
+    if not isinstance(found, Generalization):
+        raise ParameterError(
+            f"The minimizer {type(minimizer).__name__} has no Generalization in generalization_ after fit."
+        )
+    return [(_printable(own), found)]
+
+
+def _printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as they are written: plain values as they are, others in words."""
+    simple = (str, int, float, bool, type(None))
+    made = {name: plain(value) for name, value in parameters.items() if isinstance(plain(value), simple)}
+    return {name: made.get(name, repr(value)) for name, value in parameters.items()}
+
+
+def _source(kind: type) -> str:
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):  # typed at a prompt
+        return ""
