@@ -113,7 +113,16 @@ def test_the_fewest_records_are_left_out(counts, l):
         return
     X = pd.DataFrame({"age": range(sum(counts)), "illness": np.repeat([f"v{i}" for i in range(len(counts))], counts)})
     release = quiet(md.Anatomy(l, "illness", max_suppressed=1.0, random_state=1), X).release_
-    assert release.suppressed == fewest_left_out(counts, l)
+    fewest = fewest_left_out(counts, l)
+    assert release.suppressed == fewest
+    for grouping in ("bucketize", "dealt"):
+        given = {"grouping": grouping, "random_state": 1}
+        share = md.Anatomy(l, "illness", max_suppressed=fewest / len(X), **given)
+        assert quiet(share, X).release_.suppressed == fewest
+        if fewest:
+            less = md.Anatomy(l, "illness", max_suppressed=(fewest - 0.5) / len(X), **given)
+            with pytest.raises(DataError, match=f"{fewest} of {len(X)} records would have to be left out, more than"):
+                quiet(less, X)
 
 
 @given(sick(), st.integers(2, 4), st.integers(0, 2**32))

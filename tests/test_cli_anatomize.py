@@ -119,6 +119,11 @@ def test_the_fewest_records_are_left_out_only_where_asked_for(tmp_path):
     assert isinstance(refused.exception, ModicumError)
     assert "largest possible l is 1" in str(refused.exception)
     assert not (tmp_path / "out").exists()
+    less = anatomize(
+        tmp_path / "in.csv", "--sensitive", "ill", "--l", 3, "--max-suppressed", 0.1, "-o", tmp_path / "out"
+    )
+    assert "would have to be left out, more than the share of 0.1 that max_suppressed allows" in str(less.exception)
+    assert not (tmp_path / "out").exists()
     options = ["--sensitive", "ill", "--l", 3, "--max-suppressed", 1, "--json"]
     result = anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out")
     found = json.loads(result.stdout)

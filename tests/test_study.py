@@ -1,5 +1,6 @@
 """The study: what it compares, how it chooses, and that nothing finished is ever lost or done twice."""
 
+import inspect
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 from conftest import as_polars
 from engines import LAZY
+from sklearn.base import BaseEstimator
 
 import modicum as md
 from modicum.engines import table_at
@@ -22,9 +24,11 @@ from modicum.evaluation.study import grids
 from modicum.evaluation.study import work as study_work
 from modicum.evaluation.study.judges import read_off, screen_generalization
 from modicum.evaluation.study.study_data import StudyData
+from modicum.generalization.build import drop, keep
 from modicum.learners.backoff import Backoff, most_likely
 from modicum.learners.inputs import Inputs, count_table
 from modicum.measures.front import on_front
+from modicum.minimizers.base import Minimizer
 from modicum.table.splits import split_rows
 
 GRIDS = {
@@ -377,6 +381,77 @@ def test_the_coarsened_choice_is_judged_like_the_others(adult, found):
     content = md.report(md.evidence(coarser, progress=False)).to_dict()
     assert content["chosen"]["needed"] == len(g.needed)
     assert "at least 25" in content["decision"]
+
+
+# Minimizers of the user's own
+
+
+class Without(Minimizer):
+    """Leave one attribute out, ask the others in full."""
+
+    def __init__(self, *, name="age", personal=None, schema=None, random_state=None):
+        self.name, self.personal, self.schema, self.random_state = name, personal, schema, random_state
+
+    def _partitions(self, data):
+        assert self.random_state in (0, 1)  # the seed of the study's split
+        return [drop(c) if c.attribute.name == self.name else keep(c) for c in data.coder.codings]
+
+
+class Careless(BaseEstimator):
+    def fit(self, X, y):
+        return self
+
+
+class Demanding(Without):
+    def __init__(self, name):
+        self.name = name
+
+
+def test_a_minimizer_of_one_s_own_is_tried_over_its_grid_beside_the_others(adult, tmp_path):
+    given = {"minimizers": [Without, "Uniform"], "seeds": 2, "folder": tmp_path}
+    options = {**given, "grids": {"Without": {"name": ["age", "sex"]}, "Uniform": {"buckets": [2]}}}
+    found = small(adult, **options)
+    assert found.minimizers == ["Without", "Uniform"]
+    assert [c.parameters for c in found.of("Without")] == [{"name": "age"}, {"name": "sex"}]
+    assert [c.generalization["age"].action for c in found.of("Without")] == ["dropped", "kept"]
+    assert found.hypervolume().keys() == {"Without", "Uniform"}
+    assert same(small(adult, **options).table(), found.table())
+    assert "Without" in md.report(found).to_markdown()
+
+
+def test_an_instance_keeps_its_parameters_and_a_class_of_modicum_has_its_grid(adult):
+    found = small(adult, minimizers=[Without(name="race"), md.Uniform], grids={"Uniform": {"buckets": [2, 3]}})
+    (own,) = found.of("Without")
+    assert (own.parameters, own.generalization["race"].action) == ({}, "dropped")
+    assert [c.parameters for c in found.of("Uniform")] == [{"buckets": 2}, {"buckets": 3}]
+
+
+def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
+    (before,) = grids.jobs([Without], None)
+    assert before.key == grids.jobs([Without], None)[0].key
+    monkeypatch.setattr(inspect, "getsource", lambda kind: "other code")
+    assert grids.jobs([Without], None)[0].key != before.key
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"minimizers": [object()]}, "or hold minimizers of your own. Got <object"),
+        ({"minimizers": [type("Bare", (), {"fit": print})]}, "Bare has no fit, get_params or set_params"),
+        ({"minimizers": [Demanding]}, "Demanding cannot be made without arguments; give an instance"),
+        ({"minimizers": [Careless]}, "Careless has no Generalization in generalization_ after fit"),
+        ({"minimizers": [Without, Without()]}, "Two minimizers are called 'Without'"),
+        ({"minimizers": ["Uniform", md.Uniform(buckets=9)]}, "Two minimizers are called 'Uniform'"),
+        ({"minimizers": [Without], "grids": {"Without": {"nome": ["age"]}}}, "has no 'nome'; it has 'name'"),
+        ({"minimizers": [Without], "grids": {"Without": {"name": "age"}}}, "give it at least one in a list"),
+        ({"minimizers": ["Uniform"], "grids": {"Without": {"name": ["age"]}}}, "names 'Without'; the minimizers are"),
+    ],
+)
+def test_a_minimizer_of_one_s_own_that_does_not_work_is_one_sentence(adult, options, error):
+    X, y, schema = adult
+    with pytest.raises(ParameterError, match=error) as caught:
+        md.study(X, y, schema=schema, progress=False, **options)
+    assert "\n" not in str(caught.value)
 
 
 # Bad input: one clear sentence, nothing lost

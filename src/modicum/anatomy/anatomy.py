@@ -263,7 +263,7 @@ class Anatomy(BaseEstimator):
 
     def _check_suppressed(self, left_out: int, records: int) -> None:
         """Refuse to leave out more than may be."""
-        if left_out > self.max_suppressed * records:
+        if left_out > self.max_suppressed * records + 1e-9:  # a share of whole records may be a rounding below them
             raise DataError(
                 f"For l = {self.l} {left_out:,} of {records:,} records would have to be left out, more than the share "
                 f"of {self.max_suppressed:g} that max_suppressed allows."

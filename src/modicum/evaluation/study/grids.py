@@ -170,10 +170,10 @@ def _find_minimizers(minimizers: Any) -> dict[str, Any]:
 
 
 def _find_minimizer(given: Any) -> tuple[str, Any]:
-    if isinstance(given, str):
-        if given not in GRIDS:
-            raise ParameterError(f"{_MINIMIZERS} Got {given!r} instead.")
+    if isinstance(given, str) and given in GRIDS:
         return given, None
+    if not hasattr(given, "fit"):
+        raise ParameterError(f"{_MINIMIZERS} Got {given!r} instead.")
     if isinstance(given, type) and given.__name__ in GRIDS and given.__module__.startswith("modicum."):
         return given.__name__, None
     own = check_minimizer(given)
