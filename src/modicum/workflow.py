@@ -17,6 +17,7 @@ from modicum.errors import DataError, ParameterError, check_choice_is, format_na
 from modicum.generalization import Generalization
 from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame
+from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
 from modicum.table.splits import TRAIN, Split, split_rows, take_rows
 from modicum.table.targets import Labels, label_name, label_values
@@ -100,12 +101,11 @@ class Minimization:
         Options are those of `md.evidence` about a generalization, such as `by`, `population` or `confidence`. With
         depth="full" the points of the path stand beside what was chosen.
         """
-        if self.records is None or self.split is None:
-            raise DataError("The records stay in an engine; draw some of them with 'sample' to have evidence.")
+        X, y, split = self._held()
         path = [point.generalization for point in self.path] or None
         own: dict[str, Any] = {"path": path, "why": self.why, "random_state": self.random_state}
         own |= {"label_bins": self.label_bins, "depth": depth}
-        return gather_evidence(self.generalization, *self.records, self.split, **(own | options))
+        return gather_evidence(self.generalization, X, y, split, **(own | options))
 
     def report(
         self,
@@ -118,8 +118,16 @@ class Minimization:
     ) -> "Report":
         """Report the evidence: the first four as for `md.report`, `options` as for `evidence`."""
         from modicum.reporting import report
+        from modicum.reporting.disclosure import check_people
 
+        X, _, split = self._held()
+        check_people(self.generalization.schema, take_rows(X, split.test))  # before the work
         return report(self.evidence(**options), purpose, people=people, date=date, command=command)
+
+    def _held(self) -> tuple[Any, Any, Split]:
+        if self.records is None or self.split is None:
+            raise DataError("The records stay in an engine; draw some of them with 'sample' to have evidence.")
+        return *self.records, self.split
 
 
 def minimize(
@@ -362,7 +370,9 @@ def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: dict[str,
         whole = frame.with_columns(nw.new_series(label, values.tolist(), backend=frame.implementation))
         X, y = frame.to_native(), y if hasattr(y, "name") else pd.Series(values, name=label)
     found = Schema.infer(whole.to_native()) if schema is None else schema
-    return X, y, found.declare(label=label if label in found else None, **declared)
+    if label not in found:
+        found = found.model_copy(update={"attributes": (*found.attributes, infer_attribute(whole[label]))})
+    return X, y, found.declare(label=label, **declared)
 
 
 def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":

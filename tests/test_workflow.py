@@ -1,0 +1,205 @@
+"""`md.minimize` from start to end: the same in Python as on the command line, on any table, clear where it cannot."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import as_polars
+from engines import held_in
+from typer.testing import CliRunner
+
+import modicum as md
+from modicum.cli.main import app
+from modicum.errors import DataError, ParameterError
+from modicum.table.splits import Split
+
+PERSONAL = ["age", "race", "sex"]
+
+
+@pytest.fixture(scope="module")
+def adult():
+    X, y = md.datasets.load_adult(return_X_y=True)
+    return X[["age", "education", "hours-per-week", "race", "sex"]][:4_000], y[:4_000]
+
+
+def command(*words: object) -> str:
+    """What a command prints for programs."""
+    result = CliRunner().invoke(app, [*map(str, words), "--json"])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"keep": 0.6},
+        {"max_error": 0.24, "max_leaves": 8},
+        {"method": "pat", "min_leaf": 50},
+        {"risk": "certificate", "min_group": 20},
+        {"privacy": 0.2, "min_group": 30},
+        {"sample": 1_500, "method": "merge"},
+    ],
+    ids=str,
+)
+def test_python_and_command_line_give_the_same_bytes(adult, asked, tmp_path):
+    X, y = adult
+    X.assign(income=y).to_parquet(tmp_path / "people.parquet")
+    made = md.minimize(X, y, personal=PERSONAL, progress=False, **asked)
+    made.generalization.save(tmp_path / "python.json")
+    options = ["--label", "income", "--personal", ",".join(PERSONAL), "-o", tmp_path / "command.json"]
+    options += [text for name, value in asked.items() for text in (f"--{name.replace('_', '-')}", value)]
+    found = json.loads(command("minimize", tmp_path / "people.parquet", *options))["search"]
+    assert (tmp_path / "command.json").read_bytes() == (tmp_path / "python.json").read_bytes()
+    assert (found is None) == (made.choice is None)
+    for name in () if found is None else ("error", "skill_kept", "adversary_error", "considered"):
+        assert found[name] == getattr(made.choice, name)
+
+
+def test_python_and_command_line_give_the_same_report(adult, tmp_path):
+    X, y = adult
+    X.assign(income=y).to_parquet(tmp_path / "people.parquet")
+    options = ["--label", "income", "--personal", ",".join(PERSONAL), "--keep", 0.5, "--by", "sex", "--purpose", "Help"]
+    places = ["-o", tmp_path / "g.json", "--report", tmp_path / "r.html"]
+    command("minimize", tmp_path / "people.parquet", *options, *places)
+    written = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    made = md.minimize(X, y, personal=PERSONAL, keep=0.5, progress=False)
+    report = made.report("Help", by=["sex"], progress=False).to_dict()
+    assert {**report, "provenance": {**report["provenance"], "command": None}} == {
+        **written,
+        "provenance": {**written["provenance"], "command": None},
+    }
+    assert report["alternatives"]["source"] == "merge path"
+    assert made.why in json.dumps(report["alternatives"], ensure_ascii=False)
+
+
+def test_any_form_of_a_table_gives_the_same(adult):
+    X, y = adult
+    options = {"personal": PERSONAL, "keep": 0.5, "progress": False}
+    made = md.minimize(X, y, **options)
+    for other in (
+        md.minimize(X.assign(income=y), "income", **options),
+        md.minimize(as_polars(X.assign(income=y)), "income", **options),
+        md.minimize(X.set_index(np.arange(len(X)) + 7), y.tolist(), **options),
+    ):
+        assert other.generalization.partitions == made.generalization.partitions
+    numbers = X[["age", "hours-per-week"]].to_numpy()
+    assert md.minimize(numbers, y, keep=0.3, progress=False).generalization.names == ["x0", "x1"]
+
+
+def test_one_s_own_rows_are_learned_from_chosen_on_and_reported_on(adult):
+    X, y = adult
+    rows = np.arange(4_000)
+    split = Split(train=rows[:2_000], validation=rows[2_000:2_500], test=rows[2_500:3_500])
+    made = md.minimize(X, y, personal=PERSONAL, split=split, progress=False)
+    assert made.split is split
+    assert made.evidence(depth="quick", progress=False).utility.records == 1_000
+    same = md.minimize(X[:3_500], y[:3_500], personal=PERSONAL, split=split, progress=False)
+    assert same.generalization == made.generalization
+
+
+def test_a_person_s_rows_stay_together_and_count_once(adult):
+    X, y = adult
+    X = X.assign(who=np.arange(len(X)) // 4)
+    made = md.minimize(X, y, personal=PERSONAL, person="who", min_group=20, progress=False)
+    parts = [set(X["who"].iloc[rows]) for rows in (made.split.train, made.split.validation, made.split.test)]
+    assert not parts[0] & parts[1] | parts[0] & parts[2] | parts[1] & parts[2]
+    assert "who" not in made.generalization.names
+    train = X.iloc[made.split.train]
+    cells = pd.Series(list(map(tuple, made.generalization.codes(train))), index=train.index)
+    assert train["who"].groupby(cells).nunique().min() >= 20
+    with pytest.raises(ParameterError, match="more than the 600 people that are learned from"):
+        md.minimize(X, y, person="who", min_group=700)
+
+
+def test_in_an_engine_the_tree_is_grown_from_counts_and_a_sample_does_the_rest(adult):
+    X, y = adult
+    table = held_in("duckdb", X.assign(income=y))
+    made = md.minimize(table, "income", personal=PERSONAL, max_leaves=6, progress=False)
+    in_memory = md.PrivacyTree(max_leaves=6, personal=PERSONAL).fit(X, y).generalization_
+    assert made.generalization.partitions == in_memory.partitions
+    assert (made.choice, made.path, made.split, made.why) == (None, (), None, None)
+    with pytest.raises(DataError, match="stay in an engine; draw some of them with 'sample'"):
+        made.evidence()
+    drawn = md.minimize(table, "income", personal=PERSONAL, sample=1_200, keep=0.3, progress=False)
+    assert drawn.sample_check.records == 1_200
+    assert drawn.evidence(depth="quick", progress=False).utility.records == 360
+
+
+def test_what_is_said_of_columns_meets_the_schema(adult):
+    X, y = adult
+    X = X.assign(zip=np.arange(len(X)) % 7, passport=[f"p{i}" for i in range(len(X))])
+    given = md.Schema.infer(X).replace("age", locked=True)
+    roles = {"categories": ["zip"], "identifiers": ["passport"], "missing": ["?"], "person": None}
+    made = md.minimize(X, y, schema=given, personal=["sex"], keep=0.3, progress=False, **roles)
+    schema = made.generalization.schema
+    assert (schema["zip"].kind, schema.personal) == ("category", ["sex"])
+    assert (schema.label, schema.missing) == ("income", ("?",))
+    assert "passport" not in made.generalization.names
+    assert "age" in made.generalization.needed
+
+
+def test_the_same_seed_gives_the_same_and_another_another_split(adult):
+    X, y = adult
+    one, same, other = (md.minimize(X, y, random_state=seed, progress=False) for seed in (3, 3, 4))
+    assert one.generalization == same.generalization
+    assert one.choice == same.choice
+    assert one.split.test.tolist() == same.split.test.tolist() != other.split.test.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "cut"}, "'method' parameter of minimize must be 'merge' or 'pat'. Got 'cut'"),
+        ({"method": "merge", "max_leaves": 3}, "'max_leaves' parameter belongs to the method 'pat'"),
+        ({"max_leaves": 3, "risk": "adversary"}, "'risk' parameter belongs to the method 'merge'"),
+        ({"leaves": 3}, "minimize has no parameter 'leaves'"),
+        ({"keep": 0.5, "max_error": 0.1}, "Say one of"),
+        ({"keep": 90}, "'keep' parameter"),
+        ({"min_group": 0}, "'min_group' parameter must be an int ≥ 1. Got 0"),
+        ({"min_group": 3_000}, "more than the 2,400 records that are learned from"),
+        ({"personal": ["height"]}, "'height'"),
+        ({"person": "who"}, "'who'"),
+        ({"sample": 0}, "'sample' parameter must be an int ≥ 1"),
+        ({"y": "pay"}, "The label 'pay' is not in the data; it has 'age'"),
+        ({"y": [0, 1]}, "one value for each"),
+    ],
+)
+def test_bad_input_is_one_sentence(adult, options, message):
+    X, y = adult
+    given = {"y": y, "progress": False, **options}
+    with pytest.raises(md.errors.ModicumError) as caught:
+        md.minimize(X, given.pop("y"), **given)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_label_that_is_also_a_column_is_refused(adult):
+    X, y = adult
+    with pytest.raises(DataError, match="'income' is also a column of X"):
+        md.minimize(X.assign(income=y), y)
+
+
+def test_a_report_on_too_few_people_is_refused_before_the_work(adult, monkeypatch):
+    X, y = (part[:250] for part in adult)
+    made = md.minimize(X, y, progress=False)
+    monkeypatch.setattr("modicum.workflow.gather_evidence", None)
+    with pytest.raises(DataError, match="a report needs at least 100"):
+        made.report("Help")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": 0.5}, "'keep' parameter needs the records in memory"),
+        ({"method": "merge"}, "The method 'merge' needs the records in memory"),
+        ({"min_group": 5}, "'min_group' parameter needs the records in memory"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused(adult, options, message):
+    X, y = adult
+    with pytest.raises(ParameterError, match=message):
+        md.minimize(held_in("duckdb", X.assign(income=y)), "income", **options)
+    with pytest.raises(DataError, match="label of a table in an engine is the name of one of its columns"):
+        md.minimize(held_in("duckdb", X), y)
