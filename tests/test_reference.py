@@ -50,12 +50,12 @@ PUBLIC = public()
 
 def directives() -> dict[str, list[str] | None]:
     """What the reference pages ask for: a module, with the members that are named or None for all public ones."""
-    asked = {}
+    asked: dict[str, list[str] | None] = {}
     for page in REFERENCE.glob("*.md"):
         text = page.read_text(encoding="utf-8")
         for module, options in re.findall(r"^::: (\S+)\n((?:[ ]{4,}.*\n?)*)", text, flags=re.MULTILINE):
             members = re.search(r"members: \[(.*)\]", options)
-            asked[module] = members[1].split(", ") if members else None
+            asked[module] = [*(asked.get(module) or ()), *members[1].split(", ")] if members else None
     return asked
 
 

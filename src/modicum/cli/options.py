@@ -68,7 +68,7 @@ MinGroupOption = Annotated[
 ]
 MaxSuppressedOption = Annotated[
     float,
-    typer.Option(min=0, max=1, help="The largest share of records that may be left out; as few as possible are."),
+    typer.Option(min=0, max=1, help="The largest share of records that may be left out."),
 ]
 ByOption = Annotated[
     list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
