@@ -162,6 +162,7 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
         ({"personal": ["height"]}, "'height'"),
         ({"person": "who"}, "'who'"),
         ({"sample": 0}, "'sample' parameter must be an int ≥ 1"),
+        ({"split": ([0], [1], [2])}, "'split' parameter must be a modicum.table.splits.Split. Got tuple"),
         ({"y": "pay"}, "The label 'pay' is not in the data; it has 'age'"),
         ({"y": [0, 1]}, "one value for each"),
     ],
@@ -187,6 +188,18 @@ def test_a_report_on_too_few_people_is_refused_before_the_work(adult, monkeypatc
     monkeypatch.setattr("modicum.workflow.gather_evidence", None)
     with pytest.raises(DataError, match="a report needs at least 100"):
         made.report("Help")
+
+
+def test_what_evidence_and_report_take_instead_is_said(adult):
+    made = md.minimize(*adult, progress=False)
+    with pytest.raises(ParameterError, match=r"Got Minimization; call its evidence\(\)"):
+        md.evidence(made)
+    with pytest.raises(ParameterError, match=r"Got Minimization; call its report\(\)"):
+        md.report(made)
+    with pytest.raises(ParameterError, match=r"needs full records: md.evidence\(what, X, y, X_test, y_test\)"):
+        md.evidence(made.generalization, *adult)
+    with pytest.raises(ParameterError, match=r"a release needs full records: md.evidence\(what, X\)"):
+        md.evidence(md.Mondrian())
 
 
 @pytest.mark.parametrize(

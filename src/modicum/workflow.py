@@ -220,7 +220,12 @@ def minimize(
         X, y, other = _draw(X, y, sample, random_state)
     X, y, schema = _describe_columns(X, y, schema, declared)
     check_min_group(min_group, X, schema.person)
-    split = split_task(X, y, schema.person, random_state) if split is None else split
+    if split is None:
+        split = split_task(X, y, schema.person, random_state)
+    elif not isinstance(split, Split):
+        raise ParameterError(
+            f"The 'split' parameter must be a modicum.table.splits.Split. Got {type(split).__name__} instead."
+        )
     task = _MinimizationTask(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
     found = task.merge() if chosen == "merge" else task.grow()
     return found if other is None else replace(found, sample_check=_check_sample(found, other))

@@ -70,6 +70,7 @@ def evidence(
     if has_records and any(part is not None for part in given.values()):
         raise ParameterError(f"Evidence about {kind} takes no records: it has its own. Leave out X and y.")
     taken = inspect.signature(gather).parameters.values()
+    needs = [each.name for each in taken if each.default is each.empty][1:]
     known = [each.name for each in taken if each.kind is each.KEYWORD_ONLY and each.name != "depth"]
     for name in options:
         if name not in known:
@@ -78,8 +79,9 @@ def evidence(
             )
     if has_records:
         return gather(what, depth=depth, **options)
-    if X is None:
-        raise ParameterError(f"Evidence about {kind} needs the full records: md.evidence(what, X, y, ...).")
+    if any(part is None for part in list(given.values())[: len(needs)]):
+        call = ", ".join(["what", *list(given)[: len(needs)]])
+        raise ParameterError(f"Evidence about {kind} needs full records: md.evidence({call}).")
     return gather(what, X, y, X_test, y_test, depth=depth, **options)
 
 
@@ -126,4 +128,6 @@ def _find_kind(what: Any) -> tuple[str, Callable[..., Any], bool]:
 def _hint(what: Any) -> str:
     if hasattr(what, "generalization_"):
         return "; give its generalization_"
+    if callable(getattr(what, "evidence", None)):
+        return "; call its evidence()"
     return "; cells are judged by `certify` and `attacks`" if isinstance(what, CellPartition) else ""

@@ -165,8 +165,10 @@ def report(
         PrismEvidence: prism_summary,
     }
     if type(found) not in kinds:
+        hint = "; call its report()" if callable(getattr(found, "report", None)) else ""
         raise ParameterError(
-            f"A report is made of what `evidence`, `attacks.suite` or `study` returns. Got {type(found).__name__}."
+            "A report is made of what `evidence`, `attacks.suite` or `study` returns. "
+            f"Got {type(found).__name__}{hint}."
         )
     return Report(kinds[type(found)](found, purpose, **head))
 

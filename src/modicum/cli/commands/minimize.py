@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -135,7 +136,8 @@ def minimize(
             check_people(found, X.iloc[split.test])
         made = md.minimize(X, y, schema=found, split=split, **asked)
     else:
-        with roles.open(file, engine or "duckdb") as whole, notes.status("Learning what is needed …"):
+        waiting = notes.status("Learning what is needed …") if sample is None else nullcontext()  # merging has a bar
+        with roles.open(file, engine or "duckdb") as whole, waiting:
             table = drop_unlabelled_at(whole, label)
             groups = names(by, [name for name in table.columns if name != label])
             own = roles.named(table.columns)
