@@ -392,8 +392,13 @@ class Without(Minimizer):
     def __init__(self, *, name="age", personal=None, schema=None, random_state=None):
         self.name, self.personal, self.schema, self.random_state = name, personal, schema, random_state
 
+    def fit(self, X, y):
+        self.labels = y
+        return super().fit(X, y)
+
     def _partitions(self, data):
         assert self.random_state in (0, 1)  # the seed of the study's split
+        assert self.labels.index.equals(data.frame.to_native().index)
         return [drop(c) if c.attribute.name == self.name else keep(c) for c in data.coder.codings]
 
 

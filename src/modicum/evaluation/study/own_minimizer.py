@@ -6,6 +6,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import pandas as pd
 from sklearn.base import clone
 
 from modicum.errors import ParameterError, format_names
@@ -63,13 +64,15 @@ def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[
 
 
 def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> list[tuple[dict[str, Any], Any]]:
-    """Fit a copy, which gets what the study says of the data where it has a parameter for it."""
+    """Fit a copy, which gets what the study says of the data where it has a parameter for it; y comes as a series."""
     of_study = {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
     of_study |= {"random_state": context.seed, "progress": False}
     fitted = clone(minimizer).set_params(**own)
     known = fitted.get_params(deep=False)
     fitted.set_params(**{name: value for name, value in of_study.items() if name in known and name not in own})
-    fitted.fit(X, y)
+    fitted.fit(
+        X, pd.Series(y, index=X.index if isinstance(X, pd.DataFrame) else None, name=context.schema.label or "y")
+    )
     found = getattr(fitted, "generalization_", None)
     if not isinstance(found, Generalization):
         raise ParameterError(
