@@ -257,9 +257,12 @@ def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
     for extra, complaint in [
         (
             ["--method", "merge", "--max-leaves", 4],
-            "'max_leaves' parameter belongs to the method 'pat', not to 'merge'",
+            "The option --max-leaves is about the tree: leave it out, or ask for method 'pat'",
         ),
-        (["--privacy", 0.5, "--risk", "certificate"], "'risk' parameter belongs to the method 'merge', not to 'pat'"),
+        (
+            ["--privacy", 0.5, "--risk", "certificate"],
+            "The option --risk is about merging: leave it out",
+        ),
         (["--method", "cut"], "'cut' is not one of 'merge', 'pat'"),
         (["--keep", 0.9, "--max-error", 0.1], "Say one of"),
         (["--max-error", 0.0], "No point of the path has an error of at most 0"),
@@ -285,7 +288,7 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
     for extra, complaint in [
         (["--max-error", 0.0], "No candidate"),
         (["--keep", 0.5, "--max-error", 0.2], "either how much skill"),
-        (["--keep", 95], "'keep' parameter must be a number from 0 to 1"),
+        (["--keep", 95], "The option --keep must be a number from 0 to 1"),
         (["--report", tmp_path / "r.pdf"], "must end in .html"),
         (["--by", "sex"], "--report"),
         (["--report", tmp_path / "r.html", "--by", "id"], "identifies people"),
@@ -454,7 +457,7 @@ def test_words_that_are_no_text_are_refused_before_any_work(table, artifact_here
     table.write_text("")  # it is not even read
     result = modicum(command, *given[command], option, "caf\udce9")
     assert result.returncode == 2
-    assert f"The {option[2:]!r} parameter must be text in UTF-8. Got 'caf\\udce9' instead." in result.stderr
+    assert f"The option {option} must be text in UTF-8. Got 'caf\\udce9' instead." in result.stderr
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -583,15 +586,15 @@ def test_attack_for_programs_splits_as_judge_does(table, artifact, tmp_path):
         (["--weight", "job"], "NAME=NUMBER"),
         (["--weight", "job=much"], "--weight needs a number"),
         (["--weight", "shoe size=2"], "'shoe size', which is not a personal attribute"),
-        (["--percent", "0"], "'percent' parameter"),
+        (["--percent", "0"], "option --percent must list numbers"),
         (["--percent", "some"], "--percent needs a number"),
-        (["--population", "3"], "'population' parameter"),
+        (["--population", "3"], "option --population must be an int"),
         (["--link-a", "job"], "Linking needs both halves"),
         (["--link-a", "job", "--link-b", "job"], "'job' is in both halves"),
         (["--link-a", "shoe size", "--link-b", "job"], "'shoe size' is not in the artifact"),
         (["--link-k", "2999"], "so 2,999 of them cannot be linked"),
         (["--personal", "shoe size"], "'shoe size' is not in the artifact"),
-        (["--confidence", "7"], "'confidence' parameter"),
+        (["--confidence", "7"], "option --confidence must be a number"),
         (["--also", "nowhere.json"], "nowhere.json"),
         (["--report", "r.txt"], "must end in .html"),
         (["--purpose", "x"], "--purpose is part of the report"),

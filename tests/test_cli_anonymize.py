@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import modicum as md
 from modicum.cli.main import app
-from modicum.errors import ModicumError
+from modicum.errors import DataError, ModicumError
 
 QUASI = ["age", "sex", "race"]
 
@@ -134,6 +134,17 @@ def test_parquet_keeps_its_types_and_days_stay_days(tmp_path):
     given.write_csv(str(days))
     assert anonymize(days, "--quasi-identifiers", "day,age", "--k", 5, "-o", text).exit_code == 0
     assert all(len(row["day"]) == 10 and row["age"].isdigit() for row in rows(text))
+
+
+@pytest.mark.parametrize("command", [["anonymize", "--k", "5"], ["anatomize", "--sensitive", "sex", "--l", "2"]])
+def test_a_column_of_lists_is_refused_by_name(command, tmp_path):
+    source, out = tmp_path / "in.parquet", tmp_path / "out.csv"
+    table = pd.DataFrame({"age": [30, 40] * 50, "sex": ["f", "m"] * 50, "visits": [[1, 2]] * 100})
+    table.to_parquet(source)
+    result = CliRunner().invoke(app, [command[0], str(source), *command[1:], "-o", str(out)])
+    assert isinstance(result.exception, DataError)
+    assert str(result.exception) == "The column 'visits' holds lists or the like; leave it out."
+    assert not out.exists()
 
 
 def test_a_schema_must_describe_what_is_named(people, tmp_path):

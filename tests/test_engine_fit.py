@@ -343,8 +343,11 @@ def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, t
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--engine", "duckdb", "--keep", "0.5"], "'keep' parameter needs the records in memory"),
-        (["--engine", "duckdb", "--method", "merge"], "method 'merge' needs the records in memory"),
+        (
+            ["--engine", "duckdb", "--keep", "0.5"],
+            "The option --keep needs the records in memory",
+        ),
+        (["--engine", "duckdb", "--method", "merge"], "The option --method with 'merge' needs the records in memory"),
         (["--sample", "0"], "must be an int ≥ 1"),
         (["--engine", "duckdb", "--label", "pay"], "The label 'pay' is not in the file"),
     ],

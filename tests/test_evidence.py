@@ -190,6 +190,20 @@ def test_bad_input_is_refused_before_any_work(g, table, options, message, monkey
         md.evidence(g, *halves(table), **{"personal": PERSONAL} | options)
 
 
+def test_what_quick_evidence_leaves_out_has_no_options(g, table):
+    X, y, X_test, y_test = halves(table)
+    release = md.Mondrian(k=5, quasi_identifiers=["age", "sex"]).fit(X, y)
+    anatomy = md.Anatomy(l=2, sensitive="school", random_state=0).fit(X)
+    for what, records, options in (
+        (g, (X, y, X_test, y_test), [{"population": 5_000}, {"model": b"weights"}]),
+        (release, (X, y), [{"by": "sex"}, {"estimator": "boosted trees"}, {"label_bins": 3}, {"X_test": X_test}]),
+        (anatomy, (X,), [{"by": "sex"}, {"estimator": "boosted trees"}]),
+    ):
+        for each in options:
+            with pytest.raises(ModicumError, match=f"The '{next(iter(each))}' parameter needs depth='full'"):
+                md.evidence(what, *records, depth="quick", **each)
+
+
 def test_records_that_do_not_fit_are_refused(g, table):
     X_train, y_train, X_test, y_test = halves(table)
     with pytest.raises(ModicumError, match="no rows"):

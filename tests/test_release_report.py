@@ -326,6 +326,16 @@ def test_anatomy_is_tested_on_given_records_whose_owner_is_an_adversary(adult):
     assert "knows others as well" in made(evidence).to_markdown()
 
 
+def test_a_share_that_just_suffices_does_not_stop_the_trial_on_a_part_of_the_records(adult):
+    X, y = adult
+    X = X.assign(race=np.where(np.arange(len(X)) % 5 < 3, "White", X["race"]))
+    share = md.Anatomy(l=2, sensitive="race", max_suppressed=1.0, random_state=0).fit(X).release_.suppressed / len(X)
+    assert share > 0
+    for seed in range(4):
+        anatomy = md.Anatomy(l=2, sensitive="race", max_suppressed=share, random_state=seed).fit(X, y)
+        assert md.evidence(anatomy, X, y, random_state=seed).utility is not None
+
+
 def test_one_persons_records_are_never_learned_from_and_tested_on(visits, monkeypatch):
     X, y, schema = visits
     X = X.dropna()

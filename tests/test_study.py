@@ -425,10 +425,19 @@ def test_a_minimizer_of_one_s_own_is_tried_over_its_grid_beside_the_others(adult
 
 
 def test_an_instance_keeps_its_parameters_and_a_class_of_modicum_has_its_grid(adult):
-    found = small(adult, minimizers=[Without(name="race"), md.Uniform], grids={"Uniform": {"buckets": [2, 3]}})
+    minimizers = [Without(name="race", personal=["age"]), md.Uniform]
+    found = small(adult, minimizers=minimizers, grids={"Uniform": {"buckets": [2, 3]}})
     (own,) = found.of("Without")
-    assert (own.parameters, own.generalization["race"].action) == ({}, "dropped")
+    assert (own.parameters, own.generalization["race"].action) == ({"name": "race"}, "dropped")
+    assert own.generalization.schema.personal == ["age", "race", "sex"]
     assert [c.parameters for c in found.of("Uniform")] == [{"buckets": 2}, {"buckets": 3}]
+
+
+def test_a_function_among_the_parameters_has_the_same_key_in_every_process(adult):
+    (job,) = grids.jobs([Without(name=len)], None)
+    assert "builtins.len" in job.key
+    (job,) = grids.jobs([Without(name=object())], None)
+    assert " at 0x" not in job.key
 
 
 def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):

@@ -23,6 +23,10 @@ def adult():
     return X[["age", "education", "hours-per-week", "race", "sex"]][:4_000], y[:4_000]
 
 
+def parts(train, validation, test) -> Split:
+    return Split(*(np.asarray(list(rows)) for rows in (train, validation, test)))
+
+
 def command(*words: object) -> str:
     """What a command prints for programs."""
     result = CliRunner().invoke(app, [*map(str, words), "--json"])
@@ -152,9 +156,8 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
     ("options", "message"),
     [
         ({"method": "cut"}, "'method' parameter of minimize must be 'merge' or 'pat'. Got 'cut'"),
-        ({"method": "merge", "max_leaves": 3}, "'max_leaves' parameter belongs to the method 'pat'"),
-        ({"max_leaves": 3, "risk": "adversary"}, "'risk' parameter belongs to the method 'merge'"),
-        ({"leaves": 3}, "minimize has no parameter 'leaves'"),
+        ({"method": "merge", "max_leaves": 3}, "'max_leaves' parameter is about the tree: leave it out, or ask for"),
+        ({"max_leaves": 3, "risk": "adversary"}, "'risk' parameter is about merging: leave it out, or ask for"),
         ({"keep": 0.5, "max_error": 0.1}, "Say one of"),
         ({"keep": 90}, "'keep' parameter"),
         ({"min_group": 0}, "'min_group' parameter must be an int ≥ 1. Got 0"),
@@ -163,6 +166,13 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
         ({"person": "who"}, "'who'"),
         ({"sample": 0}, "'sample' parameter must be an int ≥ 1"),
         ({"split": ([0], [1], [2])}, "'split' parameter must be a modicum.table.splits.Split. Got tuple"),
+        ({"split": parts(range(9), range(9, 12), range(8, 20))}, "parts 'train' and 'test' share a row"),
+        ({"split": parts([0, 0], [1], [2])}, "part 'train' holds a row twice"),
+        ({"split": parts(range(9), [9], [4_000])}, "part 'test' must hold row numbers from 0 to 3,999"),
+        ({"split": parts(range(9), [9], [])}, "part 'test' is empty"),
+        ({"split": parts([0.5], [9], [1])}, "part 'train' must hold row numbers"),
+        ({"split": parts(range(50), range(50, 60), range(60, 90)), "min_group": 60}, "more than the 50 records"),
+        ({"split": parts([0], [1], [2]), "sample": 100}, "'split' parameter is about the rows that are given"),
         ({"y": "pay"}, "The label 'pay' is not in the data; it has 'age'"),
         ({"y": [0, 1]}, "one value for each"),
     ],
@@ -190,6 +200,67 @@ def test_a_report_on_too_few_people_is_refused_before_the_work(adult, monkeypatc
         made.report("Help")
 
 
+@pytest.mark.filterwarnings("ignore:A sample of")
+def test_a_sample_is_drawn_from_any_form_of_records(adult):
+    X, y = adult
+    options = {"personal": ["age"], "sample": 1_500, "method": "pat", "progress": False}
+    made = md.minimize(X, y, **options)
+    by_name = md.minimize(X.assign(income=y), "income", **options)
+    in_polars = md.minimize(as_polars(X.assign(income=y)), "income", **options)
+    for other in (by_name, in_polars):
+        assert other.generalization.partitions == made.generalization.partitions
+        assert other.sample_check == made.sample_check
+    numbers = md.minimize(X[["age", "hours-per-week"]].to_numpy(), y, sample=1_500, method="pat", progress=False)
+    assert numbers.generalization.names == ["x0", "x1"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_sample_that_is_too_small_is_warned_of(adult):
+    X, y = adult
+    with pytest.warns(md.errors.DataWarning, match="A sample of 200 records may be too small"):
+        made = md.minimize(X, y, personal=["age"], sample=200, min_leaf=5, max_leaves=30, progress=False)
+    assert not made.sample_check.enough
+
+
+def test_persons_are_not_parted_by_one_s_own_split(adult):
+    X, y = adult
+    X = X.assign(who=np.arange(len(X)) // 2)
+    with pytest.raises(ParameterError, match="parts 'train' and 'test' share a person"):
+        md.minimize(X, y, person="who", split=parts(range(99), range(1_000, 1_100), range(99, 200)))
+    schema = md.Schema.infer(X).with_roles(person="who")
+    with pytest.raises(DataError, match="'who', which says whose a row is, is not in the data"):
+        md.minimize(X.drop(columns="who"), y, schema=schema, min_group=5)
+
+
+def test_what_evidence_or_a_report_refuses_is_refused_before_the_work(adult, monkeypatch):
+    made = md.minimize(*adult, personal=PERSONAL, progress=False)
+
+    def worked(*given, **options):
+        raise AssertionError("worked")
+
+    monkeypatch.setattr("modicum.evaluation.alternatives", worked)
+    monkeypatch.setattr("modicum.evaluation.evidence.generalization_evidence.necessity", worked)
+    for options in ({"population": 5}, {"confidence": 5}, {"by": "nosuch"}, {"colour": 1}, {"n_jobs": 0}):
+        with pytest.raises(md.errors.ModicumError):
+            made.evidence(progress=False, **options)
+    for head in ({"purpose": 5}, {"date": "31.12.2026"}, {"people": 7}):
+        with pytest.raises(ParameterError, match=f"'{next(iter(head))}' parameter"):
+            made.report(**head)
+
+
+def test_alternatives_may_be_given(adult):
+    made = md.minimize(*adult, personal=["sex"], keep=0.3, progress=False)
+    assert made.evidence(alternatives="what else", progress=False).alternatives == "what else"
+
+
+def test_a_result_shows_itself_in_a_line(adult):
+    made = md.minimize(*adult, progress=False)
+    assert repr(made).startswith("<Minimization: <Generalization: ")
+    assert "inflection point" in repr(made)
+    assert "\n" not in repr(made)
+    assert len({made, made}) == 1
+
+
 def test_what_evidence_and_report_take_instead_is_said(adult):
     made = md.minimize(*adult, progress=False)
     with pytest.raises(ParameterError, match=r"Got Minimization; call its evidence\(\)"):
@@ -206,7 +277,8 @@ def test_what_evidence_and_report_take_instead_is_said(adult):
     ("options", "message"),
     [
         ({"keep": 0.5}, "'keep' parameter needs the records in memory"),
-        ({"method": "merge"}, "The method 'merge' needs the records in memory"),
+        ({"method": "merge"}, "The 'method' parameter with 'merge' needs the records in memory"),
+        ({"risk": "certificate"}, "Merging needs the records in memory"),
         ({"min_group": 5}, "'min_group' parameter needs the records in memory"),
     ],
 )

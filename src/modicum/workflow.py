@@ -19,7 +19,7 @@ from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema
-from modicum.table.splits import TRAIN, Split, split_rows, take_rows
+from modicum.table.splits import Split, check_split, split_rows, take_rows
 from modicum.table.targets import Labels, label_name, label_values
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from modicum.reporting import Report
 
 Method = Literal["merge", "pat"]
-_OF_TREE = ("max_leaves", "privacy", "min_leaf")
-_OF_MERGING = ("risk",)
+Risk = Literal["adversary", "certificate"]
+OF_TREE = ("max_leaves", "privacy", "min_leaf")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Minimization:
     """What to collect, how it was chosen, and the records that can show what it does.
 
@@ -51,6 +51,7 @@ class Minimization:
     coarsening : what `min_group` changed of PAT's result on test records, where it was given
     sample_check : whether the records drawn were enough, where some were drawn
     records : features and label that the split is of
+    label_bins, random_state : as `minimize` was given them; evidence uses them too
 
     Examples
     --------
@@ -72,6 +73,9 @@ class Minimization:
     records: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
     label_bins: int | None = None
     random_state: int = 0
+
+    def __repr__(self) -> str:
+        return f"<Minimization: {self.generalization!r}; {self.why or 'nothing was chosen'}>"
 
     @property
     def why(self) -> str | None:
@@ -101,7 +105,7 @@ class Minimization:
         Options are those of `md.evidence` about a generalization, such as `by`, `population` or `confidence`. With
         depth="full" the points of the path stand beside what was chosen.
         """
-        X, y, split = self._held()
+        X, y, split = self._require_records()
         path = [point.generalization for point in self.path] or None
         own: dict[str, Any] = {"path": path, "why": self.why, "random_state": self.random_state}
         own |= {"label_bins": self.label_bins, "depth": depth}
@@ -117,14 +121,15 @@ class Minimization:
         **options: Any,
     ) -> "Report":
         """Report the evidence: the first four as for `md.report`, `options` as for `evidence`."""
-        from modicum.reporting import report
+        from modicum.reporting._report import check_head, report
         from modicum.reporting.disclosure import check_people
 
-        X, _, split = self._held()
-        check_people(self.generalization.schema, take_rows(X, split.test))  # before the work
+        X, _, split = self._require_records()
+        check_head(purpose, people, date, command)  # before the work
+        check_people(self.generalization.schema, take_rows(X, split.test))
         return report(self.evidence(**options), purpose, people=people, date=date, command=command)
 
-    def _held(self) -> tuple[Any, Any, Split]:
+    def _require_records(self) -> tuple[Any, Any, Split]:
         if self.records is None or self.split is None:
             raise DataError("The records stay in an engine; draw some of them with 'sample' to have evidence.")
         return *self.records, self.split
@@ -143,24 +148,27 @@ def minimize(
     max_error: float | None = None,
     min_group: int | None = None,
     method: Method | None = None,
+    risk: Risk | None = None,
+    max_leaves: int | None = None,
+    privacy: float | None = None,
+    min_leaf: int | None = None,
     label_bins: int | None = None,
     sample: int | None = None,
     split: Split | None = None,
     missing: Iterable[str] = (),
     progress: bool = True,
     random_state: int = 0,
-    **settings: Any,
 ) -> Minimization:
     """Decide what to collect, and in what detail, to predict y: split, learn, choose.
 
-    Learns from 60% of the rows and chooses on 10%; the other 30% have no part in it and show what the choice does
-    (`result.evidence()`, `result.report()`).
+    In memory it learns from 60% of the rows and chooses on 10%; the other 30% have no part in it and show what the
+    choice does (`result.evidence()`, `result.report()`). From a table in an engine PAT's tree is grown from counts of
+    all records, and nothing is chosen; with `sample` some of them are drawn into memory.
 
     Parameters
     ----------
     X : pandas or polars frame, or array
-        Full records. Or a table in an engine (DuckDB, Spark, …): PAT's tree is then grown from counts, or from `sample`
-        records drawn from it.
+        Full records. Or a table in an engine: DuckDB, Spark, a polars LazyFrame, Ibis.
     y : array-like, or the name of a column of X
         What is predicted.
     personal : names, optional
@@ -172,12 +180,17 @@ def minimize(
     keep : float from 0 to 1, optional
         Take the most private result that keeps this share of the raw model's skill (`Utility.skill_kept`).
     max_error : float from 0 to 1, optional
-        Or: the most private one with at most this error. By default it is the inflection point of the trade-off.
+        Or: the most private one with at most this error. With neither, merging takes the inflection point of its path,
+        and the tree is grown once.
     min_group : int, optional
         The fewest people of the training part who may share a combination of answers.
     method : "merge" or "pat"
         Merge buckets (`MergePath`, the default), or grow the privacy-aware tree (`PrivacyTree`; also where one of its
-        settings is given).
+        parameters is given, and in an engine).
+    risk : "adversary" or "certificate", optional
+        What merging lowers, as for `MergePath`.
+    max_leaves, privacy, min_leaf : optional
+        Of the tree, as for `PrivacyTree`; with `keep` or `max_error` they narrow the search.
     label_bins : int, optional
         Cut a numeric label into ranges.
     sample : int, optional
@@ -187,9 +200,6 @@ def minimize(
     missing : texts that mean missing where the artifact is applied to files
     progress : whether long work shows a bar on a terminal
     random_state : the seed of the split and of the models
-    **settings
-        Of merging `risk` ("adversary" or "certificate"); of the tree `max_leaves`, `privacy` and `min_leaf`, which with
-        `keep` or `max_error` narrow the search.
 
     Examples
     --------
@@ -204,8 +214,10 @@ def minimize(
     True
     """
     stays = is_table(X) and sample is None
-    target: dict[str, Any] = {"keep": keep, "max_error": max_error}
-    chosen = check_settings(method, settings, stays, **target, min_group=min_group, split=split)
+    tree = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
+    target = {"keep": keep, "max_error": max_error}
+    method = check_settings(method, risk, tree, in_engine=stays, **target, min_group=min_group, split=split)
+    settings = {name: value for name, value in {**tree, "risk": risk}.items() if value is not None}
     declared = {
         "personal": as_names(personal),
         "identifiers": as_names(identifiers),
@@ -213,21 +225,25 @@ def minimize(
         "categories": as_names(categories),
         "missing": missing,
     }
+    if is_table(X) and (not isinstance(y, str) or y not in table_at(X).columns):
+        raise DataError("The label of a table in an engine is the name of one of its columns.")
     if stays:
         return _minimize_in_engine(X, y, schema, declared, label_bins, settings)
+    if split is not None and sample is not None:
+        raise ParameterError("The 'split' parameter is about the rows that are given, not about a sample: give one.")
+    X, y = (X, y) if is_table(X) else _part_label(X, y)
     other: Sample | None = None
     if sample is not None:
         X, y, other = _draw(X, y, sample, random_state)
-    X, y, schema = _describe_columns(X, y, schema, declared)
-    check_min_group(min_group, X, schema.person)
+    schema = _describe_columns(X, y, schema, declared)
+    persons = _read_persons(X, schema.person)
     if split is None:
-        split = split_task(X, y, schema.person, random_state)
-    elif not isinstance(split, Split):
-        raise ParameterError(
-            f"The 'split' parameter must be a modicum.table.splits.Split. Got {type(split).__name__} instead."
-        )
+        split = split_rows(y, persons=persons, random_state=random_state)
+    else:
+        check_split(split, len(as_frame(X)), persons)
+    check_min_group(min_group, X, schema.person, split)
     task = _MinimizationTask(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
-    found = task.merge() if chosen == "merge" else task.grow()
+    found = task.merge() if method == "merge" else task.grow()
     return found if other is None else replace(found, sample_check=_check_sample(found, other))
 
 
@@ -243,10 +259,17 @@ def split_task(X: Any, y: Any, person: str | None = None, random_state: int = 0)
     >>> len(parts.train), len(parts.validation), len(parts.test)
     (600, 100, 300)
     """
+    return split_rows(y, persons=_read_persons(X, person), random_state=random_state)
+
+
+def _read_persons(X: Any, person: str | None) -> Any:
+    """Whose each row is; None where each is another person's."""
     frame = as_frame(X)
-    if person is not None and person not in frame.columns:
+    if person is None:
+        return None
+    if person not in frame.columns:
         raise DataError(f"The column {person!r}, which says whose a row is, is not in the data.")
-    return split_rows(y, persons=None if person is None else frame[person].to_numpy(), random_state=random_state)
+    return frame[person].to_numpy()
 
 
 def gather_evidence(
@@ -287,71 +310,70 @@ def gather_evidence(
     from modicum.evaluation._evidence import evidence
 
     train, test = ((take_rows(X, rows), take_rows(y, rows)) for rows in (split.train, split.test))
-    if depth == "full":
-        names = ("weights", "label_bins", "n_jobs", "random_state")
-        shared = {name: options[name] for name in names if name in options}
-        options["alternatives"] = alternatives(g, *train, *test, path=path, why=why, **shared)
     found: Evidence = evidence(g, *train, *test, depth=depth, progress=progress, **options)
-    return found
+    if depth == "quick" or options.get("alternatives") is not None:
+        return found
+    names = ("personal", "weights", "label_bins", "n_jobs", "random_state")
+    shared = {name: options[name] for name in names if name in options}
+    return replace(found, alternatives=alternatives(g, *train, *test, path=path, why=why, **shared))
 
 
 def check_settings(
-    method: Method | None, settings: dict[str, Any], in_engine: bool = False, **in_memory: Any
+    method: Method | None, risk: Risk | None, tree: dict[str, Any], *, in_engine: bool, **in_memory: Any
 ) -> Method:
     """Find the method that is asked for; refuse settings of the other one, and what an engine cannot do.
 
     Parameters
     ----------
-    method, settings : as for `minimize`
+    method, risk : as for `minimize`
+    tree : parameters of the tree; None is not given, here and below
     in_engine : whether the records stay in an engine
-    **in_memory : parameters that need the records in memory; None is not given
+    **in_memory : parameters that need the records in memory
 
     Examples
     --------
     >>> from modicum.workflow import check_settings
-    >>> check_settings(None, {}), check_settings(None, {"max_leaves": 4}), check_settings(None, {}, in_engine=True)
-    ('merge', 'pat', 'pat')
+    >>> check_settings(None, None, {"max_leaves": None}, in_engine=False)
+    'merge'
+    >>> check_settings(None, None, {"max_leaves": 4}, in_engine=False)
+    'pat'
     """
     if method is not None:
         check_choice_is(method, "method", "minimize", ("merge", "pat"))
-    of_tree = [name for name in settings if name in _OF_TREE]
-    chosen: Method = method or ("pat" if of_tree or in_engine else "merge")
-    unknown = [name for name in settings if name not in (*_OF_TREE, *_OF_MERGING)]
-    if unknown:
-        raise ParameterError(f"minimize has no parameter {unknown[0]!r}.")
+    of_tree = [name for name, value in tree.items() if value is not None]
+    chosen: Method = method or ("pat" if of_tree or (in_engine and risk is None) else "merge")
     if chosen == "merge" and of_tree:
-        raise ParameterError(
-            f"The {of_tree[0]!r} parameter belongs to the method 'pat', not to 'merge': leave one of them out."
-        )
-    if chosen == "pat" and "risk" in settings:
-        raise ParameterError("The 'risk' parameter belongs to the method 'merge', not to 'pat': leave one of them out.")
+        raise ParameterError(f"The {of_tree[0]!r} parameter is about the tree: leave it out, or ask for method 'pat'.")
+    if chosen == "pat" and risk is not None:
+        raise ParameterError("The 'risk' parameter is about merging: leave it out, or ask for method 'merge'.")
     needs = [f"The {name!r} parameter" for name, value in in_memory.items() if value is not None]
-    needs += ["The method 'merge'"] if chosen == "merge" else []
+    needs += [] if chosen == "pat" else ["Merging" if method is None else "The 'method' parameter with 'merge'"]
     if in_engine and needs:
         raise ParameterError(
-            f"{needs[0]} needs the records in memory: leave it out, or draw some of them with 'sample'."
+            f"{needs[0]} needs the records in memory: leave it out, or draw some of them with the 'sample' parameter."
         )
     return chosen
 
 
-def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
+def check_min_group(min_group: int | None, X: Any, person: str | None, split: Split) -> None:
     """Refuse, before any work, a group size that the training part cannot have.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from modicum.workflow import check_min_group
-    >>> check_min_group(3, pd.DataFrame({"age": range(10)}), None)
+    >>> from modicum.workflow import check_min_group, split_task
+    >>> X = pd.DataFrame({"age": range(10)})
+    >>> check_min_group(3, X, None, split_task(X, [0, 1] * 5))
     """
     if min_group is None:
         return
     if not isinstance(min_group, Integral) or isinstance(min_group, bool) or min_group < 1:
         raise ParameterError(f"The 'min_group' parameter must be an int ≥ 1. Got {min_group!r} instead.")
-    frame = as_frame(X)
-    people = len(frame) if person is None else frame[person].n_unique()
-    if min_group > TRAIN * people:
+    persons = _read_persons(X, person)
+    people = len(split.train) if persons is None else pd.Series(persons[split.train]).nunique(dropna=False)
+    if min_group > people:
         raise ParameterError(
-            f"The 'min_group' parameter is {min_group:,}, more than the {int(TRAIN * people):,} "
+            f"The 'min_group' parameter is {min_group:,}, more than the {people:,} "
             f"{'records' if person is None else 'people'} that are learned from."
         )
 
@@ -359,34 +381,39 @@ def check_min_group(min_group: int | None, X: Any, person: str | None) -> None:
 # The columns that are given
 
 
-def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: dict[str, Any]) -> tuple[Any, Any, Schema]:
-    """Find features, label and schema; the schema also knows the label."""
+def _part_label(X: Any, y: Any) -> tuple[Any, Any]:
+    """Part records in memory into a frame of features and a label with a name."""
     frame = as_frame(X)
     if isinstance(y, str):
         if y not in frame.columns:
             raise DataError(f"The label {y!r} is not in the data; it has {format_names(frame.columns, limit=8)}.")
-        whole, label = frame, y
-        X, y = frame.drop(y).to_native(), frame[y].to_native()
-    else:
-        label = label_name(y)
-        if label in frame.columns:
-            raise DataError(f"The label {label!r} is also a column of X; leave it out, or give its name alone.")
-        values = label_values(y, len(frame))
-        whole = frame.with_columns(nw.new_series(label, values.tolist(), backend=frame.implementation))
-        X, y = frame.to_native(), y if hasattr(y, "name") else pd.Series(values, name=label)
-    found = Schema.infer(whole.to_native()) if schema is None else schema
-    if label not in found:
-        found = found.model_copy(update={"attributes": (*found.attributes, infer_attribute(whole[label]))})
-    return X, y, found.declare(label=label, **declared)
+        return frame.drop(y).to_native(), frame[y].to_native()
+    label = label_name(y)
+    if label in frame.columns:
+        raise DataError(f"The label {label!r} is also a column of X; leave it out, or give its name alone.")
+    values = label_values(y, len(frame))
+    return frame.to_native(), y if hasattr(y, "name") else pd.Series(values, name=label)
 
 
 def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":
     """Draw records to learn from, and others to check with."""
-    from modicum.minimizers.sample_check import draw_samples
+    from modicum.minimizers.sample_check import Sample, draw_samples
 
     learning, other = draw_samples(X, y, sample, seed)
-    records = learning.X.to_pandas() if is_table(X) else learning.X
-    return records, learning.y, other
+    if is_table(X):
+        learning, other = (Sample(part.X.to_pandas(), part.y) for part in (learning, other))
+    return learning.X, learning.y, other
+
+
+def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: dict[str, Any]) -> Schema:
+    """Find the schema of features and label, with what is declared of them."""
+    frame, label = as_frame(X), label_name(y)
+    values = label_values(y, len(frame)).tolist()
+    whole = frame.with_columns(nw.new_series(label, values, backend=frame.implementation))
+    found = Schema.infer(whole.to_native()) if schema is None else schema
+    if label not in found:
+        found = found.model_copy(update={"attributes": (*found.attributes, infer_attribute(whole[label]))})
+    return found.declare(label=label, **declared)
 
 
 # The methods
@@ -430,7 +457,7 @@ class _MinimizationTask:
         )
         X_val, y_val = self.validation
         method.fit(*self.train, X_val=X_val, y_val=y_val)
-        return self._found(method.generalization_, choice=method.choice_, path=method.path_)
+        return self._build_result(method.generalization_, choice=method.choice_, path=method.path_)
 
     def grow(self) -> Minimization:
         """Grow PAT's tree, or search for the most private one within the target; then make groups larger."""
@@ -449,7 +476,7 @@ class _MinimizationTask:
             coarser = g.coarsen(*self.train, min_group=self.min_group, label_bins=self.label_bins)
             changed = effect(g, coarser, self.train[0], take_rows(self.X, self.split.test))
             g = coarser
-        return self._found(g, choice=choice, coarsening=changed)
+        return self._build_result(g, choice=choice, coarsening=changed)
 
     def _search(self) -> "SearchChoice":
         """Search PAT's trees; the tree's settings narrow the grid."""
@@ -475,21 +502,19 @@ class _MinimizationTask:
             **grid,
         )
 
-    def _found(self, g: Generalization, **how: Any) -> Minimization:
+    def _build_result(self, g: Generalization, **how: Any) -> Minimization:
         rest: dict[str, Any] = {"label_bins": self.label_bins, "random_state": self.seed, "split": self.split}
         return Minimization(g, self.schema, records=(self.X, self.y), **rest, **how)
 
 
 def _minimize_in_engine(
-    X: Any, y: Any, schema: Schema | None, declared: dict[str, Any], label_bins: int | None, settings: dict[str, Any]
+    X: Any, y: str, schema: Schema | None, declared: dict[str, Any], label_bins: int | None, settings: dict[str, Any]
 ) -> Minimization:
     """Grow PAT's tree from counts of all records of a table."""
     from modicum.engines.coding import schema_at
     from modicum.minimizers import PrivacyTree
 
     table = table_at(X)
-    if not isinstance(y, str) or y not in table.columns:
-        raise DataError("The label of a table in an engine is the name of one of its columns.")
     found = schema_at(table, table.columns) if schema is None else schema
     found = found.declare(label=y, **declared)
     g = PrivacyTree(label_bins=label_bins, schema=found, **settings).fit(X, y).generalization_
@@ -497,11 +522,12 @@ def _minimize_in_engine(
 
 
 def _check_sample(found: Minimization, other: "Sample") -> "SampleCheck":
-    """Compare what was learned from the records drawn with the others."""
-    from modicum.minimizers.sample_check import answers_to, compare_samples
+    """Compare what was learned from the records drawn with the others; warn where they were too few."""
+    from modicum.minimizers.sample_check import answers_to, compare_samples, warn_of_sample
 
     assert found.records is not None
     X, y = found.records
-    others = other.X if isinstance(other.X, pd.DataFrame) else other.X.to_pandas()
-    answers = answers_to(found.generalization, X, others)
-    return compare_samples(*answers, Labels.fit(y, found.label_bins), y, other.y)
+    answers = answers_to(found.generalization, X, other.X)
+    check = compare_samples(*answers, Labels.fit(y, found.label_bins), y, other.y)
+    warn_of_sample(check)
+    return check

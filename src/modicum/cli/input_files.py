@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,8 +41,8 @@ class Roles:
 
         return None if self.schema_file is None else Schema.from_yaml(self.schema_file)
 
-    def named(self, columns: Sequence[str]) -> dict[str, Any]:
-        """What is said, as `Schema.declare` and `md.minimize` take it; a column that is not there is refused."""
+    def parse(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Parse the options into what `Schema.declare` and `md.minimize` take; refuse a column that is not there."""
         if self.person is not None and self.person not in columns:
             raise DataError(f"The column {self.person!r}, which says whose a row is, is not in the file.")
         lists = {"personal": self.personal, "identifiers": self.identifiers, "categories": self.categories}
@@ -50,17 +50,18 @@ class Roles:
         return {**found, "person": self.person, "missing": self.missing or ()}
 
     def declare(self, schema: Schema, columns: Sequence[str]) -> Schema:
-        """The schema with what is said."""
+        """Add the roles to a schema."""
         if self.label is not None:
             check_label(self.label, columns)
-        return schema.declare(label=self.label, **self.named(columns))
+        return schema.declare(label=self.label, **self.parse(columns))
 
-    def read(self, file: Path) -> tuple[pd.DataFrame, Schema]:
-        """A file as a table, with its schema."""
+    def read(self, file: Path, check: Callable[[pd.DataFrame], None]) -> tuple[pd.DataFrame, Schema]:
+        """Read a file, refuse what `check` does, and find its schema."""
         from modicum.table.files import read_table
         from modicum.table.schema import Schema
 
         table, given = read_table(file, missing=self.missing or (), schema=self.schema), self.schema
+        check(table)
         return table, self.declare(Schema.infer(table) if given is None else given, list(table.columns))
 
     def read_task(self, file: Path) -> tuple[pd.DataFrame, pd.Series, Schema]:
@@ -184,9 +185,9 @@ def label_of(g: Generalization, label: str | None) -> str:
     return label
 
 
-def groups_by(by: Sequence[str] | None, X: Any, y: Any) -> list[str] | None:
+def parse_groups(by: Sequence[str] | None, columns: Sequence[str], label: str) -> list[str] | None:
     """The columns by which scores are shown, checked before any work is done."""
-    found = names(by, [*X.columns, str(y.name)])
-    if found and str(y.name) in found:
-        raise ParameterError(f"The column {str(y.name)!r} is the label; scores by it would only repeat the error.")
+    found = names(by, [*(name for name in columns if name != label), label])
+    if found and label in found:
+        raise ParameterError(f"The column {label!r} is the label; scores by it would only repeat the error.")
     return found

@@ -1,9 +1,12 @@
 """The entry point: one sentence and exit code 2 for bad input."""
 
+import inspect
+import re
 import signal
 import sys
 import threading
 import warnings
+from collections.abc import Container
 from typing import Annotated, Any
 
 import typer
@@ -81,7 +84,7 @@ def run() -> None:
     try:
         app()
     except ModicumError as error:
-        sys.stderr.write(f"modicum: {printable(str(error))}\n")
+        sys.stderr.write(f"modicum: {printable(_name_options(str(error)))}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("modicum: stopped.\n")
@@ -89,3 +92,19 @@ def run() -> None:
     except OSError as error:
         sys.stderr.write(f"modicum: {error.strerror or error}: {error.filename or ''}\n")
         sys.exit(2)
+
+
+def _name_options(message: str) -> str:
+    """Name the options of the command where a message names parameters of Python."""
+    command = next((each for each in app.registered_commands if each.name in sys.argv[1:2]), None)
+    if command is None or command.callback is None:
+        return message
+    known = inspect.signature(command.callback).parameters
+    for words in (r"The '(\w+)' parameter(?: of \w+)?", r"the '(\w+)' parameter"):
+        message = re.sub(words, lambda found: _name_option(found, known), message)
+    return message
+
+
+def _name_option(found: re.Match[str], known: Container[str]) -> str:
+    article = found[0][:3]
+    return f"{article} option --{found[1].replace('_', '-')}" if found[1] in known else found[0]

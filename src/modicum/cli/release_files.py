@@ -33,9 +33,7 @@ _KEPT = "\1kept"  # no name that a column of a file has
 
 def read_records(file: Path, roles: Roles) -> tuple[pd.DataFrame, Schema]:
     """A file as a table, with its schema; columns that no release can hold are refused."""
-    table, schema = roles.read(file)
-    _check_columns(table)
-    return table, schema
+    return roles.read(file, _check_columns)
 
 
 def _check_columns(table: pd.DataFrame) -> None:

@@ -77,12 +77,25 @@ def evidence(
             raise ParameterError(
                 f"Evidence about {kind} has no option {name!r}; it has {format_names(known, limit=len(known))}."
             )
+    if depth == "quick":
+        unused = [name for name in _NOT_QUICK[kind] if options.get(name, given.get(name)) is not None]
+        if unused:
+            raise ParameterError(f"The {unused[0]!r} parameter needs depth='full'.")
     if has_records:
         return gather(what, depth=depth, **options)
     if any(part is None for part in list(given.values())[: len(needs)]):
         call = ", ".join(["what", *list(given)[: len(needs)]])
         raise ParameterError(f"Evidence about {kind} needs full records: md.evidence({call}).")
     return gather(what, X, y, X_test, y_test, depth=depth, **options)
+
+
+_NOT_QUICK = {  # what serves only what quick evidence leaves out
+    "a generalization": ("population", "model"),
+    "a study": ("by", "population"),
+    "a release": ("X_test", "y_test", "by", "estimator", "label_bins"),
+    "an anatomized release": ("by", "estimator"),
+    "a PriSM classifier": (),
+}
 
 
 def _find_kind(what: Any) -> tuple[str, Callable[..., Any], bool]:

@@ -136,9 +136,14 @@ def check_sample(method: Any, learning: Sample, other: Sample) -> SampleCheck:
     else:
         answers = answers_to(method.generalization_, method._attributes(learning.X), method._attributes(other.X))
     check = compare_samples(*answers, getattr(method, "_labels", None), learning.y, other.y)
-    if not check.enough:
-        warnings.warn(describe_check(check), DataWarning, stacklevel=4)
+    warn_of_sample(check)
     return check
+
+
+def warn_of_sample(check: SampleCheck) -> None:
+    """Warn where the sample was too small."""
+    if not check.enough:
+        warnings.warn(describe_check(check), DataWarning, stacklevel=5)
 
 
 def compare_samples(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_other: Any) -> SampleCheck:

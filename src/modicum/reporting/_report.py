@@ -150,8 +150,7 @@ def report(
     >>> "<script" in page, page.startswith("<!DOCTYPE html>")
     (False, True)
     """
-    check_words(purpose=purpose, people=people, command=command)
-    check_date(date)
+    check_head(purpose, people, date, command)
     head: dict[str, Any] = {"people": people, "date": date, "command": command}
     if isinstance(found, Study):
         found = evidence(found, depth="quick")
@@ -171,6 +170,18 @@ def report(
             f"Got {type(found).__name__}{hint}."
         )
     return Report(kinds[type(found)](found, purpose, **head))
+
+
+def check_head(purpose: Any, people: Any, date: Any, command: Any) -> None:
+    """Refuse what the head of a report cannot hold.
+
+    Examples
+    --------
+    >>> from modicum.reporting._report import check_head
+    >>> check_head("Who may need advice?", None, "2026-11-18", None)
+    """
+    check_words(purpose=purpose, people=people, command=command)
+    check_date(date)
 
 
 # The format of a report's JSON, described: a JSON Schema of every kind, made of the models that check it.

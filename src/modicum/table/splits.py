@@ -77,6 +77,37 @@ def split_rows(
     return Split(*(np.flatnonzero(of_row == k) for k in range(3)))
 
 
+def check_split(split: Any, n: int, persons: Any | None = None) -> None:
+    """Refuse parts that share a row or a person, that are empty, or whose rows are not among the n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.splits import Split, check_split
+    >>> check_split(Split(train=np.array([0, 1]), validation=np.array([2]), test=np.array([3])), 4)
+    """
+    if not isinstance(split, Split):
+        raise ParameterError(
+            f"The 'split' parameter must be a modicum.table.splits.Split. Got {type(split).__name__} instead."
+        )
+    parts = {name: np.asarray(getattr(split, name)) for name in ("train", "validation", "test")}
+    units = np.arange(n) if persons is None else _units(persons, n)
+    owner: dict[str, Rows] = {}
+    for name, rows in parts.items():
+        if rows.ndim != 1 or (len(rows) and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n)):
+            raise ParameterError(f"The split's part {name!r} must hold row numbers from 0 to {n - 1:,}.")
+        if not len(rows) and name != "validation":
+            raise ParameterError(f"The split's part {name!r} is empty.")
+        own = np.unique(units[rows.astype(np.int64)])
+        if persons is None and len(own) < len(rows):
+            raise ParameterError(f"The split's part {name!r} holds a row twice.")
+        for other, theirs in owner.items():
+            if len(np.intersect1d(own, theirs, assume_unique=True)):
+                shared = "a row" if persons is None else "a person"
+                raise ParameterError(f"The split's parts {other!r} and {name!r} share {shared}.")
+        owner[name] = own
+
+
 def _units(persons: Any, n: int) -> Rows:
     codes = unit_codes(persons)
     if len(codes) != n:

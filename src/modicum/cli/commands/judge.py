@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from modicum.cli.input_files import groups_by, label_of, load_generalization, read_judged
+from modicum.cli.input_files import label_of, load_generalization, parse_groups, read_judged
 from modicum.cli.options import (
     ArtifactArgument,
     ArtifactLabelOption,
@@ -28,7 +28,6 @@ from modicum.cli.options import (
     check_places,
     check_report_options,
     command_line,
-    names,
     notes,
     out,
     pairs,
@@ -153,7 +152,10 @@ def _gather(
     from modicum.workflow import gather_evidence, split_task
 
     X, y = read_judged(file, g, label, missing)
-    split, groups = split_task(X, y, g.schema.person, options["random_state"]), groups_by(by, X, y)
+    split, groups = (
+        split_task(X, y, g.schema.person, options["random_state"]),
+        parse_groups(by, list(X.columns), str(y.name)),
+    )
     check_people(g.schema, X.iloc[split.test])
     with notes.status("Judging what is lost and what could leak …"):
         return gather_evidence(g, X, y, split, by=groups, n_jobs=-1, progress=False, **options)
@@ -178,7 +180,7 @@ def _gather_in_engine(
     name, texts = label_of(g, label), missing or ()
     with open_table(known, engine, g.schema, texts) as train, open_table(file, engine, g.schema, texts) as test:
         train, test = (_with_label(table, name) for table in (train, test))
-        groups = names(by, [column for column in test.columns if column != name])
+        groups = parse_groups(by, test.columns, name)
         people = people_at(test, g.schema)
         check_size(people, "test records" if people == test.rows() else "people in the test records")
         with notes.status("Judging what is lost and what could leak …"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,7 +32,6 @@ from modicum.cli.options import (
     check_places,
     check_report_options,
     command_line,
-    names,
     notes,
     out,
 )
@@ -113,8 +113,9 @@ def minimize(
     its records. With --sample that many records take the place of the file.
     """
     import modicum as md
-    from modicum.cli.input_files import Roles, drop_unlabelled_at, groups_by
-    from modicum.reporting.disclosure import check_people
+    from modicum.cli.input_files import Roles, drop_unlabelled_at, parse_groups
+    from modicum.reporting.disclosure import check_people, check_size
+    from modicum.table.splits import TEST
     from modicum.workflow import check_settings, split_task
 
     check_places([file, schema], output, report)
@@ -123,37 +124,42 @@ def minimize(
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
     if report is not None and engine is not None and sample is None:
         raise ParameterError("--report needs the records in memory: leave it out, or draw some of them with --sample.")
-    given = {"risk": risk, "max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
-    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    tree = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
     target = {"keep": keep, "max_error": max_error, "min_group": min_group}
-    check_settings(method, settings, engine is not None and sample is None, **target)
-    asked: dict[str, Any] = {"method": method, "label_bins": label_bins, "random_state": seed, **target, **settings}
+    chosen = check_settings(method, risk, tree, in_engine=engine is not None and sample is None, **target)
+    asked: dict[str, Any] = {"method": method, "risk": risk, "label_bins": label_bins, "random_state": seed}
+    asked |= {**target, **tree}
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     if engine is None and sample is None:
         X, y, found = roles.read_task(file)
-        groups, split = groups_by(by, X, y), split_task(X, y, found.person, seed)
+        groups, split = parse_groups(by, list(X.columns), label), split_task(X, y, found.person, seed)
         if report is not None:
             check_people(found, X.iloc[split.test])
-        made = md.minimize(X, y, schema=found, split=split, **asked)
+        has_bar = chosen == "merge" or keep is not None or max_error is not None
+        with nullcontext() if has_bar else notes.status("Learning what is needed …"):
+            made = md.minimize(X, y, schema=found, split=split, **asked)
     else:
-        waiting = notes.status("Learning what is needed …") if sample is None else nullcontext()  # merging has a bar
-        with roles.open(file, engine or "duckdb") as whole, waiting:
+        if report is not None and sample is not None:
+            check_size(int(sample * TEST), "test records (30% of the sample)")
+        with roles.open(file, engine or "duckdb") as whole, notes.status("Learning what is needed …"):
             table = drop_unlabelled_at(whole, label)
-            groups = names(by, [name for name in table.columns if name != label])
-            own = roles.named(table.columns)
-            made = md.minimize(table.lazy.to_native(), label, schema=roles.schema, sample=sample, **own, **asked)
-    written = None
+            groups, own = parse_groups(by, table.columns, label), roles.parse(table.columns)
+            asked |= {"schema": roles.schema, "sample": sample, "progress": False, **own}
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="A sample of")  # it is said below
+                made = md.minimize(table.lazy.to_native(), label, **asked)
+    page = None
     if report is not None:
         with notes.status("Judging what is lost and what could leak …"):
-            told: dict[str, Any] = {"people": people, "command": command_line()}
-            written = made.report(purpose, by=groups, n_jobs=-1, progress=False, **told)
+            head = {"people": people, "command": command_line()}
+            page = made.report(purpose, **head, by=groups, n_jobs=-1, progress=False)
     made.generalization.save(output)
-    if report is not None and written is not None:
-        write_report(written, report)
+    if report is not None and page is not None:
+        write_report(page, report)
     if as_json:
         typer.echo(json.dumps(_summarize(made, label, output)))
     else:
-        _show(made, label, output, min_group, report, written)
+        _show(made, label, output, min_group, report, page)
 
 
 def _summarize(made: Minimization, label: str, output: Path) -> dict[str, Any]:
@@ -165,8 +171,8 @@ def _summarize(made: Minimization, label: str, output: Path) -> dict[str, Any]:
 
     search = None
     if made.choice is not None:
-        told = {name: plain(value) for name, value in asdict(made.choice).items() if name != "generalization"}
-        search = {"method": "merge" if made.path else "pat", **told}
+        choice = {name: plain(value) for name, value in asdict(made.choice).items() if name != "generalization"}
+        search = {"method": "merge" if made.path else "pat", **choice}
     content = {
         "output": str(output),
         **disclose_description(made.description),
@@ -183,7 +189,7 @@ def _open_questions(made: Minimization, label: str) -> tuple[Suggestion, ...]:
 
 
 def _show(
-    made: Minimization, label: str, output: Path, min_group: int | None, report: Path | None, written: Report | None
+    made: Minimization, label: str, output: Path, min_group: int | None, report: Path | None, page: Report | None
 ) -> None:
     """The result for people."""
     show_suggestions(_open_questions(made, label), out)
@@ -203,9 +209,9 @@ def _show(
         from modicum.minimizers.sample_check import describe_check
 
         out.print(f"\n{describe_check(made.sample_check)}", markup=False)
-    if report is not None and written is not None:
+    if report is not None and page is not None:
         out.print()
-        show_report(written, out)
+        show_report(page, out)
         out.print()
         out.print(describe_report_files(report))
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)

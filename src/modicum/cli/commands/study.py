@@ -110,7 +110,7 @@ def study(
         raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     X, y, found = roles.read_task(file)
-    check_min_group(min_group, X, found.person)
+    check_min_group(min_group, X, found.person, split_task(X, y, found.person))
     names: Any = minimizers if minimizers in ("default", "all") else [m.strip() for m in minimizers.split(",")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)  # it is said below

@@ -276,7 +276,8 @@ class AnatomyWork:
         schema = self.owner.schema
         if schema is not None:
             schema = schema.select([name for name in schema.names if name in names])
-        again = clone(self.owner).set_params(random_state=self.random_state, schema=schema)
+        share = 1.0 if self.owner.max_suppressed else 0.0  # by chance a part may need a little more than the whole
+        again = clone(self.owner).set_params(random_state=self.random_state, schema=schema, max_suppressed=share)
         labels = nw.new_series(str(self.release.label), y.tolist(), backend=raw.implementation).to_native()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # it is not published

@@ -12,7 +12,7 @@ from modicum.engines.buckets import different_at
 from modicum.engines.coding import labels_at
 from modicum.engines.sampling import SAMPLE, in_memory, label_column
 from modicum.engines.table import EngineTable
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError
 from modicum.evaluation._alternatives import Alternatives
 from modicum.evaluation._evidence import Depth
 from modicum.evaluation._necessity import Necessity, necessity
@@ -161,9 +161,6 @@ def generalization_evidence(
     learned: dict[str, Any] = {"estimator": estimator, "label_bins": label_bins}
     shared: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "random_state": random_state}
     if depth == "quick":
-        for name, value in (("population", population), ("model", model)):
-            if value is not None:
-                raise ParameterError(f"The {name!r} parameter needs depth='full'.")
         given = X_train, y_train, X_test, y_test
         return _quick_evidence(g, *given, whose, learned, shared, by, confidence, sample, alternatives)
     attribute_weights(personal, weights)

@@ -2,7 +2,7 @@
 
 They learn from the training part and are scored on the validation part, on which candidates are chosen, and on the test
 part, on which the chosen one is reported. The certificate is that of the test part alone. The network's L2 is not tuned
-here, which takes most of its time; `md.judge` and `md.attacks.suite` tune it for the one that is chosen.
+here, which takes most of its time; `md.evidence` and `md.attacks.suite` tune it for the one that is chosen.
 """
 
 import time

@@ -1,6 +1,7 @@
 """A study's candidates from a minimizer of the user's own: a class or an instance, over a grid of its parameters."""
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -31,12 +32,11 @@ def check_minimizer(given: Any) -> Any:
         )
     if not isinstance(given, type):
         return given
-    try:
-        return given()
-    except TypeError:
+    if any(each.default is each.empty and each.kind is not each.VAR_KEYWORD for each in _parameters(given)):
         raise ParameterError(
             f"The minimizer {name} cannot be made without arguments; give an instance, such as {name}(...)."
-        ) from None
+        )
+    return given()
 
 
 def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
@@ -65,7 +65,12 @@ def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[
 
 def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> list[tuple[dict[str, Any], Any]]:
     """Fit a copy, which gets what the study says of the data where it has a parameter for it; y comes as a series."""
-    of_study = {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
+    of_study = {
+        "personal": None,
+        "schema": context.schema,
+        "weights": context.weights,
+        "label_bins": context.label_bins,
+    }
     of_study |= {"random_state": context.seed, "progress": False}
     fitted = clone(minimizer).set_params(**own)
     known = fitted.get_params(deep=False)
@@ -78,14 +83,28 @@ def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> l
         raise ParameterError(
             f"The minimizer {type(minimizer).__name__} has no Generalization in generalization_ after fit."
         )
-    return [(_printable(own), found)]
+    usual = {each.name: each.default for each in _parameters(type(minimizer))}
+    changed = {name: value for name, value in minimizer.get_params(deep=False).items() if name not in of_study}
+    changed = {name: value for name, value in changed.items() if name not in usual or value is not usual[name]}
+    return [({**_printable(changed), **_printable(own)}, found)]
 
 
 def _printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as they are written: plain values as they are, others in words."""
-    simple = (str, int, float, bool, type(None))
-    made = {name: plain(value) for name, value in parameters.items() if isinstance(plain(value), simple)}
-    return {name: made.get(name, repr(value)) for name, value in parameters.items()}
+    """Parameters as they are written: plain values as they are, others in words that are the same in every process."""
+    return {name: _print(value) for name, value in parameters.items()}
+
+
+def _print(value: Any) -> Any:
+    if isinstance(plain(value), str | int | float | bool | None):
+        return plain(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def _parameters(kind: type) -> list[inspect.Parameter]:
+    """What the class's `__init__` takes."""
+    return list(inspect.signature(kind).parameters.values())
 
 
 def _source(kind: type) -> str:

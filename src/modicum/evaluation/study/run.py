@@ -56,8 +56,8 @@ def study(
     minimizers : "default", "all", or a list of names, classes and instances
         "default" are those that need neither a model nor PyTorch, "all" adds those that do. Your own minimizer is
         a class or an instance in the way of scikit-learn, with `generalization_` after `fit`; see
-        `modicum.minimizers.base.Minimizer`. It is known by the name of its class; `schema`, `weights`, `label_bins`,
-        `random_state` and `progress`, where it has them, are set by the study.
+        `modicum.minimizers.base.Minimizer`. It is known by the name of its class. The study sets `schema` (with the
+        personal attributes), `weights`, `label_bins`, `random_state` and `progress`, where it has them.
     grids : minimizer → parameter → values
         In the place of the paper's (`modicum.evaluation.study.grids.GRIDS`). Your own minimizer is tried with every
         combination of its values, or as it is.

@@ -412,7 +412,7 @@ def prism_summary(
 
     Parameters
     ----------
-    found : what `prism_evidence` returned
+    found : what `md.evidence` returned
     purpose : what the prediction is for, in the user's words
     date : YYYY-MM-DD; today where none is given
     command : what makes it again
