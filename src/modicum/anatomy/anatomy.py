@@ -258,15 +258,15 @@ class Anatomy(BaseEstimator):
         if not self.max_suppressed:
             raise DataError(
                 f"The column {name!r} has one value too often for l = {self.l}: the largest possible l is "
-                f"{largest_l(counts)}, unless records may be left out (max_suppressed, --max-suppressed)."
+                f"{largest_l(counts)}, unless the 'max_suppressed' parameter lets records be left out."
             )
 
     def _check_suppressed(self, left_out: int, records: int) -> None:
         """Refuse to leave out more than may be."""
         if left_out > self.max_suppressed * records + 1e-9:  # a share of whole records may be a rounding below them
             raise DataError(
-                f"For l = {self.l} {left_out:,} of {records:,} records would have to be left out, more than the share "
-                f"of {self.max_suppressed:g} that max_suppressed allows."
+                f"To reach l = {self.l}, {left_out:,} of {records:,} records would have to be left out, a larger share "
+                f"than the 'max_suppressed' parameter allows ({self.max_suppressed:g})."
             )
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from modicum.attacks import SuiteResult
 from modicum.errors import ParameterError, check_words, format_names
 from modicum.evaluation import AnatomyEvidence, Evidence, PrismEvidence, ReleaseEvidence, Study, StudyEvidence
-from modicum.evaluation._evidence import evidence
+from modicum.evaluation._evidence import evidence as gather
 from modicum.reporting.anatomy import page as anatomy_page
 from modicum.reporting.anatomy.data import AnatomyContent, anatomy_summary
 from modicum.reporting.attack import page as attack_page
@@ -115,18 +115,18 @@ class Report:
 
 
 def report(
-    found: Evidence | StudyEvidence | Study | SuiteResult | ReleaseEvidence | AnatomyEvidence | PrismEvidence,
+    evidence: Evidence | StudyEvidence | Study | SuiteResult | ReleaseEvidence | AnatomyEvidence | PrismEvidence,
     purpose: str | None = None,
     *,
     people: str | None = None,
     date: str | None = None,
     command: str | None = None,
 ) -> Report:
-    """The report of what was found: as a page that prints well, as Markdown and as JSON, with the same numbers.
+    """Make a report of evidence: a page that prints well, Markdown and JSON, with the same numbers.
 
     Parameters
     ----------
-    found : what `md.evidence`, `md.attacks.suite` or `md.study` returns
+    evidence : what `md.evidence`, `md.attacks.suite` or `md.study` returns
         Full evidence makes the document that can go into an assessment: why each attribute is needed, what was
         considered, what remains at risk. Of a study alone, the report is the comparison, with the knee of its front;
         for another choice or for all evidence about it, give `md.evidence(study.choose(...))`.
@@ -152,10 +152,10 @@ def report(
     """
     check_head(purpose, people, date, command)
     head: dict[str, Any] = {"people": people, "date": date, "command": command}
-    if isinstance(found, Study):
-        found = evidence(found, depth="quick")
-    if isinstance(found, SuiteResult):
-        return Report(attack_summary(found, purpose, people, provenance(found.provenance, date, command)))
+    if isinstance(evidence, Study):
+        evidence = gather(evidence, depth="quick")
+    if isinstance(evidence, SuiteResult):
+        return Report(attack_summary(evidence, purpose, people, provenance(evidence.provenance, date, command)))
     kinds: dict[type, Callable[..., dict[str, Any]]] = {
         Evidence: summary,
         StudyEvidence: study_summary,
@@ -163,13 +163,13 @@ def report(
         AnatomyEvidence: anatomy_summary,
         PrismEvidence: prism_summary,
     }
-    if type(found) not in kinds:
-        hint = "; call its report()" if callable(getattr(found, "report", None)) else ""
+    if type(evidence) not in kinds:
+        hint = "; call its report()" if callable(getattr(evidence, "report", None)) else ""
         raise ParameterError(
             "A report is made of what `evidence`, `attacks.suite` or `study` returns. "
-            f"Got {type(found).__name__}{hint}."
+            f"Got {type(evidence).__name__}{hint}."
         )
-    return Report(kinds[type(found)](found, purpose, **head))
+    return Report(kinds[type(evidence)](evidence, purpose, **head))
 
 
 def check_head(purpose: Any, people: Any, date: Any, command: Any) -> None:
