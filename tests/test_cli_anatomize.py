@@ -122,9 +122,7 @@ def test_the_fewest_records_are_left_out_only_where_asked_for(tmp_path):
     less = anatomize(
         tmp_path / "in.csv", "--sensitive", "ill", "--l", 3, "--max-suppressed", 0.1, "-o", tmp_path / "out"
     )
-    assert "would have to be left out, a larger share than the 'max_suppressed' parameter allows (0.1)" in str(
-        less.exception
-    )
+    assert "a larger share than the 'max_suppressed' parameter allows (0.1)" in str(less.exception)
     assert not (tmp_path / "out").exists()
     options = ["--sensitive", "ill", "--l", 3, "--max-suppressed", 1, "--json"]
     result = anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out")
