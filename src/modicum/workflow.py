@@ -4,7 +4,7 @@ Python and the command line both go this way, so that they give the same artifac
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 Method = Literal["merge", "pat"]
 Risk = Literal["adversary", "certificate"]
-OF_TREE = ("max_leaves", "privacy", "min_leaf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +65,11 @@ class Minimization:
     generalization: Generalization
     schema: Schema
     choice: "PathChoice | SearchChoice | None" = None
-    path: "Sequence[PathPoint]" = field(default=(), repr=False)
-    split: Split | None = field(default=None, repr=False)
+    path: "Sequence[PathPoint]" = ()
+    split: Split | None = None
     coarsening: "Effect | None" = None
     sample_check: "SampleCheck | None" = None
-    records: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
+    records: tuple[Any, Any] | None = None
     label_bins: int | None = None
     random_state: int = 0
 
