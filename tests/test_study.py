@@ -440,6 +440,13 @@ def test_a_function_among_the_parameters_has_the_same_key_in_every_process(adult
     assert " at 0x" not in job.key
 
 
+def test_functions_without_a_name_are_tried_each():
+    first, second = (lambda values: 1), (lambda values: 2)
+    keys = [job.key for job in grids.jobs([Without], {"Without": {"name": [first, second]}})]
+    assert len(set(keys)) == 2
+    assert grids.jobs([Without(name=first)], None)[0].key != grids.jobs([Without(name=lambda v: v)], None)[0].key
+
+
 def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
     (before,) = grids.jobs([Without], None)
     assert before.key == grids.jobs([Without], None)[0].key

@@ -65,7 +65,7 @@ class Roles:
         return table, self.declare(Schema.infer(table) if given is None else given, list(table.columns))
 
     def read_task(self, file: Path) -> tuple[pd.DataFrame, pd.Series, Schema]:
-        """A file as features and label, with its schema; rows without a label are left out, and that is said."""
+        """Read a file as features and label with its schema; leave out rows without a label, and say how many."""
         from modicum.table.files import read_table
         from modicum.table.schema import Schema
 
@@ -77,20 +77,20 @@ class Roles:
 
     @contextmanager
     def open(self, file: Path, engine: str) -> Iterator[EngineTable]:
-        """A file in an engine."""
+        """Open a file in an engine."""
         from modicum.engines.file_tables import open_table
 
         with open_table(file, engine, self.schema, self.missing or ()) as table:
             yield table
 
     def declare_at(self, table: EngineTable) -> Schema:
-        """The schema of a table in an engine."""
+        """Find the schema of a table in an engine."""
         from modicum.engines.coding import schema_at
 
         return self.declare(schema_at(table) if self.schema is None else self.schema, table.columns)
 
     def _leave_out(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Schema | None]:
-        """Table and schema without the columns that are not to be looked at."""
+        """Take the columns of --leave-out from table and schema."""
         unwanted, schema = names(self.leave_out, list(table.columns)) or [], self.schema
         if self.label in unwanted:
             raise ParameterError(f"The label {self.label!r} cannot be left out.")
@@ -107,7 +107,7 @@ def check_label(label: str, columns: Sequence[str]) -> None:
 
 
 def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
-    """The rows with a label; how many are left out is said."""
+    """Keep the rows with a label, and say how many are left out."""
     columns = list(table.columns)
     check_label(label, columns)
     if len(columns) < 2:
@@ -118,7 +118,7 @@ def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
 
 
 def drop_unlabelled_at(table: EngineTable, label: str) -> EngineTable:
-    """The rows with a label of a table in an engine; how many are left out is said."""
+    """Keep the rows with a label of a table in an engine, and say how many are left out."""
     import narwhals.stable.v2 as nw
 
     from modicum.engines import table_at
@@ -186,7 +186,7 @@ def label_of(g: Generalization, label: str | None) -> str:
 
 
 def parse_groups(by: Sequence[str] | None, columns: Sequence[str], label: str) -> list[str] | None:
-    """The columns by which scores are shown, checked before any work is done."""
+    """Find the columns by which scores are shown; refuse the label, before any work is done."""
     found = names(by, [*(name for name in columns if name != label), label])
     if found and label in found:
         raise ParameterError(f"The column {label!r} is the label; scores by it would only repeat the error.")

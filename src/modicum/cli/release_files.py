@@ -32,7 +32,7 @@ _KEPT = "\1kept"  # no name that a column of a file has
 
 
 def read_records(file: Path, roles: Roles) -> tuple[pd.DataFrame, Schema]:
-    """A file as a table, with its schema; columns that no release can hold are refused."""
+    """Read a file with its schema; refuse columns that no release can hold."""
     return roles.read(file, _check_columns)
 
 
@@ -58,7 +58,7 @@ def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str],
 def check_release_options(
     table: pd.DataFrame, schema: Schema, by: Sequence[str] | None, population: int | None
 ) -> dict[str, Any]:
-    """What the report of a release is asked for, as its evidence takes it; checked before any work is done."""
+    """Check the options of a release's report before any work is done; return them as `md.evidence` takes them."""
     from modicum.measures.uniqueness import check_population
     from modicum.reporting.disclosure import check_people
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from modicum.errors import ParameterError, check_choice_is, format_names
 from modicum.generalization import CellPartition, Generalization
@@ -65,73 +65,74 @@ def evidence(
     True
     """
     check_choice_is(depth, "depth", "evidence", ("quick", "full"))
-    kind, gather, has_records = _find_kind(what)
+    kind = _find_kind(what)
     given = {"X": X, "y": y, "X_test": X_test, "y_test": y_test}
-    if has_records and any(part is not None for part in given.values()):
-        raise ParameterError(f"Evidence about {kind} takes no records: it has its own. Leave out X and y.")
-    taken = inspect.signature(gather).parameters.values()
+    if kind.has_records and any(part is not None for part in given.values()):
+        raise ParameterError(f"Evidence about {kind.name} takes no records: it has its own. Leave out X and y.")
+    taken = inspect.signature(kind.gather).parameters.values()
     needs = [each.name for each in taken if each.default is each.empty][1:]
     known = [each.name for each in taken if each.kind is each.KEYWORD_ONLY and each.name != "depth"]
     for name in options:
         if name not in known:
             raise ParameterError(
-                f"Evidence about {kind} has no option {name!r}; it has {format_names(known, limit=len(known))}."
+                f"Evidence about {kind.name} has no option {name!r}; it has {format_names(known, limit=len(known))}."
             )
     if depth == "quick":
-        unused = [name for name in _NOT_QUICK[kind] if options.get(name, given.get(name)) is not None]
+        unused = [name for name in kind.not_quick if options.get(name, given.get(name)) is not None]
         if unused:
             raise ParameterError(f"The {unused[0]!r} parameter needs depth='full'.")
-    if has_records:
-        return gather(what, depth=depth, **options)
+    if kind.has_records:
+        return kind.gather(what, depth=depth, **options)
     if any(part is None for part in list(given.values())[: len(needs)]):
         call = ", ".join(["what", *list(given)[: len(needs)]])
-        raise ParameterError(f"Evidence about {kind} needs full records: md.evidence({call}).")
-    return gather(what, X, y, X_test, y_test, depth=depth, **options)
+        raise ParameterError(f"Evidence about {kind.name} needs full records: md.evidence({call}).")
+    return kind.gather(what, X, y, X_test, y_test, depth=depth, **options)
 
 
-_NOT_QUICK = {  # what serves only what quick evidence leaves out
-    "a generalization": ("population", "model"),
-    "a study": ("by", "population"),
-    "a release": ("X_test", "y_test", "by", "estimator", "label_bins"),
-    "an anatomized release": ("by", "estimator"),
-    "a PriSM classifier": (),
-}
+class EvidenceKind(NamedTuple):
+    """What evidence is about, in words; who gathers it; options that quick evidence has no use for."""
+
+    name: str
+    gather: Callable[..., Any]
+    not_quick: tuple[str, ...]
+    has_records: bool = False
 
 
-def _find_kind(what: Any) -> tuple[str, Callable[..., Any], bool]:
-    """Find the kind in words, the function that gathers its evidence, and whether it has its records.
+def _find_kind(what: Any) -> EvidenceKind:
+    """Find the kind of a result.
 
     Each kind is imported when its turn comes: evidence about a generalization needs no anonymizer.
     """
     if isinstance(what, Generalization):
         from modicum.evaluation.evidence.generalization_evidence import generalization_evidence
 
-        return "a generalization", generalization_evidence, False
+        return EvidenceKind("a generalization", generalization_evidence, ("population", "model"))
     from modicum.evaluation.study.candidates import Choice
     from modicum.evaluation.study.study_result import Study
 
     if isinstance(what, Study | Choice):
         from modicum.evaluation.evidence.study_evidence import study_evidence
 
-        return "a study", study_evidence, True
+        return EvidenceKind("a study", study_evidence, ("by", "population"), has_records=True)
     from modicum.anonymizers.base import Anonymizer
 
     if isinstance(what, Anonymizer | Release):
         from modicum.evaluation.evidence.release_evidence import release_evidence
 
-        return "a release", release_evidence, False
+        of_model = ("X_test", "y_test", "by", "estimator", "label_bins")
+        return EvidenceKind("a release", release_evidence, of_model)
     from modicum.anatomy import Anatomy
 
     if isinstance(what, Anatomy | AnatomyRelease):
         from modicum.evaluation.evidence.anatomy_evidence import anatomy_evidence
 
-        return "an anatomized release", anatomy_evidence, False
+        return EvidenceKind("an anatomized release", anatomy_evidence, ("by", "estimator"))
     from modicum.prism import PrismClassifier
 
     if isinstance(what, PrismClassifier):
         from modicum.evaluation.evidence.prism_evidence import prism_evidence
 
-        return "a PriSM classifier", prism_evidence, False
+        return EvidenceKind("a PriSM classifier", prism_evidence, ())
     raise ParameterError(
         "Evidence is gathered about a Generalization, a fitted anonymizer or Anatomy, a release, a PrismClassifier, a "
         f"study or its choice. Got {type(what).__name__}{_hint(what)}."

@@ -317,7 +317,7 @@ class Schema(BaseModel):
         missing: Iterable[str] = (),
         **roles: Any,
     ) -> "Schema":
-        """A copy with all that a person says about columns: what is a category, what means missing, and the roles.
+        """Copy the schema with what a person declares: categories, texts that mean missing, and roles.
 
         Parameters
         ----------

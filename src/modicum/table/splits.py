@@ -127,7 +127,7 @@ def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool
 
 
 def take_rows(X: Any, rows: Rows) -> Any:
-    """Take these rows of a frame, a series or an array, as what it is.
+    """Take these rows of a frame, a series or an array; the type stays.
 
     Examples
     --------

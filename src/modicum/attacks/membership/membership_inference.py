@@ -22,13 +22,13 @@ from modicum.attacks.membership.two_sides import (
     both_sides,
     concat_rows,
     person_units,
-    take_rows,
     warn_of_shared,
 )
 from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
+from modicum.table.splits import take_rows
 from modicum.table.values import plain
 from modicum.typing import Codes, Floats, Mask
 

@@ -12,6 +12,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.table.estimator_input import unit_codes
 from modicum.table.frames import as_frame, is_array, is_lazy
 from modicum.table.schema import Schema
+from modicum.table.splits import take_rows
 from modicum.table.targets import label_values
 from modicum.typing import Codes
 
@@ -59,13 +60,6 @@ def both_sides(members: Any, others: Any) -> tuple[RecordSide, RecordSide]:
     if isinstance(first.X, np.ndarray) != isinstance(second.X, np.ndarray) or first.is_text != second.is_text:
         raise DataError("The members and the others must be of the same type: frames or arrays, and labels alike.")
     return first, second
-
-
-def take_rows(X: Any, rows: Codes) -> Any:
-    """Some rows of a frame or an array, in the same library."""
-    if isinstance(X, np.ndarray):
-        return X[rows]
-    return nw.to_native(nw.from_native(X, eager_only=True)[rows.tolist()])
 
 
 def concat_rows(first: Any, second: Any) -> Any:

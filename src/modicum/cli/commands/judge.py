@@ -147,7 +147,7 @@ def _gather(
     by: Sequence[str] | None,
     **options: Any,
 ) -> Evidence:
-    """Evidence from one file of full records, which is split."""
+    """Gather evidence from one file of full records, which is split."""
     from modicum.reporting.disclosure import check_people
     from modicum.workflow import gather_evidence, split_task
 
@@ -171,7 +171,7 @@ def _gather_in_engine(
     by: Sequence[str] | None,
     **options: Any,
 ) -> Evidence:
-    """Evidence from files in an engine: learned from some, counted on others."""
+    """Gather evidence from files in an engine: learn from some, count on others."""
     from modicum.engines.counting import people_at
     from modicum.engines.file_tables import open_table
     from modicum.evaluation._evidence import evidence
@@ -189,7 +189,7 @@ def _gather_in_engine(
 
 
 def _with_label(table: EngineTable, label: str) -> EngineTable:
-    """The records that have a label."""
+    """Keep the records that have a label."""
     from modicum.engines import table_at
 
     table.check([label])

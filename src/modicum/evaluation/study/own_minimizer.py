@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
+from types import FunctionType
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from modicum.table.values import plain
 
 
 def check_minimizer(given: Any) -> Any:
-    """An instance of the minimizer that is given as a class or an instance, in the way of scikit-learn's estimators.
+    """Make an instance where a class is given; refuse what is no estimator in scikit-learn's way.
 
     Examples
     --------
@@ -32,7 +33,8 @@ def check_minimizer(given: Any) -> Any:
         )
     if not isinstance(given, type):
         return given
-    if any(each.default is each.empty and each.kind is not each.VAR_KEYWORD for each in _parameters(given)):
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    if any(each.default is each.empty and each.kind not in variadic for each in _parameters(given)):
         raise ParameterError(
             f"The minimizer {name} cannot be made without arguments; give an instance, such as {name}(...)."
         )
@@ -40,9 +42,10 @@ def check_minimizer(given: Any) -> Any:
 
 
 def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
-    """For every combination of the grid's values a key, and the function that makes the candidate.
+    """Build a key and the function that makes the candidate for every combination of the grid's values.
 
-    The key also holds the minimizer's source code, where it can be read: what a changed one made before is not reused.
+    A key holds the place in the grid and the source code of the minimizer and of functions among its parameters, where
+    it can be read: what other code made before is not reused.
 
     Examples
     --------
@@ -59,12 +62,13 @@ def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
     every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    code = _source(type(minimizer))
-    return [(f"{name}-{_printable({**known, **one})!r}-{code}", partial(_fit, minimizer, one)) for one in every]
+    keys = [f"{name}-{i}-{_printable({**known, **one})!r}" for i, one in enumerate(every)]
+    codes = ["".join(map(_read_source, [type(minimizer), *known.values(), *one.values()])) for one in every]
+    return [(f"{keys[i]}-{codes[i]}", partial(_fit, minimizer, one)) for i, one in enumerate(every)]
 
 
 def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> list[tuple[dict[str, Any], Any]]:
-    """Fit a copy, which gets what the study says of the data where it has a parameter for it; y comes as a series."""
+    """Fit a copy with the study's schema, weights and seed, where it has parameters for them; y is a series."""
     of_study = {
         "personal": None,
         "schema": context.schema,
@@ -90,7 +94,7 @@ def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> l
 
 
 def _printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as they are written: plain values as they are, others in words that are the same in every process."""
+    """Write parameters as plain values, others in words that are the same in every process."""
     return {name: _print(value) for name, value in parameters.items()}
 
 
@@ -103,12 +107,15 @@ def _print(value: Any) -> Any:
 
 
 def _parameters(kind: type) -> list[inspect.Parameter]:
-    """What the class's `__init__` takes."""
+    """Read the parameters of the class's `__init__`."""
     return list(inspect.signature(kind).parameters.values())
 
 
-def _source(kind: type) -> str:
+def _read_source(value: Any) -> str:
+    """Read the source code of a class or function; empty for anything else, and for what was typed at a prompt."""
+    if not isinstance(value, type | FunctionType):
+        return ""
     try:
-        return inspect.getsource(kind)
-    except (OSError, TypeError):  # typed at a prompt
+        return inspect.getsource(value)
+    except (OSError, TypeError):
         return ""
