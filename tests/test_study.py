@@ -15,6 +15,7 @@ import pytest
 from conftest import as_polars
 from engines import LAZY
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 import modicum as md
 from modicum.engines import table_at
@@ -445,6 +446,43 @@ def test_functions_without_a_name_are_tried_each():
     keys = [job.key for job in grids.jobs([Without], {"Without": {"name": [first, second]}})]
     assert len(set(keys)) == 2
     assert grids.jobs([Without(name=first)], None)[0].key != grids.jobs([Without(name=lambda v: v)], None)[0].key
+    assert grids.jobs([Without(name=first)], None)[0].key != grids.jobs([Without(name=second)], None)[0].key
+
+
+def _key(name):
+    (job,) = grids.jobs([Without(name=name)], None)
+    return job.key
+
+
+def _adding(number):
+    return lambda value: value + number
+
+
+def _fitted(y):
+    return LogisticRegression().fit(np.arange(8.0).reshape(-1, 1), y)
+
+
+def test_a_key_holds_what_a_parameter_holds():
+    zeros = np.zeros(5_000)
+    assert _key(_fitted([0, 0, 0, 0, 1, 1, 1, 1])) == _key(_fitted([0, 0, 0, 0, 1, 1, 1, 1]))
+    assert _key(_fitted([0, 0, 0, 0, 1, 1, 1, 1])) != _key(_fitted([0, 0, 1, 1, 1, 1, 1, 1]))
+    assert _key(zeros) == _key(zeros.copy()) != _key(np.where(np.arange(5_000) == 2_500, 1.0, 0.0))
+    assert _key(_adding(1)) == _key(_adding(1)) != _key(_adding(2))
+    assert _key(open) == _key(open)
+    assert _key([_adding(1)]) != _key([_adding(1)])  # cannot be hashed inside a list, so that nothing is reused
+
+
+def test_a_folder_does_not_mix_up_two_fitted_models(adult, tmp_path):
+    X, y, schema = adult
+    X = X[["age", "education", "sex"]]
+    schema = md.Schema.infer(X)
+    by_sex, by_age = (lambda X: X["sex"] == "Male"), (lambda X: X["age"] > 40)
+    asked = []
+    for model in (by_sex, by_age, by_sex):
+        guided = md.ModelGuided(model, target_agreement=0.98)
+        found = md.study(X, y, schema=schema, minimizers=[guided], folder=tmp_path, progress=False)
+        asked.append(found.of("ModelGuided")[0].generalization.needed)
+    assert asked == [["sex"], ["age"], ["sex"]]
 
 
 def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
@@ -466,6 +504,9 @@ def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
         ({"minimizers": [Without], "grids": {"Without": {"nome": ["age"]}}}, "has no 'nome'; it has 'name'"),
         ({"minimizers": [Without], "grids": {"Without": {"name": "age"}}}, "give it at least one in a list"),
         ({"minimizers": ["Uniform"], "grids": {"Without": {"name": ["age"]}}}, "names 'Without'; the minimizers are"),
+        ({"minimizers": [Without], "grids": {"Without": None}}, "The grid of Without must map parameters to values"),
+        ({"minimizers": ["Uniform"], "grids": {"Uniform": [3]}}, "The grid of Uniform must map parameters to values"),
+        ({"minimizers": ["Uniform"], "grids": ["Uniform"]}, "'grids' parameter must map minimizers to grids"),
     ],
 )
 def test_a_minimizer_of_one_s_own_that_does_not_work_is_one_sentence(adult, options, error):

@@ -135,6 +135,10 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
     """
     given = _find_minimizers(minimizers)
     known = [*GRIDS, *(name for name, own in given.items() if own is not None)]
+    if grids is not None and not isinstance(grids, Mapping):
+        raise ParameterError(
+            f"The 'grids' parameter must map minimizers to grids. Got {type(grids).__name__} instead."
+        )
     strange = [key for key in grids or {} if key not in known]
     if strange:
         raise ParameterError(
@@ -143,6 +147,10 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
     found: list[Job] = []
     for name, own in given.items():
         grid = (grids or {}).get(name, {})
+        if not isinstance(grid, Mapping):
+            raise ParameterError(
+                f"The grid of {name} must map parameters to values. Got {type(grid).__name__} instead."
+            )
         if own is None:
             found += _BUILDERS[name](_grid(name, grid))
         else:

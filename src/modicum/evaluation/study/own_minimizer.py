@@ -5,9 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
+from uuid import uuid4
 
+import joblib
 import pandas as pd
 from sklearn.base import clone
 
@@ -44,8 +46,9 @@ def check_minimizer(given: Any) -> Any:
 def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
     """Build a key and the function that makes the candidate for every combination of the grid's values.
 
-    A key holds the place in the grid and the source code of the minimizer and of functions among its parameters, where
-    it can be read: what other code made before is not reused.
+    A key holds the place in the grid, the minimizer's source code and a hash of what its parameters hold, such as
+    a fitted model: what another minimizer made before is not reused. A parameter that cannot be hashed is never the
+    same twice.
 
     Examples
     --------
@@ -62,9 +65,12 @@ def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
     every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    keys = [f"{name}-{i}-{_printable({**known, **one})!r}" for i, one in enumerate(every)]
-    codes = ["".join(map(_read_source, [type(minimizer), *known.values(), *one.values()])) for one in every]
-    return [(f"{keys[i]}-{codes[i]}", partial(_fit, minimizer, one)) for i, one in enumerate(every)]
+    code = _read_source(type(minimizer))
+    keys = [
+        f"{name}-{i}-{_printable(own)!r}-{code}-{[_hash_content(value) for value in own.values()]}"
+        for i, own in enumerate({**known, **one} for one in every)
+    ]
+    return [(key, partial(_fit, minimizer, one)) for key, one in zip(keys, every, strict=True)]
 
 
 def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> list[tuple[dict[str, Any], Any]]:
@@ -111,11 +117,28 @@ def _parameters(kind: type) -> list[inspect.Parameter]:
     return list(inspect.signature(kind).parameters.values())
 
 
-def _read_source(value: Any) -> str:
-    """Read the source code of a class or function; empty for anything else, and for what was typed at a prompt."""
-    if not isinstance(value, type | FunctionType):
-        return ""
+def _hash_content(value: Any) -> str:
+    """Hash what a parameter holds: of a function its code and what it closes over."""
     try:
-        return inspect.getsource(value)
+        return str(joblib.hash(_describe_function(value) if isinstance(value, FunctionType) else value))
+    except Exception:  # an object of the user's may fail in any way when it is taken apart
+        return uuid4().hex
+
+
+def _describe_function(function: FunctionType) -> list[Any]:
+    closed = [_hash_content(cell.cell_contents) for cell in function.__closure__ or ()]
+    settings = [_hash_content(value) for value in (function.__defaults__, function.__kwdefaults__)]
+    return [function.__module__, function.__qualname__, *_describe_code(function.__code__), closed, settings]
+
+
+def _describe_code(code: CodeType) -> list[Any]:
+    constants = [_describe_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return [code.co_code, code.co_names, constants]
+
+
+def _read_source(kind: type) -> str:
+    """Read the source code of a class; empty for what was typed at a prompt."""
+    try:
+        return inspect.getsource(kind)
     except (OSError, TypeError):
         return ""
