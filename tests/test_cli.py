@@ -12,6 +12,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import shared_file
 
@@ -488,10 +490,26 @@ def visits(people, tmp_path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("more", [[], ["--engine", "duckdb"]])
+def test_what_is_no_number_is_missing_in_a_parquet_file_too(more, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(18, 80, 3_000), "pay": rng.gamma(2, 2e4, 3_000).astype("float32")})
+    X.loc[::7, "age"] = np.nan
+    X.loc[::5, "pay"] = np.nan
+    pq.write_table(pa.table({name: pa.array(values.to_numpy()) for name, values in X.items()}), tmp_path / "a.parquet")
+    g = md.Uniform(buckets=3).fit(X).generalization_
+    g.save(tmp_path / "g.json")
+    done = modicum("apply", tmp_path / "g.json", tmp_path / "a.parquet", "-o", tmp_path / "out.csv", *more)
+    assert done.returncode == 0, done.stderr
+    written = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    assert written.to_numpy().tolist() == g.transform(X).astype(str).to_numpy().tolist()
+    assert (written["age"] == "(missing)").sum() == len(X[::7])
+
+
 @pytest.mark.parametrize(
     ("command", "options", "work"),
     [
-        ("minimize", ["-o", "g.json"], "modicum.minimize"),
+        ("minimize", ["-o", "g.json"], "modicum.workflow._MinimizationTask.merge"),
         ("prism", ["--sensitive", "job", "--threshold", 0.9], "modicum.evaluation._evidence.evidence"),
     ],
 )

@@ -30,6 +30,7 @@ from modicum.table.files import (
     open_connection,
     quote_name,
     reading,
+    scan_parquet,
     scan_table,
     scan_typed,
 )
@@ -405,10 +406,8 @@ def _parquet(
     connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None
 ) -> "duckdb.DuckDBPyRelation":
     columns = find_common_columns(connection, found, needed)
-    files = [glob.escape(file) for file in found.files]
-    query = "SELECT * FROM read_parquet($files, hive_partitioning=$said, hive_types_autocast=false)"
     with asking("duckdb"):
-        relation = connection.sql(query, params={"files": files, "said": bool(found.said)})
+        relation = scan_parquet(connection, found.files, hive_partitioning=bool(found.said))
     said = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
     parts = [quote_name(name) for name in columns]
     parts += [

@@ -26,7 +26,7 @@ from modicum.engines.spark import SparkTable, frames_of, is_local
 from modicum.engines.table import EngineTable, engine_of
 from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.atomic_writing import beside_folder, check_folder, replacing
-from modicum.table.files import CSV, PARQUET, file_format, scan_table, write_table
+from modicum.table.files import CSV, PARQUET, file_format, scan_parquet, scan_table, write_table
 from modicum.table.schema import Schema
 from modicum.typing import Codes
 
@@ -431,9 +431,7 @@ def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) ->
         return
     with open_bounded_connection() as connection:
         yield [
-            LocalTable(
-                scan_table(connection, path, schema) if is_csv(path) else connection.read_parquet(glob.escape(path))
-            )
+            LocalTable(scan_table(connection, path, schema) if is_csv(path) else scan_parquet(connection, [path]))
             for path in paths
         ]
 

@@ -211,6 +211,26 @@ def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
         ) from None
 
 
+def scan_parquet(
+    connection: "duckdb.DuckDBPyConnection", files: Sequence[str], hive_partitioning: bool = False
+) -> "duckdb.DuckDBPyRelation":
+    """Open Parquet files by their names, as one table; folder columns are kept as text.
+
+    Most writers leave NaN out of a file's smallest and largest value. Unless it is told otherwise, DuckDB takes from
+    these that the file has no NaN, and answers `isnan` with false for every row.
+
+    >>> import duckdb, os, polars as pl, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "pay.parquet")
+    ...     pl.DataFrame({"pay": [1.0, 2.0, float("nan")]}).write_parquet(file)
+    ...     scan_parquet(duckdb.connect(), [file]).filter("isnan(pay)").fetchall()
+    [(nan,)]
+    """
+    names = ", ".join(quote_text(glob.escape(file)) for file in files)  # two relations with parameters cannot be joined
+    hive = f"hive_partitioning={hive_partitioning}, hive_types_autocast=false"
+    return connection.sql(f"SELECT * FROM read_parquet([{names}], can_have_nan=true, {hive})")
+
+
 def _relation(
     connection: "duckdb.DuckDBPyConnection", path: str | os.PathLike[str], missing: Sequence[str], typed: bool
 ) -> "duckdb.DuckDBPyRelation":
@@ -221,7 +241,7 @@ def _relation(
         raise DataError(f"The file {name!r} is empty.")
     pattern = glob.escape(name)
     if file_format(path) == "parquet":
-        return connection.read_parquet(pattern, hive_partitioning=False)
+        return scan_parquet(connection, [name])
     _check_header(connection, pattern)
     found = connection.read_csv(
         pattern,
