@@ -30,7 +30,7 @@ from modicum.releases.anatomy_release import group_column
 from modicum.table.atomic_writing import beside_folder
 from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
-from modicum.table.schema import Attribute, Schema
+from modicum.table.schema import Attribute, Schema, require_schema
 from modicum.typing import Codes
 
 _ONE, _FIRST, _SECOND, _AMONG = "(one)", "(first)", "(second)", "(among)"
@@ -259,8 +259,7 @@ def _check(owner: Any, table: EngineTable, y: Any, format: Any) -> None:
 
 def _complete(schema: Any, table: EngineTable) -> Schema:
     """The schema, with what it does not know of the table as it is found there."""
-    if not isinstance(schema, Schema):
-        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
+    schema = require_schema(schema)
     unknown = [name for name in table.columns if name not in schema]
     more = schema_at(table, unknown).attributes if unknown else ()
     return schema.model_copy(update={"attributes": (*schema.attributes, *more)})

@@ -12,7 +12,7 @@ from modicum.errors import DataError, ParameterError, SchemaError, format_names
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, missing_values, texts
 from modicum.table.inference import infer_attribute
-from modicum.table.schema import Schema
+from modicum.table.schema import Schema, require_schema
 from modicum.typing import Codes
 
 GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls it
@@ -82,7 +82,7 @@ class AnatomyRelease:
     ) -> "AnatomyRelease":
         """A release from two tables that are tied by a column GID, whoever made them."""
         if schema is not None:
-            _check_is_schema(schema)
+            require_schema(schema)
         tables = [as_frame(identifying), as_frame(sensitive)]
         names = [name for name in tables[1].columns if name != GID]
         if GID not in tables[0].columns or GID not in tables[1].columns or len(names) != 1:
@@ -217,7 +217,7 @@ def _diversity(found: GroupCandidates) -> int:
 
 def _check(release: AnatomyRelease) -> None:
     """Refuse tables of which the one is not the other's, and a schema that is not theirs."""
-    _check_is_schema(release.schema)
+    require_schema(release.schema)
     if not isinstance(release.sensitive_tables, Mapping):
         got = type(release.sensitive_tables).__name__
         raise ParameterError(
@@ -231,11 +231,6 @@ def _check(release: AnatomyRelease) -> None:
     for name, own in release.sensitive_tables.items():
         _check_pair(identifying, as_frame(own), name, release.group_column(name))
     _check_schema(release, identifying.columns)
-
-
-def _check_is_schema(schema: Any) -> None:
-    if not isinstance(schema, Schema):
-        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
 
 
 def _check_pair(identifying: nw.DataFrame[Any], table: nw.DataFrame[Any], name: str, gid: str) -> None:

@@ -14,7 +14,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.table.codes import Weights
 from modicum.table.frames import as_frame, column, is_array
 from modicum.table.inference import infer_attribute
-from modicum.table.schema import Schema
+from modicum.table.schema import Schema, require_schema
 
 
 def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
@@ -62,9 +62,7 @@ def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
         if not frame.columns:
             raise DataError("The data has no columns.")
         return Schema(attributes=tuple(infer_attribute(frame[name]) for name in frame.columns))
-    if not isinstance(schema, Schema):
-        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
-    return schema
+    return require_schema(schema)
 
 
 def record_counts(sample_weight: Any, n: int) -> Weights | None:

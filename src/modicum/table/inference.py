@@ -209,7 +209,7 @@ def _coarse_codes(series: nw.Series[Any], attribute: Attribute) -> npt.NDArray[n
 
 
 def association(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> float:
-    """Bias-corrected Cramér's V of two coded columns (Bergsma 2013); 0 where one is constant.
+    """Bias-corrected Cramér's V of two coded columns (Bergsma 2013); 0 where one is constant or empty.
 
     Examples
     --------
@@ -218,6 +218,8 @@ def association(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> float:
     >>> association(np.array([0, 1] * 50), np.array([0, 1] * 50))
     1.0
     """
+    if not len(a):
+        return 0.0
     _, rows = np.unique(a, return_inverse=True)
     _, cols = np.unique(b, return_inverse=True)
     r, c, n = int(rows.max()) + 1, int(cols.max()) + 1, len(a)

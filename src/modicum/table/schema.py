@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator, model_validator
 
-from modicum.errors import SchemaError, format_names
+from modicum.errors import ParameterError, SchemaError, format_names
 from modicum.table.atomic_writing import replacing
 from modicum.table.values import canonical, seconds
 
@@ -313,8 +313,8 @@ class Schema(BaseModel):
     def declare(
         self,
         *,
-        categories: Iterable[str] | None = None,
-        missing: Iterable[str] = (),
+        categories: str | Iterable[str] | None = None,
+        missing: str | Iterable[str] = (),
         **roles: Any,
     ) -> "Schema":
         """Copy the schema with what a person declares: categories, texts that mean missing, and roles.
@@ -333,8 +333,8 @@ class Schema(BaseModel):
         >>> schema["zip"].kind, schema.label, schema.missing
         ('category', 'ill', ('?',))
         """
-        found = self.with_missing(missing)
-        for name in categories or ():
+        found = self.with_missing([missing] if isinstance(missing, str) else missing)
+        for name in self._check_names(categories or (), "a category"):
             found = found.replace(name, kind="category")
         return found.with_roles(**roles)
 
@@ -386,6 +386,21 @@ class Schema(BaseModel):
         except OSError as error:
             raise SchemaError(f"The schema file {os.fspath(source)!r} cannot be read: {error.strerror}.") from error
         return parse_schema(content)
+
+
+def require_schema(given: Any) -> Schema:
+    """Refuse what is no schema.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.table.schema import require_schema
+    >>> require_schema(md.Schema(attributes=())).features
+    []
+    """
+    if not isinstance(given, Schema):
+        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(given).__name__} instead.")
+    return given
 
 
 def parse_schema(content: Any) -> Schema:

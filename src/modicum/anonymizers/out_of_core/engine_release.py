@@ -33,7 +33,7 @@ from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric
 from modicum.measures.requirement import Requirement
 from modicum.releases.release import Release
-from modicum.table.schema import Schema
+from modicum.table.schema import Schema, require_schema
 
 
 def release_at(
@@ -83,9 +83,7 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
 
 
 def _schema(owner: Any, table: EngineTable, y: str | None) -> Schema:
-    schema = schema_at(table) if owner.schema is None else owner.schema
-    if not isinstance(schema, Schema):
-        raise ParameterError(f"The 'schema' parameter must be a Schema. Got {type(schema).__name__} instead.")
+    schema = schema_at(table) if owner.schema is None else require_schema(owner.schema)
     return schema if y is None else schema.with_roles(label=y)
 
 

@@ -16,7 +16,7 @@ from modicum.measures.certificate import check_confidence
 from modicum.progress import stoppable
 from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame
-from modicum.table.schema import Schema
+from modicum.table.schema import Schema, require_schema
 
 
 def study(
@@ -53,7 +53,7 @@ def study(
         Or a table in an engine (DuckDB, Spark, …) and the name of its column; then `sample` records of it are studied.
     personal, schema : what is personal; all attributes where neither says
     weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
-    minimizers : "default", "all", or a list of names, classes and instances
+    minimizers : "default", "all", or a list of these, names, classes and instances
         "default" are those that need neither a model nor PyTorch, "all" adds those that do. Your own minimizer is
         a class or an instance in the way of scikit-learn, with `generalization_` after `fit`; see
         `modicum.minimizers.base.Minimizer`. It is known by the name of its class. The study sets `schema` (with the
@@ -70,7 +70,8 @@ def study(
         Whether the front that is judged is that of all minimizers together, or each minimizer's own: the latter takes
         longer and compares the minimizers by the judges instead of by counts.
     folder : path, optional
-        Where what is finished is kept. The same call goes on where a killed one stopped, and repeats nothing.
+        Where what is finished is kept. The same call goes on where a killed one stopped, and repeats nothing but what
+        a minimizer of your own did whose parameters cannot be hashed.
     confidence : of the certificates
     label_bins : int, optional
         Cut a numeric label into ranges, at edges learned on the training part.
@@ -78,7 +79,8 @@ def study(
         How many records are drawn from a table in an engine: always the same ones, whatever their order there. A small
         part of the data is enough to learn a generalization (papers/0 §8.3).
     n_jobs : int or None
-        How many pieces of work run at once: None for one, -1 for as many as there are cores.
+        How many pieces of work run at once: None for one, -1 for as many as there are cores; with `workers` both mean
+        as many as these take.
     workers : Spark session, optional
         Whose executors do the work instead of threads here: the records are sent to each of them once, every candidate
         is a task of its own, and a lost executor's task is done again. The table is the same.
@@ -101,6 +103,8 @@ def study(
     if fronts_of not in ("all", "each"):
         raise ParameterError(f"The 'fronts_of' parameter must be 'all' or 'each'. Got {fronts_of!r} instead.")
     check_confidence(confidence)
+    if schema is not None:
+        require_schema(schema)
     X, y = sample_if_table(X, y, schema, sample)
     schema = (Schema.infer(as_frame(X)) if schema is None else schema).with_roles(personal=as_names(personal))
     data = StudyData(X, y, schema, weights, label_bins)
