@@ -191,6 +191,16 @@ def test_rows_without_a_sensitive_value_are_left_out_where_asked_for_and_counted
     assert found["attack"]["ill"]["accuracy"] > 0.6
 
 
+def test_what_means_missing_in_the_file_is_not_said_of_the_release(tmp_path):
+    table = made_up().drop(columns="id")
+    table.to_csv(tmp_path / "in.csv", index=False)
+    options = ["--sensitive", "ill", "--missing", "nothing", "--seed", 5]
+    assert anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out").exit_code == 0
+    assert (
+        json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))["schema"].get("missing", []) == []
+    )
+
+
 def test_a_release_of_two_values_is_not_called_safe(tmp_path):
     table = made_up().drop(columns="id")
     table = table[table["ill"].isin(["cold", "gout"])]

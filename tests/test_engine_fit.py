@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from engines import LAZY, held_in
 
@@ -330,6 +332,22 @@ def test_the_command_learns_from_a_file_in_an_engine(name, files, adult, tmp_pat
     schema = md.Schema.infer(table).with_roles(label="income", personal=["age", "sex"])
     here = md.PrivacyTree(max_leaves=6, schema=schema).fit(X[known], y[known])
     assert md.load(tmp_path / "g.json").partitions == here.generalization_.partitions
+
+
+def test_a_label_that_is_no_number_is_missing_in_an_engine_too(adult, tmp_path, minimized):
+    X, y = adult
+    pay = pd.Series(np.where(y == ">50K", 1.0, 0.0), index=y.index)
+    pay[:30] = np.nan
+    table = pa.table({name: pa.array(values) for name, values in X.items()} | {"pay": pa.array(pay.to_numpy())})
+    assert table["pay"].null_count == 0  # NaN, not null
+    pq.write_table(table, tmp_path / "people.parquet")
+    made = []
+    for engine in (["--method", "pat"], ["--engine", "duckdb"]):
+        code, _, notes = minimized(tmp_path / "people.parquet", "--label", "pay", *engine, "-o", tmp_path / "g.json")
+        assert code == 0, notes
+        assert "30 rows without a value of 'pay' are left out" in notes
+        made.append(md.load(tmp_path / "g.json").schema.label)
+    assert made == ["pay", "pay"]
 
 
 def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, tmp_path, minimized):

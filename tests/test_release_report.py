@@ -383,7 +383,7 @@ def test_where_70_percent_cannot_be_released_alike_all_else_is_still_told():
 def test_bad_input_is_refused_in_one_sentence(adult):
     X, y = adult
     fitted = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X, y)
-    with pytest.raises(ParameterError, match=r"'anonymizer' parameter must be a fitted anonymizer.*not fitted"):
+    with pytest.raises(ParameterError, match=r"needs a fitted anonymizer or its release. Got Mondrian, .*not fitted"):
         md.evidence(md.Mondrian(), X)
     with pytest.raises(DataError, match="X has 100 records, but the release was made of 1,200"):
         md.evidence(fitted, X[:100])
@@ -393,9 +393,11 @@ def test_bad_input_is_refused_in_one_sentence(adult):
         md.evidence(fitted, X, y, X_test=X)
     with pytest.raises(ParameterError, match="'population' parameter must be an int"):
         md.evidence(fitted, X, y, population=5)
+    with pytest.raises(ParameterError, match="The 'random_state' parameter of evidence must be an int ≥ 0"):
+        md.evidence(fitted, X, y, random_state=-1)
     with pytest.raises(DataError, match="'age', a quasi-identifier of the release, is not in X"):
         md.evidence(fitted, X.drop(columns="age"), y)
-    with pytest.raises(ParameterError, match="'anatomy' parameter must be a fitted Anatomy"):
+    with pytest.raises(ParameterError, match="anatomized release needs a fitted Anatomy, or the AnatomyRelease"):
         md.evidence(md.Anatomy(), X)
     few_rows = md.Mondrian(k=5, quasi_identifiers=QUASI).fit(X[:50])
     with pytest.raises(DataError, match="There are 50 records; a report needs at least 100"):

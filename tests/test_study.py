@@ -434,6 +434,12 @@ def test_an_instance_keeps_its_parameters_and_a_class_of_modicum_has_its_grid(ad
     assert [c.parameters for c in found.of("Uniform")] == [{"buckets": 2}, {"buckets": 3}]
 
 
+def test_a_minimizer_of_one_s_own_is_compared_with_the_usual_ones():
+    names = [job.minimizer for job in grids.jobs(["default", Without], None)]
+    assert list(dict.fromkeys(names)) == [*grids.DEFAULT, "Without"]
+    assert names[:-1] == [job.minimizer for job in grids.jobs("default", None)]
+
+
 def test_a_function_among_the_parameters_has_the_same_key_in_every_process(adult):
     (job,) = grids.jobs([Without(name=len)], None)
     assert "builtins.len" in job.key
@@ -495,7 +501,7 @@ def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"minimizers": [object()]}, "or hold minimizers of your own. Got <object"),
+        ({"minimizers": [object()]}, "it may also hold minimizers of your own. Got <object"),
         ({"minimizers": [type("Bare", (), {"fit": print})]}, "Bare has no fit, get_params or set_params"),
         ({"minimizers": [Demanding]}, "Demanding cannot be made without arguments; give an instance"),
         ({"minimizers": [Careless]}, "Careless has no Generalization in generalization_ after fit"),

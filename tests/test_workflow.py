@@ -175,6 +175,8 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
         ({"split": parts([0], [1], [2]), "sample": 100}, "'split' parameter is about the rows that are given"),
         ({"y": "pay"}, "The label 'pay' is not in the data; it has 'age'"),
         ({"y": [0, 1]}, "one value for each"),
+        ({"schema": "people.yaml"}, "'schema' parameter must be a Schema. Got str instead"),
+        ({"categories": "height"}, "no attribute 'height' to be a category"),
     ],
 )
 def test_bad_input_is_one_sentence(adult, options, message):
@@ -186,10 +188,31 @@ def test_bad_input_is_one_sentence(adult, options, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_table_without_rows_is_refused(adult):
+    X, y = adult
+    with pytest.raises(DataError, match="The data has 0 rows"):
+        md.minimize(X[:0], y[:0])
+
+
 def test_a_label_that_is_also_a_column_is_refused(adult):
     X, y = adult
     with pytest.raises(DataError, match="'income' is also a column of X"):
         md.minimize(X.assign(income=y), y)
+    with pytest.raises(DataError, match=r"X has a column 'y', and the label has no name: give it one"):
+        md.minimize(X.assign(y=1), y.tolist())
+
+
+def test_a_label_without_a_name_is_the_schema_s(adult):
+    X, y = adult
+    schema = md.Schema.infer(X.assign(income=y), label="income", personal=PERSONAL)
+    made = md.minimize(X, y.to_numpy(), schema=schema, keep=0.3, progress=False)
+    assert made.generalization == md.minimize(X, y, schema=schema, keep=0.3, progress=False).generalization
+    assert made.schema.label == "income"
+
+
+def test_one_text_that_means_missing_is_not_taken_for_its_letters(adult):
+    made = md.minimize(*adult, keep=0.3, missing="NA", categories="sex", progress=False)
+    assert made.generalization.schema.missing == ("NA",)
 
 
 def test_a_report_on_too_few_people_is_refused_before_the_work(adult, monkeypatch):
@@ -198,6 +221,35 @@ def test_a_report_on_too_few_people_is_refused_before_the_work(adult, monkeypatc
     monkeypatch.setattr("modicum.workflow.gather_evidence", None)
     with pytest.raises(DataError, match="a report needs at least 100"):
         made.report("Help")
+
+
+@pytest.mark.parametrize("asked", [{}, {"sample": 333, "method": "pat"}], ids=str)
+def test_it_can_be_refused_before_anything_is_learned(adult, asked, tmp_path, monkeypatch):
+    X, y = adult
+    X = X.assign(who=np.arange(len(X)) // 4)
+    if not asked:
+        X, y = X[:1_200], y[:1_200]
+    X.assign(income=y).to_parquet(tmp_path / "people.parquet")
+    for fit in ("MergePath.fit", "PrivacyTree.fit"):
+        monkeypatch.setattr(f"modicum.minimizers.{fit}", None)
+    with pytest.raises(DataError, match=r"There are \d\d people in the test records.*at least 100"):
+        md.minimize(X, y, person="who", for_report=True, **asked)
+    options = ["--label", "income", "--person", "who", "-o", tmp_path / "g.json", "--report", tmp_path / "r.html"]
+    options += [text for name, value in asked.items() for text in (f"--{name}", value)]
+    result = CliRunner().invoke(app, ["minimize", str(tmp_path / "people.parquet"), *map(str, options)])
+    assert "people in the test records" in str(result.exception)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
+
+
+@pytest.mark.filterwarnings("ignore:A sample of")
+def test_a_report_on_just_enough_people_of_a_sample_is_made(adult, tmp_path):
+    X, y = adult
+    made = md.minimize(X, y, sample=333, method="pat", for_report=True, progress=False)
+    assert len(made.split.test) == 100
+    with pytest.raises(ParameterError, match="'sample' parameter must be an int ≥ 1"):
+        md.minimize(X, y, sample=0, for_report=True)
+    with pytest.raises(ParameterError, match="A report needs the records in memory"):
+        md.minimize(held_in("duckdb", X.assign(income=y)), "income", for_report=True)
 
 
 @pytest.mark.filterwarnings("ignore:A sample of")
@@ -239,9 +291,18 @@ def test_what_evidence_or_a_report_refuses_is_refused_before_the_work(adult, mon
         raise AssertionError("worked")
 
     monkeypatch.setattr("modicum.evaluation.alternatives", worked)
-    monkeypatch.setattr("modicum.evaluation.evidence.generalization_evidence.necessity", worked)
-    for options in ({"population": 5}, {"confidence": 5}, {"by": "nosuch"}, {"colour": 1}, {"n_jobs": 0}):
-        with pytest.raises(md.errors.ModicumError):
+    monkeypatch.setattr("modicum.attacks.Reconstruction.run", worked)
+    for work in ("utility", "necessity"):
+        monkeypatch.setattr(f"modicum.evaluation.evidence.generalization_evidence.{work}", worked)
+    refused = [
+        ({"population": 5}, "'population' parameter must be an int"),
+        ({"confidence": 5}, "'confidence' parameter"),
+        ({"by": "nosuch"}, "'nosuch'"),
+        ({"colour": 1}, "has no option 'colour'"),
+        ({"n_jobs": 0}, "'n_jobs' parameter"),
+    ]
+    for options, message in refused:
+        with pytest.raises(md.errors.ModicumError, match=message):
             made.evidence(progress=False, **options)
     for head in ({"purpose": 5}, {"date": "31.12.2026"}, {"people": 7}):
         with pytest.raises(ParameterError, match=f"'{next(iter(head))}' parameter"):
@@ -278,7 +339,7 @@ def test_what_evidence_and_report_take_instead_is_said(adult):
     [
         ({"keep": 0.5}, "'keep' parameter needs the records in memory"),
         ({"method": "merge"}, "The 'method' parameter with 'merge' needs the records in memory"),
-        ({"risk": "certificate"}, "Merging needs the records in memory"),
+        ({"risk": "certificate"}, "The 'risk' parameter needs the records in memory"),
         ({"min_group": 5}, "'min_group' parameter needs the records in memory"),
     ],
 )

@@ -18,7 +18,7 @@ from modicum.generalization import Generalization
 from modicum.table.estimator_input import as_names
 from modicum.table.frames import as_frame
 from modicum.table.inference import infer_attribute
-from modicum.table.schema import Schema
+from modicum.table.schema import Schema, require_schema
 from modicum.table.splits import Split, check_split, split_rows, take_rows
 from modicum.table.targets import Labels, label_name, label_values
 
@@ -154,7 +154,8 @@ def minimize(
     label_bins: int | None = None,
     sample: int | None = None,
     split: Split | None = None,
-    missing: Iterable[str] = (),
+    missing: str | Iterable[str] = (),
+    for_report: bool = False,
     progress: bool = True,
     random_state: int = 0,
 ) -> Minimization:
@@ -169,7 +170,7 @@ def minimize(
     X : pandas or polars frame, or array
         Full records. Or a table in an engine: DuckDB, Spark, a polars LazyFrame, Ibis.
     y : array-like, or the name of a column of X
-        What is predicted.
+        What is predicted; every row needs a value. An array without a name is the schema's label, or "y".
     personal : names, optional
         What an adversary should not learn; all attributes where none is named.
     identifiers, person : what names a person and is never collected; the column that the rows of one person share
@@ -197,6 +198,7 @@ def minimize(
     split : Split, optional
         Your own rows to learn from, to choose on and to report on.
     missing : texts that mean missing where the artifact is applied to files
+    for_report : whether a report will be made: where the test part has too few people for one, that is said at once
     progress : whether long work shows a bar on a terminal
     random_state : the seed of the split and of the models
 
@@ -212,6 +214,8 @@ def minimize(
     >>> quick.utility.error < quick.utility.majority_error
     True
     """
+    if schema is not None:
+        require_schema(schema)
     stays = is_table(X) and sample is None
     tree = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
     target = {"keep": keep, "max_error": max_error}
@@ -226,11 +230,13 @@ def minimize(
     }
     if is_table(X) and (not isinstance(y, str) or y not in table_at(X).columns):
         raise DataError("The label of a table in an engine is the name of one of its columns.")
+    if stays and for_report:
+        raise ParameterError("A report needs the records in memory: draw some of them with the 'sample' parameter.")
     if stays:
         return _minimize_in_engine(X, y, schema, declared, label_bins, settings)
     if split is not None and sample is not None:
         raise ParameterError("The 'split' parameter is about the rows that are given, not about a sample: give one.")
-    X, y = (X, y) if is_table(X) else _part_label(X, y)
+    X, y = (X, y) if is_table(X) else _part_label(X, y, schema)
     other: Sample | None = None
     if sample is not None:
         X, y, other = _draw(X, y, sample, random_state)
@@ -240,6 +246,10 @@ def minimize(
         split = split_rows(y, persons=persons, random_state=random_state)
     else:
         check_split(split, len(as_frame(X)), persons)
+    if for_report:
+        from modicum.reporting.disclosure import check_people
+
+        check_people(schema, take_rows(X, split.test))
     check_min_group(min_group, X, schema.person, split)
     task = _MinimizationTask(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
     found = task.merge() if method == "merge" else task.grow()
@@ -309,7 +319,7 @@ def gather_evidence(
     from modicum.evaluation._evidence import evidence
 
     train, test = ((take_rows(X, rows), take_rows(y, rows)) for rows in (split.train, split.test))
-    found: Evidence = evidence(g, *train, *test, depth=depth, progress=progress, **options)
+    found = evidence(g, *train, *test, depth=depth, progress=progress, **options)
     if depth == "quick" or options.get("alternatives") is not None:
         return found
     names = ("personal", "weights", "label_bins", "n_jobs", "random_state")
@@ -346,7 +356,8 @@ def check_settings(
     if chosen == "pat" and risk is not None:
         raise ParameterError("The 'risk' parameter is about merging: leave it out, or ask for method 'merge'.")
     needs = [f"The {name!r} parameter" for name, value in in_memory.items() if value is not None]
-    needs += [] if chosen == "pat" else ["Merging" if method is None else "The 'method' parameter with 'merge'"]
+    if chosen == "merge":
+        needs.append("The 'risk' parameter" if risk is not None else "The 'method' parameter with 'merge'")
     if in_engine and needs:
         raise ParameterError(
             f"{needs[0]} needs the records in memory: leave it out, or draw some of them with the 'sample' parameter."
@@ -380,18 +391,21 @@ def check_min_group(min_group: int | None, X: Any, person: str | None, split: Sp
 # The columns that are given
 
 
-def _part_label(X: Any, y: Any) -> tuple[Any, Any]:
-    """Part records in memory into a frame of features and a label with a name."""
+def _part_label(X: Any, y: Any, schema: Schema | None) -> tuple[Any, Any]:
+    """Part records in memory into a frame of features and a label with a name, by default the schema's."""
     frame = as_frame(X)
     if isinstance(y, str):
         if y not in frame.columns:
             raise DataError(f"The label {y!r} is not in the data; it has {format_names(frame.columns, limit=8)}.")
         return frame.drop(y).to_native(), frame[y].to_native()
-    label = label_name(y)
-    if label in frame.columns:
+    has_name = bool(getattr(y, "name", None))
+    label = (None if has_name or schema is None else schema.label) or label_name(y)
+    if label in frame.columns and has_name:
         raise DataError(f"The label {label!r} is also a column of X; leave it out, or give its name alone.")
+    if label in frame.columns:
+        raise DataError(f"X has a column {label!r}, and the label has no name: give it one, as pd.Series(y, name=…).")
     values = label_values(y, len(frame))
-    return frame.to_native(), y if hasattr(y, "name") else pd.Series(values, name=label)
+    return frame.to_native(), y if has_name else pd.Series(values, name=label)
 
 
 def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":

@@ -42,12 +42,15 @@ class Roles:
         return None if self.schema_file is None else Schema.from_yaml(self.schema_file)
 
     def parse(self, columns: Sequence[str]) -> dict[str, Any]:
-        """Parse the options into what `Schema.declare` and `md.minimize` take; refuse a column that is not there."""
+        """Parse the options into roles and categories for `Schema.declare`; refuse a column that is not there."""
         if self.person is not None and self.person not in columns:
-            raise DataError(f"The column {self.person!r}, which says whose a row is, is not in the file.")
+            there = format_names(columns, limit=8)
+            raise DataError(
+                f"The column {self.person!r}, which says whose a row is, is not in the file; it has {there}."
+            )
         lists = {"personal": self.personal, "identifiers": self.identifiers, "categories": self.categories}
         found = {option: names(given, columns) for option, given in lists.items()}
-        return {**found, "person": self.person, "missing": self.missing or ()}
+        return {**found, "person": self.person}
 
     def declare(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """Add the roles to a schema."""
@@ -65,7 +68,10 @@ class Roles:
         return table, self.declare(Schema.infer(table) if given is None else given, list(table.columns))
 
     def read_task(self, file: Path) -> tuple[pd.DataFrame, pd.Series, Schema]:
-        """Read a file as features and label with its schema; leave out rows without a label, and say how many."""
+        """Read a file as features and label with its schema; leave out rows without a label, and say how many.
+
+        The schema holds the texts of --missing: what is learned is applied to other files.
+        """
         from modicum.table.files import read_table
         from modicum.table.schema import Schema
 
@@ -73,7 +79,7 @@ class Roles:
         table = drop_unlabelled(read_table(file, missing=self.missing or (), schema=self.schema), self.label)
         table, given = self._leave_out(table)
         schema = self.declare(Schema.infer(table) if given is None else given, list(table.columns))
-        return table.drop(columns=[self.label]), table[self.label], schema
+        return table.drop(columns=[self.label]), table[self.label], schema.with_missing(self.missing or ())
 
     @contextmanager
     def open(self, file: Path, engine: str) -> Iterator[EngineTable]:
@@ -119,12 +125,12 @@ def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
 
 def drop_unlabelled_at(table: EngineTable, label: str) -> EngineTable:
     """Keep the rows with a label of a table in an engine, and say how many are left out."""
-    import narwhals.stable.v2 as nw
-
     from modicum.engines import table_at
 
     check_label(label, table.columns)
-    known = table_at(table.lazy.filter(~nw.col(label).is_null()).to_native())
+    value = table.col(label)
+    absent = value.is_null() | value.is_nan() if table.types[label].is_float() else value.is_null()
+    known = table_at(table.lazy.filter(~absent).to_native())
     rows = known.rows()
     _say_unlabelled(table.rows() - rows, rows, label)
     return known

@@ -2,14 +2,62 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from modicum.errors import ParameterError, check_choice_is, format_names
 from modicum.generalization import CellPartition, Generalization
 from modicum.releases import AnatomyRelease, Release
 
+if TYPE_CHECKING:
+    from modicum.anatomy import Anatomy
+    from modicum.anonymizers.base import Anonymizer
+    from modicum.evaluation import (
+        AnatomyEvidence,
+        Choice,
+        Evidence,
+        PrismEvidence,
+        ReleaseEvidence,
+        Study,
+        StudyEvidence,
+    )
+    from modicum.prism import PrismClassifier
+
 Depth = Literal["quick", "full"]
 NO_MODEL = "No model was trained: quick evidence was asked for."
+
+
+@overload
+def evidence(
+    what: Generalization, X: Any, y: Any, X_test: Any, y_test: Any, *, depth: Depth = ..., **options: Any
+) -> "Evidence": ...
+@overload
+def evidence(what: "Study | Choice", *, depth: Depth = ..., **options: Any) -> "StudyEvidence": ...
+@overload
+def evidence(
+    what: "Anonymizer | Release",
+    X: Any,
+    y: Any = ...,
+    X_test: Any = ...,
+    y_test: Any = ...,
+    *,
+    depth: Depth = ...,
+    **options: Any,
+) -> "ReleaseEvidence": ...
+@overload
+def evidence(
+    what: "Anatomy | AnatomyRelease",
+    X: Any,
+    y: Any = ...,
+    X_test: Any = ...,
+    y_test: Any = ...,
+    *,
+    depth: Depth = ...,
+    **options: Any,
+) -> "AnatomyEvidence": ...
+@overload
+def evidence(
+    what: "PrismClassifier", X: Any, y: Any, X_test: Any, y_test: Any, *, depth: Depth = ..., **options: Any
+) -> "PrismEvidence": ...
 
 
 def evidence(

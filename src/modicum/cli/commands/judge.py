@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from modicum.cli.input_files import label_of, load_generalization, parse_groups, read_judged
+from modicum.cli.input_files import drop_unlabelled_at, label_of, load_generalization, parse_groups, read_judged
 from modicum.cli.options import (
     ArtifactArgument,
     ArtifactLabelOption,
@@ -36,7 +36,6 @@ from modicum.cli.output import describe_report_files, printable, show_report, wr
 from modicum.errors import ParameterError
 
 if TYPE_CHECKING:
-    from modicum.engines.table import EngineTable
     from modicum.evaluation import Evidence
     from modicum.generalization import Generalization
 
@@ -179,20 +178,10 @@ def _gather_in_engine(
 
     name, texts = label_of(g, label), missing or ()
     with open_table(known, engine, g.schema, texts) as train, open_table(file, engine, g.schema, texts) as test:
-        train, test = (_with_label(table, name) for table in (train, test))
+        train, test = (drop_unlabelled_at(table, name) for table in (train, test))
         groups = parse_groups(by, test.columns, name)
         people = people_at(test, g.schema)
         check_size(people, "test records" if people == test.rows() else "people in the test records")
         with notes.status("Judging what is lost and what could leak …"):
-            found: Evidence = evidence(g, train, name, test, name, depth="quick", by=groups, n_jobs=-1, **options)
+            found = evidence(g, train, name, test, name, depth="quick", by=groups, n_jobs=-1, **options)
     return found
-
-
-def _with_label(table: EngineTable, label: str) -> EngineTable:
-    """Keep the records that have a label."""
-    from modicum.engines import table_at
-
-    table.check([label])
-    value = table.col(label)
-    absent = value.is_null() | value.is_nan() if table.types[label].is_float() else value.is_null()
-    return table_at(table.lazy.filter(~absent).to_native())

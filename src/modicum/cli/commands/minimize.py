@@ -114,9 +114,7 @@ def minimize(
     """
     import modicum as md
     from modicum.cli.input_files import Roles, drop_unlabelled_at, parse_groups
-    from modicum.reporting.disclosure import check_people, check_size
-    from modicum.table.splits import TEST
-    from modicum.workflow import check_settings, split_task
+    from modicum.workflow import check_settings
 
     check_places([file, schema], output, report)
     check_report_options(report, by=by, purpose=purpose, people=people)
@@ -128,23 +126,19 @@ def minimize(
     target = {"keep": keep, "max_error": max_error, "min_group": min_group}
     chosen = check_settings(method, risk, tree, in_engine=engine is not None and sample is None, **target)
     asked: dict[str, Any] = {"method": method, "risk": risk, "label_bins": label_bins, "random_state": seed}
-    asked |= {**target, **tree}
+    asked |= {**target, **tree, "sample": sample, "for_report": report is not None}
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     if engine is None and sample is None:
         X, y, found = roles.read_task(file)
-        groups, split = parse_groups(by, list(X.columns), label), split_task(X, y, found.person, seed)
-        if report is not None:
-            check_people(found, X.iloc[split.test])
+        groups = parse_groups(by, list(X.columns), label)
         has_bar = chosen == "merge" or keep is not None or max_error is not None
         with nullcontext() if has_bar else notes.status("Learning what is needed …"):
-            made = md.minimize(X, y, schema=found, split=split, **asked)
+            made = md.minimize(X, y, schema=found, **asked)
     else:
-        if report is not None and sample is not None:
-            check_size(int(sample * TEST), "test records (30% of the sample)")
         with roles.open(file, engine or "duckdb") as whole, notes.status("Learning what is needed …"):
             table = drop_unlabelled_at(whole, label)
             groups, own = parse_groups(by, table.columns, label), roles.parse(table.columns)
-            asked |= {"schema": roles.schema, "sample": sample, "progress": False, **own}
+            asked |= {"schema": roles.schema, "missing": missing or (), "progress": False, **own}
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="A sample of")  # it is said below
                 made = md.minimize(table.lazy.to_native(), label, **asked)

@@ -111,7 +111,6 @@ def study(
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     X, y, found = roles.read_task(file)
     check_min_group(min_group, X, found.person, split_task(X, y, found.person))
-    names: Any = minimizers if minimizers in ("default", "all") else [m.strip() for m in minimizers.split(",")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)  # it is said below
         made = md.study(
@@ -119,7 +118,7 @@ def study(
             y,
             schema=found,
             weights=pairs(weight),
-            minimizers=names,
+            minimizers=[name.strip() for name in minimizers.split(",")],
             seeds=seeds,
             train_sizes=[1.0] if train_size is None else numbers(train_size, "train-size"),
             folder=folder,

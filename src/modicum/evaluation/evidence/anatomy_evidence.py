@@ -175,8 +175,8 @@ class AnatomyWork:
         release = getattr(given, "release_", None) if owner is not None else given
         if not isinstance(release, AnatomyRelease):
             raise ParameterError(
-                "The 'anatomy' parameter must be a fitted Anatomy, or the AnatomyRelease of one that keeps its tables. "
-                f"Got {type(given).__name__} instead."
+                "Evidence about an anatomized release needs a fitted Anatomy, or the AnatomyRelease of one that keeps "
+                f"its tables. Got {type(given).__name__} instead."
             )
         raw = as_frame(X)
         rows = np.arange(len(raw)) if owner is None else owner.rows_
@@ -496,8 +496,8 @@ def anatomy_evidence(
     >>> found.measured[0].l, round(found.measured[0].highest, 3), found.matching[0].records
     (2, 0.5, 1500)
     """
-    check_number_is(random_state, "random_state", "anatomy_evidence", 0)
-    check_number_is(without_value, "without_value", "anatomy_evidence", 0)
+    check_number_is(random_state, "random_state", "evidence", 0)
+    check_number_is(without_value, "without_value", "evidence", 0)
     work = AnatomyWork.of(anatomy, X, y, random_state)
     if population is not None:
         check_population(population, work.people)

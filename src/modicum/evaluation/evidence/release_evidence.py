@@ -76,7 +76,7 @@ class ReleaseWork:
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, schema: Schema | None, random_state: int) -> "ReleaseWork":
         """Tie a release to its records; what does not belong together is refused."""
-        check_number_is(random_state, "random_state", "release_evidence", 0)
+        check_number_is(random_state, "random_state", "evidence", 0)
         release = _release(given)
         raw, frame = as_frame(X), as_frame(release.frame)
         rows = getattr(given, "sample_indices_", np.arange(len(raw)))
@@ -176,9 +176,7 @@ def _release(given: Any) -> Release:
     release = getattr(given, "release_", None) if is_anonymizer else given
     if not isinstance(release, Release):
         got = f"{type(given).__name__}, which is not fitted" if is_anonymizer else type(given).__name__
-        raise ParameterError(
-            f"The 'anonymizer' parameter must be a fitted anonymizer or its release. Got {got} instead."
-        )
+        raise ParameterError(f"Evidence about a release needs a fitted anonymizer or its release. Got {got} instead.")
     if release.classes is None:
         raise DataError("This release was written by an engine; its evidence is measured in memory.")
     return release

@@ -136,9 +136,7 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
     given = _find_minimizers(minimizers)
     known = [*GRIDS, *(name for name, own in given.items() if own is not None)]
     if grids is not None and not isinstance(grids, Mapping):
-        raise ParameterError(
-            f"The 'grids' parameter must map minimizers to grids. Got {type(grids).__name__} instead."
-        )
+        raise ParameterError(f"The 'grids' parameter must map minimizers to grids. Got {type(grids).__name__} instead.")
     strange = [key for key in grids or {} if key not in known]
     if strange:
         raise ParameterError(
@@ -160,12 +158,11 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
 
 def _find_minimizers(minimizers: Any) -> dict[str, Any]:
     """Name → an instance of the user's own; None for those with a grid here."""
-    if isinstance(minimizers, str):
-        known = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)}
-        return {name: _find_minimizer(name)[1] for name in known.get(minimizers, (minimizers,))}
-    is_several = isinstance(minimizers, Iterable) and not isinstance(minimizers, type)
+    sets = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)}
+    is_several = isinstance(minimizers, Iterable) and not isinstance(minimizers, str | type)
+    listed = list(minimizers) if is_several else [minimizers]
     found: dict[str, Any] = {}
-    for given in minimizers if is_several else [minimizers]:
+    for given in (each for one in listed for each in (sets.get(one, (one,)) if isinstance(one, str) else (one,))):
         name, own = _find_minimizer(given)
         if name in found and (own, found[name]) != (None, None):
             raise ParameterError(
@@ -189,8 +186,8 @@ def _find_minimizer(given: Any) -> tuple[str, Any]:
 
 
 _MINIMIZERS = (
-    f"The 'minimizers' parameter must be 'default', 'all' or name some of {format_names(GRIDS, limit=9)}, or hold "
-    "minimizers of your own."
+    f"The 'minimizers' parameter must be 'default', 'all' or name some of {format_names(GRIDS, limit=9)}; in Python "
+    "it may also hold minimizers of your own."
 )
 
 
