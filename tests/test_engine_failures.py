@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from engines import LAZY
@@ -167,6 +169,15 @@ def test_a_failed_write_leaves_the_old_result_and_nothing_else(place, held, tmp_
     with open_table(target) as table:
         assert sorted(table.count_by(["name"])["name"].to_list()) == ["12", "13"]
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_no_thread_makes_the_file_of_a_failed_write_again(tmp_path):
+    bad = pl.LazyFrame({"name": [SECRET, "12"]}).select(pl.col("name").cast(pl.Float64))
+    for _ in range(60):
+        with pytest.raises(DataError):
+            write(bad, tmp_path / "out.parquet")
+        time.sleep(0.003)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("place", LAZY)

@@ -255,7 +255,8 @@ def _check_partitions(columns: Sequence[str], partition_by: Sequence[str]) -> No
 def _write_file(lazy: nw.LazyFrame[Any], path: str) -> None:
     native = _own(lazy)
     if lazy.implementation is nw.Implementation.POLARS and file_format(path) == "parquet":
-        native.sink_parquet(path)
+        with open(path, "wb") as file:  # by its name, a thread of polars could make the file after the sink failed
+            native.sink_parquet(file)
     elif hasattr(native, "write_parquet"):
         write_table(native, path)
     else:
