@@ -196,9 +196,7 @@ def test_what_means_missing_in_the_file_is_not_said_of_the_release(tmp_path):
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", "ill", "--missing", "nothing", "--seed", 5]
     assert anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out").exit_code == 0
-    assert (
-        json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))["schema"].get("missing", []) == []
-    )
+    assert not md.AnatomyRelease.load(tmp_path / "out").schema.missing
 
 
 def test_a_release_of_two_values_is_not_called_safe(tmp_path):

@@ -198,7 +198,7 @@ def minimize(
     split : Split, optional
         Your own rows to learn from, to choose on and to report on.
     missing : texts that mean missing where the artifact is applied to files
-    for_report : whether a report will be made: where the test part has too few people for one, that is said at once
+    for_report : whether a report will follow; if the test part has too few people for one, refuse before learning
     progress : whether long work shows a bar on a terminal
     random_state : the seed of the split and of the models
 
@@ -277,7 +277,10 @@ def _read_persons(X: Any, person: str | None) -> Any:
     if person is None:
         return None
     if person not in frame.columns:
-        raise DataError(f"The column {person!r}, which says whose a row is, is not in the data.")
+        raise DataError(
+            f"The column {person!r}, which says whose a row is, is not in the data; "
+            f"it has {format_names(frame.columns, limit=8)}."
+        )
     return frame[person].to_numpy()
 
 

@@ -126,10 +126,10 @@ def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
 def drop_unlabelled_at(table: EngineTable, label: str) -> EngineTable:
     """Keep the rows with a label of a table in an engine, and say how many are left out."""
     from modicum.engines import table_at
+    from modicum.table.frames import missing_mask
 
     check_label(label, table.columns)
-    value = table.col(label)
-    absent = value.is_null() | value.is_nan() if table.types[label].is_float() else value.is_null()
+    absent = missing_mask(table.col(label), table.types[label])
     known = table_at(table.lazy.filter(~absent).to_native())
     rows = known.rows()
     _say_unlabelled(table.rows() - rows, rows, label)

@@ -37,6 +37,7 @@ from modicum.table.frames import (
     check_outside,
     check_words,
     column,
+    missing_mask,
     no_categories,
     not_readable,
     readable_numbers,
@@ -103,12 +104,10 @@ def _refuse(table: EngineTable, name: str) -> None:
     """Say why a label with so many values cannot be one."""
     (lazy, _), dtype = table.select_keys([name]), table.types[name]
     column = nw.col(lazy.collect_schema().names()[0])
-    is_float = dtype.is_float()
-    absent = column.is_null() | column.is_nan() if is_float else column.is_null()
     asked: dict[str, Any] = {
-        "absent": absent.cast(nw.Int64).sum(),
+        "absent": missing_mask(column, dtype).cast(nw.Int64).sum(),
         "different": column.n_unique(),
-        "largest": column.abs().max() if is_float else nw.len(),
+        "largest": column.abs().max() if dtype.is_float() else nw.len(),
     }
     found = collect_arrow(lazy.select(**asked))
     check_labels(found["largest"].to_numpy(), int(found["absent"][0]), repr(name))

@@ -448,8 +448,9 @@ def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequ
     connection.execute("SET TimeZone = 'UTC'")
     if is_csv(name):
         return connection.read_csv(glob.escape(name))
-    files = glob.escape(name) if os.path.isfile(name) else f"{glob.escape(name)}/**/*.parquet"
-    return connection.read_parquet(files, hive_partitioning=bool(partition_by))
+    if os.path.isfile(name):
+        return scan_parquet(connection, [name])
+    return connection.read_parquet(f"{glob.escape(name)}/**/*.parquet", hive_partitioning=bool(partition_by))
 
 
 # Records with more columns beside them, made in Python where they are: a lazy table again.

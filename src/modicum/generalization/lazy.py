@@ -19,6 +19,7 @@ from modicum.errors import ArtifactError, DataError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.representatives import representatives
 from modicum.table.files import normalize_column, quote_name, quote_text
+from modicum.table.frames import missing_mask
 from modicum.table.values import canonical
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def bucket_column(
 def is_refused(partition: AnyPartition, column: nw.Expr, dtype: Any, found: nw.Expr | None) -> nw.Expr:
     """Whether the artifact refuses the value."""
     if isinstance(partition, FullDetail):
-        return _is_missing(column, dtype)
+        return missing_mask(column, dtype)
     code = bucket_column(partition, column, dtype, "codes", words=False, found=found)
     return code.is_null() | (code < 0)
 
@@ -156,10 +157,6 @@ def _full_detail(partition: FullDetail, column: nw.Expr, output: str) -> nw.Expr
     return column
 
 
-def _is_missing(column: nw.Expr, dtype: Any) -> nw.Expr:
-    return column.is_null() | column.is_nan() if dtype is not None and dtype.is_float() else column.is_null()
-
-
 def _at(constants: Sequence[nw.Expr], code: int) -> nw.Expr:
     return nw.lit(None) if code < 0 else constants[code]
 
@@ -180,7 +177,7 @@ def _number_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.E
     if dtype.is_integer() and all(abs(edge) < _EXACT for edge in edges):
         return column, [math.floor(edge) for edge in edges], column.is_null()
     number = column if dtype == nw.Float64 else column.cast(nw.Float64)
-    return number, edges, number.is_null() | number.is_nan()
+    return number, edges, missing_mask(number, nw.Float64())
 
 
 def _date_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.Expr, list[Any]]:
@@ -292,7 +289,7 @@ def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Exp
         return column, column.is_null(), as_integers
     if dtype is not None and dtype.is_numeric():
         number = column if dtype == nw.Float64 else column.cast(nw.Float64)
-        return number, number.is_null() | number.is_nan(), as_numbers
+        return number, missing_mask(number, nw.Float64()), as_numbers
     if dtype == nw.Boolean:
         return column.cast(nw.String), column.is_null(), lambda value: [value]
     text = column if dtype == nw.String else column.cast(nw.String)

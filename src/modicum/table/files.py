@@ -219,7 +219,10 @@ def scan_parquet(
     Most writers leave NaN out of a file's smallest and largest value. Unless it is told otherwise, DuckDB takes from
     these that the file has no NaN, and answers `isnan` with false for every row.
 
+    Examples
+    --------
     >>> import duckdb, os, polars as pl, tempfile
+    >>> from modicum.table.files import scan_parquet
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = os.path.join(folder, "pay.parquet")
     ...     pl.DataFrame({"pay": [1.0, 2.0, float("nan")]}).write_parquet(file)

@@ -5,7 +5,7 @@ codes into a list of canonical texts, -1 for missing).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -80,6 +80,23 @@ def column(frame: nw.DataFrame[Any], name: str) -> nw.Series[Any]:
     return frame[name]
 
 
+Values = TypeVar("Values", nw.Series[Any], nw.Expr)
+
+
+def missing_mask(values: Values, dtype: Any) -> Values:
+    """Which values of a column, or of an engine's expression with this type, are missing; NaN is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from modicum.table.frames import as_frame, missing_mask
+    >>> pay = as_frame(pl.DataFrame({"pay": [1.0, None, float("nan")]}))["pay"]
+    >>> missing_mask(pay, pay.dtype).to_list()
+    [False, True, True]
+    """
+    return values.is_null() | values.is_nan() if dtype is not None and dtype.is_float() else values.is_null()
+
+
 def missing_values(series: nw.Series[Any]) -> int:
     """How many values are missing; NaN is, in every library.
 
@@ -90,7 +107,7 @@ def missing_values(series: nw.Series[Any]) -> int:
     >>> missing_values(as_frame(pl.DataFrame({"pay": [1.0, None, float("nan")]}))["pay"])
     2
     """
-    return int((series.is_null() | series.is_nan()).sum()) if series.dtype.is_float() else int(series.null_count())
+    return int(missing_mask(series, series.dtype).sum())
 
 
 def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from modicum.attacks.matching.release_groups import ReleaseGroups
 from modicum.learners.inputs import Inputs, chunks
 from modicum.learners.network import Network
-from modicum.table.frames import as_frame, column
+from modicum.table.frames import as_frame, column, missing_mask
 from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats
@@ -84,8 +84,7 @@ def _has_values(frame: Any, name: str) -> bool:
 
 
 def _missing(series: Any) -> Any:
-    gone = series.is_null().to_numpy()
-    return gone | series.is_nan().fill_null(False).to_numpy() if series.dtype.is_float() else gone
+    return missing_mask(series, series.dtype).to_numpy()
 
 
 def _places(counts: Any) -> Codes:
