@@ -464,6 +464,17 @@ def _adding(number):
     return lambda value: value + number
 
 
+_limit = 1
+
+
+def _reading_limit(value):
+    return _reading_limit(value - 1) if np.any(value > _limit) else value
+
+
+def _calling_another(value):
+    return _reading_limit(value)
+
+
 def _fitted(y):
     return LogisticRegression().fit(np.arange(8.0).reshape(-1, 1), y)
 
@@ -475,7 +486,28 @@ def test_a_key_holds_what_a_parameter_holds():
     assert _key(zeros) == _key(zeros.copy()) != _key(np.where(np.arange(5_000) == 2_500, 1.0, 0.0))
     assert _key(_adding(1)) == _key(_adding(1)) != _key(_adding(2))
     assert _key(open) == _key(open)
+    assert _key(_reading_limit) == _key(_reading_limit)
     assert _key([_adding(1)]) != _key([_adding(1)])  # cannot be hashed inside a list, so that nothing is reused
+
+
+def test_a_key_holds_what_a_function_reads(monkeypatch):
+    before = _key(_reading_limit), _key(_calling_another)
+    monkeypatch.setitem(globals(), "_limit", 2)
+    assert _key(_reading_limit) != before[0]
+    assert _key(_calling_another) != before[1]
+
+
+def test_a_function_with_a_set_has_the_same_key_in_every_process():
+    code = """if True:
+        from test_study import _key
+        print(_key(lambda value: value in {"a", "b", "c", "d"}))
+    """
+    made = []
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.path.dirname(__file__)}
+        command = [sys.executable, "-c", code]
+        made.append(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert made[0] == made[1] != ""
 
 
 def test_a_folder_does_not_mix_up_two_fitted_models(adult, tmp_path):

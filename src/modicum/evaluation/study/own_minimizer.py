@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from uuid import uuid4
 
@@ -117,23 +117,38 @@ def _parameters(kind: type) -> list[inspect.Parameter]:
     return list(inspect.signature(kind).parameters.values())
 
 
-def _hash_content(value: Any) -> str:
-    """Hash what a parameter holds: of a function its code and what it closes over."""
+def _hash_content(value: Any, inside: tuple[FunctionType, ...] = ()) -> str:
+    """Hash what a parameter holds: of a function, one of those it is `inside` by its name alone, what it can read."""
     try:
-        return str(joblib.hash(_describe_function(value) if isinstance(value, FunctionType) else value))
+        if isinstance(value, FunctionType):
+            value = value.__qualname__ if value in inside else _describe_function(value, (*inside, value))
+        return str(joblib.hash(value.__name__ if isinstance(value, ModuleType) else value))
     except Exception:  # an object of the user's may fail in any way when it is taken apart
         return uuid4().hex
 
 
-def _describe_function(function: FunctionType) -> list[Any]:
-    closed = [_hash_content(cell.cell_contents) for cell in function.__closure__ or ()]
-    settings = [_hash_content(value) for value in (function.__defaults__, function.__kwdefaults__)]
-    return [function.__module__, function.__qualname__, *_describe_code(function.__code__), closed, settings]
+def _describe_function(function: FunctionType, inside: tuple[FunctionType, ...]) -> list[Any]:
+    """List a function's code, its defaults, and the variables outside it that it can read."""
+    code, names = _describe_code(function.__code__)
+    outside = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    settings = [function.__defaults__, function.__kwdefaults__]
+    read = [_hash_content(value, inside) for value in [*outside.values(), *cells, *settings]]
+    return [function.__module__, function.__qualname__, code, list(outside), read]
 
 
-def _describe_code(code: CodeType) -> list[Any]:
-    constants = [_describe_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return [code.co_code, code.co_names, constants]
+def _describe_code(code: CodeType) -> tuple[list[Any], set[str]]:
+    """List what code does, the same in every process, and collect the names that it uses."""
+    done: list[Any] = [code.co_code, code.co_names]
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            nested, more = _describe_code(constant)
+            done.append(nested)
+            names |= more
+        else:
+            done.append(sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant))
+    return done, names
 
 
 def _read_source(kind: type) -> str:
