@@ -137,6 +137,7 @@ def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> 
     """The table with whole numbers as such, where it was read with wider types because of the schema."""
     from modicum.engines import table_at
     from modicum.engines.table import collect_arrow
+    from modicum.table.frames import missing_mask
 
     wide = [
         name
@@ -145,11 +146,12 @@ def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> 
     ]
     if not wide:
         return table
-    odd = collect_arrow(table.lazy.select(*((nw.col(name) % 1 != 0).cast(nw.Int64).sum() for name in wide)))
+    known = {name: nw.when(~missing_mask(nw.col(name), table.types[name])).then(nw.col(name)) for name in wide}
+    odd = collect_arrow(table.lazy.select(*((known[name] % 1 != 0).cast(nw.Int64).sum().alias(name) for name in wide)))
     decimals = [name for name in wide if odd[name][0]]
     if decimals:
         raise DataError(f"The column {decimals[0]!r} holds decimals, though the schema says whole numbers.")
-    return table_at(table.lazy.with_columns(*(nw.col(name).cast(nw.Int64) for name in wide)).to_native())
+    return table_at(table.lazy.with_columns(*(known[name].cast(nw.Int64).alias(name) for name in wide)).to_native())
 
 
 def _most_frequent(table: "EngineTable", label: str) -> float:
@@ -195,9 +197,11 @@ def _with_values_there(
     """The rows with a label and all sensitive values, and how many lack one of those."""
     from modicum.engines import table_at
     from modicum.engines.table import COUNT, collect_arrow
+    from modicum.table.frames import missing_mask
 
-    lazy = table.lazy if label is None else table.lazy.filter(~nw.col(label).is_null())
-    lacking = nw.any_horizontal(*(nw.col(name).is_null() for name in sensitive), ignore_nulls=False)
+    absent = {name: missing_mask(nw.col(name), table.types[name]) for name in [*sensitive, *([label] if label else [])]}
+    lazy = table.lazy if label is None else table.lazy.filter(~absent[label])
+    lacking = nw.any_horizontal(*(absent[name] for name in sensitive), ignore_nulls=False)
     many = int(collect_arrow(lazy.filter(lacking).select(nw.len().alias(COUNT)))[COUNT][0])
     if many and not drop:
         raise DataError(
