@@ -14,7 +14,7 @@ import modicum as md
 from modicum.attacks import SuiteResult
 from modicum.reporting._report import Report
 from modicum.reporting.attack import page as attack_page
-from modicum.reporting.attack.data import AttackContent, summarize_most_exposed
+from modicum.reporting.attack.data import AttackContent, MostExposed
 from modicum.reporting.document import Document
 from modicum.reporting.render import to_markdown
 
@@ -83,8 +83,8 @@ def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found):
 
 def test_the_threats_alone_tell_every_number_of_what_was_found(found):
     """Another report holds the content and shows these sections."""
-    content = md.report(found).to_dict()
-    sections = attack_page.threats(content, level=3)
+    made = md.report(found)
+    content, sections = made.to_dict(), attack_page.threats(made.content, level=3)
     assert {section.level for section in sections} == {3}
     told = markdown_text(to_markdown(Document("", [], sections, "")))
     apart = {"version": content["version"], "random_state": content["random_state"]}
@@ -108,7 +108,7 @@ def test_hostile_names_stay_text_in_markdown(found):
     content["adversaries"][0]["worst"] = MARKUP
     content["linkability"]["a"] = [MARKUP]
     content["skipped"] = [{"id": "A3", "name": "Non-personal knowledge", "why": MARKUP}]
-    markdown = Report(content).to_markdown()
+    markdown = Report(AttackContent.model_validate(content)).to_markdown()
     assert raw_markup(markdown) == []
     assert "www" in markdown
     assert raw_markup(f"| a |\n| {HOSTILE} |") != []
@@ -137,8 +137,9 @@ def test_the_most_exposed_are_told_with_interval_and_baseline(found):
         assert f"{shown:.1%}" in exposed["sentence"]
     assert "The surest 2% are of too few people" in exposed["sentence"]
     assert exposed["sentence"] in content["sentences"]
-    assert summarize_most_exposed({"confident": [], "too_few_for_confident": [1.0]}) is None
-    assert summarize_most_exposed({"confident": [level | {"percent": 100}], "too_few_for_confident": [1.0]}) is None
+    everyone = md.report(found).content.confident[0].model_copy(update={"percent": 100})
+    assert MostExposed.of([], [1.0]) is None
+    assert MostExposed.of([everyone], [1.0]) is None
 
 
 def test_each_adversary_stands_beside_its_baselines(found):

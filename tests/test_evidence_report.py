@@ -14,7 +14,12 @@ import modicum as md
 from modicum.evaluation import alternatives
 from modicum.reporting import json_schema
 from modicum.reporting.disclosure import select_comparable_groups, tens
-from modicum.reporting.generalization.data import _worst_groups, certificate_sentences, decision, describe_most_exposed
+from modicum.reporting.generalization.data import GroupContent, find_worst_groups
+from modicum.reporting.generalization.generalization_sentences import (
+    certificate_sentences,
+    decision,
+    describe_most_exposed,
+)
 from modicum.reporting.generalization.page import WORDS
 
 HOSTILE = "</td><script>alert(1)</script> | [a](http://x) `b` *c*\n# d"
@@ -92,17 +97,17 @@ def test_the_certificate_can_be_quoted(made):
 
 def with_bounds(made, **changes):
     """The content of the report with another certificate, of which age is the worst attribute."""
-    content = made.to_dict()
-    bounds = dict.fromkeys(content["certificate"]["bounds"], 0.5) | {"age": 0.9}
-    certificate = content["certificate"] | {"bounds": bounds, "naive": dict.fromkeys(bounds, 0.4)}
-    return content | {"certificate": certificate | changes}
+    certificate = made.content.certificate
+    bounds = dict.fromkeys(certificate.bounds, 0.5) | {"age": 0.9}
+    other = {"bounds": bounds, "naive": dict.fromkeys(bounds, 0.4), **changes}
+    return made.content.model_copy(update={"certificate": certificate.model_copy(update=other)})
 
 
 def test_of_a_number_the_sentence_says_that_its_range_is_guessed(made):
     content = with_bounds(made)
     sentence = certificate_sentences(content)[0]
     assert "places “age” in the right one of at most 10 ranges" in sentence
-    town = certificate_sentences(with_bounds(made, bounds=dict.fromkeys(content["certificate"]["bounds"], 0.5)))[0]
+    town = certificate_sentences(with_bounds(made, bounds=dict.fromkeys(content.certificate.bounds, 0.5)))[0]
     assert "rightly" in town
 
 
@@ -126,7 +131,7 @@ def test_where_the_surest_percent_are_too_few_people_the_next_level_is_told_and_
     assert 1.0 in attacks["too_few_for_confident"]  # of 1,500 people
     assert attacks["a2_most_exposed"]["percent"] == 10
     assert "The surest 1%, 5% are of too few people" in content["certificate"]["exposed"]
-    assert "Of the 10% of guesses" in describe_most_exposed(content)
+    assert "Of the 10% of guesses" in describe_most_exposed(made.content)
 
 
 def test_the_decision_names_what_matters_most_and_what_is_not_shown_to_be_needed(made):
@@ -140,16 +145,19 @@ def test_the_decision_names_what_matters_most_and_what_is_not_shown_to_be_needed
 
 def test_a_group_too_small_for_its_rounded_share_is_not_named_the_worst():
     def group(persons, error, raw):
-        return {"persons": persons, "error": error, "raw_error": raw}
+        shares = {"error": error, "interval": None, "raw_error": raw, "majority_error": 0.5}
+        return GroupContent(records=persons, persons=persons, **shares)
 
-    def worst(told):
-        return _worst_groups(told, select_comparable_groups({name: each["persons"] for name, each in told.items()}))
+    def worst(groups):
+        return find_worst_groups(
+            groups, select_comparable_groups({name: each.persons for name, each in groups.items()})
+        )
 
-    told = {"a": group(10, 1.0, 0.0), "b": group(500, 0.3, 0.29), "c": group(900, 0.2, 0.1)}
-    assert worst(told) == {"worst_group": "b", "loses_most": "c"}
-    assert worst({"a": told["a"]})["worst_group"] == "a"
-    assert worst({"b": group(500, 0.3, 0.3)})["loses_most"] is None
-    assert worst({}) == {"worst_group": None, "loses_most": None}
+    groups = {"a": group(10, 1.0, 0.0), "b": group(500, 0.3, 0.29), "c": group(900, 0.2, 0.1)}
+    assert worst(groups) == ("b", "c")
+    assert worst({"a": groups["a"]})[0] == "a"
+    assert worst({"b": group(500, 0.3, 0.3)})[1] is None
+    assert worst({}) == (None, None)
 
 
 def test_scores_have_no_more_digits_than_are_told(made):
@@ -161,13 +169,14 @@ def test_scores_have_no_more_digits_than_are_told(made):
 
 
 def test_nothing_is_said_to_matter_most_where_nothing_is_shown_to_be_needed(made):
-    content = made.to_dict()
+    content = made.content
     needs = {
-        name: need | {"verdict": "not shown to be needed" if need["without"] else need["verdict"]}
-        for name, need in content["necessity"]["attributes"].items()
+        name: need.model_copy(update={"verdict": "not shown to be needed" if need.without else need.verdict})
+        for name, need in content.necessity.attributes.items()
     }
-    told = decision(content | {"necessity": content["necessity"] | {"attributes": needs}})
-    assert "What matters most" in content["decision"]
+    necessity = content.necessity.model_copy(update={"attributes": needs})
+    told = decision(content.model_copy(update={"necessity": necessity}))
+    assert "What matters most" in content.decision
     assert "What matters most" not in told
     assert "not shown to be needed: “" in told
 

@@ -18,8 +18,9 @@ from modicum.cli.main import app
 from modicum.errors import DataError, ModicumError, ParameterError
 from modicum.evaluation.evidence.prism_reasons import check_promise
 from modicum.reporting.document import Text
-from modicum.reporting.prism.data import PrismContent, certificate_sentence, decision, warnings_of
-from modicum.reporting.prism.page import KINDS, threat_sections
+from modicum.reporting.prism.data import PrismContent
+from modicum.reporting.prism.page import threat_sections
+from modicum.reporting.prism.prism_sentences import certificate_sentence, decision, warnings
 
 HOSTILE = "</td><script>alert(1)</script>|`*_ & 'x' \"y\" [a](http://b)"
 DATE = "2026-01-02"
@@ -138,11 +139,11 @@ def test_a_fitted_model_is_reported_on_its_own_records_only():
 
 
 def test_the_adversary_stands_beside_the_naive_guess_and_all_attributes(report):
-    (told,) = report.to_dict()["sensitive"]
-    rows = {each["model"]: each for each in told["guesses"]}
-    assert rows["SVM"]["accuracy"] > told["naive"] + 0.2  # a proxy tells it
-    assert rows["PriSM"]["interval"][0] <= told["naive"] + 0.05
-    assert rows["PriSM"]["interval"][0] <= rows["PriSM"]["accuracy"] <= rows["PriSM"]["interval"][1]
+    (sensitive,) = report.content.sensitive
+    rows = {each.model: each for each in sensitive.guesses}
+    assert rows["SVM"].accuracy > sensitive.naive + 0.2  # a proxy tells it
+    assert rows["PriSM"].interval[0] <= sensitive.naive + 0.05
+    assert rows["PriSM"].interval[0] <= rows["PriSM"].accuracy <= rows["PriSM"].interval[1]
 
 
 def test_every_number_of_the_data_stands_in_page_and_markdown(report):
@@ -177,23 +178,23 @@ def test_errors_that_rest_on_a_rare_label_are_not_told(balanced):
         assert missing(content, text) == []
 
 
-def with_error(content, error, majority):
-    models = [each | {"error": error} for each in content["utility"]["models"]]
-    return content | {"utility": content["utility"] | {"models": models, "majority": majority}}
+def with_error(content: PrismContent, error: float, majority: float) -> PrismContent:
+    models = [each.model_copy(update={"error": error}) for each in content.utility.models]
+    utility = content.utility.model_copy(update={"models": models, "majority": majority})
+    return content.model_copy(update={"utility": utility})
 
 
 def test_a_classifier_no_better_than_the_majority_is_warned_of(report):
-    content = report.to_dict()
-    told = warnings_of(with_error(content, 0.489, 0.467))
-    assert any("no less often (48.9%) than always guessing the majority (46.7%)" in text for text in told)
-    assert not any("no less often" in text for text in warnings_of(with_error(content, 0.4, 0.467)))
+    found = warnings(with_error(report.content, 0.489, 0.467))
+    assert any("no less often (48.9%) than always guessing the majority (46.7%)" in text for text in found)
+    assert not any("no less often" in text for text in warnings(with_error(report.content, 0.4, 0.467)))
 
 
 def test_where_nothing_is_asked_for_the_decision_reads_well_and_no_label_is_counted(report, found):
-    content = with_error(report.to_dict(), 0.2, 0.2)
-    attributes = [each | {"status": "left out"} for each in content["attributes"]]
-    told = decision(content | {"attributes": attributes})
-    assert "the most frequent label. It is then wrong for 20.0% of people (20.0% with all attributes" in told
+    content = with_error(report.content, 0.2, 0.2)
+    attributes = [each.model_copy(update={"status": "left out"}) for each in content.attributes]
+    text = decision(content.model_copy(update={"attributes": attributes}))
+    assert "the most frequent label. It is then wrong for 20.0% of people (20.0% with all attributes" in text
     nothing = copy(found.cost.prism)
     nothing.predictors_ = []
     hidden = md.report(replace(found, cost=replace(found.cost, prism=nothing)), date=DATE)
@@ -205,9 +206,9 @@ def test_where_nothing_is_asked_for_the_decision_reads_well_and_no_label_is_coun
 def test_certified_bounds_are_rounded_up_and_no_confidence_is_a_hundred_percent(found, report):
     certificate = replace(found.exposure.certificate, confidence=0.999)
     assert "more than 71.3% of people" in certificate_sentence("ill", certificate, 0.7121, DATE, 400)
-    content = report.to_dict()
-    sensitive = [each | {"certified": 0.7121, "certified_naive": 0.5} for each in content["sensitive"]]
-    sections = threat_sections(content | {"sensitive": sensitive, "confidence": 0.999}, KINDS)
+    bound = {"certified": 0.7121, "certified_naive": 0.5}
+    sensitive = [each.model_copy(update=bound) for each in report.content.sensitive]
+    sections = threat_sections(report.content.model_copy(update={"sensitive": sensitive, "confidence": 0.999}))
     words = " ".join(block.text for section in sections for block in section.blocks if isinstance(block, Text))
     assert "The certified 71.3% holds for every method, with a confidence of 99.9%;" in words
 

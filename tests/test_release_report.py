@@ -20,6 +20,7 @@ from modicum.evaluation.evidence.anatomy_evidence import GroupErrors, LearnedErr
 from modicum.reporting.anatomy.data import AnatomyContent, warnings
 from modicum.reporting.disclosure import few
 from modicum.reporting.release.data import ReleaseContent
+from modicum.reporting.release_parts import ErrorContent
 
 QUASI = ["age", "sex", "race"]
 pytestmark = pytest.mark.usefixtures("no_forests")
@@ -136,12 +137,16 @@ def test_the_worst_group_is_the_worst_of_what_is_told(found, parted):
 
 
 def test_tables_that_predict_no_better_than_the_majority_are_warned_of(parted):
-    content = made(parted).to_dict()
-    errors = content["utility"]["errors"] | {"pruned": {"error": 0.222}, "majority": {"error": 0.222}}
-    told = warnings(content | {"utility": content["utility"] | {"errors": errors}})
+    content = made(parted).content
+    majority = ErrorContent(error=0.222, interval=None)
+
+    def warned(pruned):
+        errors = content.utility.errors | {"pruned": ErrorContent(error=pruned, interval=None), "majority": majority}
+        return warnings(content.model_copy(update={"utility": content.utility.model_copy(update={"errors": errors})}))
+
+    told = warned(0.222)
     assert any("no less often (22.2%) than always guessing the majority (22.2%)" in text for text in told)
-    errors["pruned"] = {"error": 0.2}
-    assert not any("no less often" in text for text in warnings(content | {"utility": {"errors": errors}}))
+    assert not any("no less often" in text for text in warned(0.2))
 
 
 @pytest.mark.parametrize("kind", ["found", "parted"])

@@ -17,7 +17,6 @@ from report_numbers import leaves
 
 import modicum as md
 from modicum.evaluation import Evidence
-from modicum.reporting import Report
 from modicum.reporting.disclosure import at_most, compute_weighted_mean, highest, ranking_of, select_comparable_groups
 from modicum.reporting.generalization.page import build_certificate_section
 
@@ -88,9 +87,9 @@ def test_no_name_turns_the_direction_steers_a_terminal_or_becomes_a_link(judged)
 
 
 def test_a_name_of_bytes_that_are_no_text_can_be_written(judged, tmp_path):
-    content = md.report(judged).to_dict() | {"label": "caf\udce9"}
+    report = md.report(dataclasses.replace(judged, label="caf\udce9"))
     for ending in ("html", "md", "json"):
-        Report(content).save(tmp_path / f"r.{ending}")
+        report.save(tmp_path / f"r.{ending}")
     assert "caf\ufffd" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["label"] == "caf\udce9"
 
@@ -197,10 +196,10 @@ def test_a_weighted_mean_of_shares_is_one_at_most():
 
 
 def test_bounds_are_told_rounded_up(judged):
-    content = md.report(judged).to_dict()["certificate"]
-    names = list(content["bounds"])
-    told = content | {"bounds": dict.fromkeys(names, 0.7121), "observed": dict.fromkeys(names, 0.6021), "mean": 0.7121}
-    table = build_certificate_section(told | {"confidence": 0.999}).blocks[-1]
+    certificate = md.report(judged).content.certificate
+    names = list(certificate.bounds)
+    bounds = {"bounds": dict.fromkeys(names, 0.7121), "observed": dict.fromkeys(names, 0.6021), "mean": 0.7121}
+    table = build_certificate_section(certificate.model_copy(update=bounds | {"confidence": 0.999})).blocks[-1]
     assert [row[2:4] for row in table.rows] == [["71.3%", "60.3%"]] * len(names) + [["71.3%", ""]]
     assert at_most(0.712) == "71.2%"
 

@@ -16,7 +16,8 @@ from modicum.evaluation.study.study_result import Study
 from modicum.reporting import Report
 from modicum.reporting.document import Cards
 from modicum.reporting.study import study_charts
-from modicum.reporting.study.data import StudyContent, comparison
+from modicum.reporting.study.data import Personal, StudyContent
+from modicum.reporting.study.study_sentences import comparison
 
 GRIDS = {"PrivacyTree": {"privacy": [0.2, 0.6], "max_leaves": [4, 8]}, "Uniform": {"buckets": [2, 3]}}
 
@@ -258,14 +259,19 @@ def test_counts_under_ten_are_hidden_on_the_page_and_in_the_data(hostile):
 
 
 def test_no_winner_is_claimed_where_intervals_overlap(found):
-    def content(*intervals):
-        rows = [{"name": str(i), "hypervolume": {"mean": 1 - i / 10, "interval": e}} for i, e in enumerate(intervals)]
-        return {"minimizers": rows}
+    minimizer = md.report(found).content.minimizers[0]
 
-    assert "none is called the best" in comparison(content([0.8, 1.0], [0.7, 0.85]))
-    assert "none is called the best" in comparison(content(None, None))
-    assert "reaches the most" in comparison(content([0.95, 1.0], [0.7, 0.85]))
-    assert comparison(content([0.8, 1.0])) is None
+    def reaching(*intervals):
+        volumes = [
+            minimizer.hypervolume.model_copy(update={"mean": 1 - i / 10, "interval": ends})
+            for i, ends in enumerate(intervals)
+        ]
+        return [minimizer.model_copy(update={"name": str(i), "hypervolume": v}) for i, v in enumerate(volumes)]
+
+    assert "none is called the best" in comparison(reaching([0.8, 1.0], [0.7, 0.85]))
+    assert "none is called the best" in comparison(reaching(None, None))
+    assert "reaches the most" in comparison(reaching([0.95, 1.0], [0.7, 0.85]))
+    assert comparison(reaching([0.8, 1.0])) is None
     for minimizer in md.report(found).to_dict()["minimizers"]:
         low, high = minimizer["hypervolume"]["interval"]
         assert 0 <= low <= minimizer["hypervolume"]["mean"] <= high <= 1
@@ -283,19 +289,19 @@ def test_where_one_front_was_judged_the_minimizers_lines_are_by_counts(found):
     assert page.count(" (by counts)\n") == len(content["points"])
 
 
-def test_a_hundred_attributes_and_a_long_front_stay_readable():
+def test_a_hundred_attributes_and_a_long_front_stay_readable(found):
     names = [f"attribute {i}" for i in range(100)]
-    front = [
-        {"error": 0.1 + i / 1000, "adversary_error": 0.3, "risks": {name: min(1, 0.3 + i / 400) for name in names}}
-        for i in range(120)
-    ]
-    personal = [{"name": n, "naive": 0.6, "highest": 0.6, "lowest": 0.3, "drawn": i < 12} for i, n in enumerate(names)]
-    drawn = study_charts.attributes_chart({"front": front, "personal": personal})
+    row = md.report(found).content.front[0]
+    errors = [{"error": 0.1 + i / 1000, "risks": {name: min(1, 0.3 + i / 400) for name in names}} for i in range(120)]
+    front = [row.model_copy(update={"adversary_error": 0.3, **each}) for each in errors]
+    ends = {"naive": 0.6, "highest": 0.6, "lowest": 0.3}
+    personal = [Personal(name=n, weight=0.01, drawn=i < 12, **ends) for i, n in enumerate(names)]
+    drawn = study_charts.attributes_chart(front, personal)
     labels = re.findall(r'y="([\d.]+)"[^>]*>attribute \d+<title>', drawn)
     assert len(labels) == 12
     heights = sorted(float(y) for y in labels)
     assert min(np.diff(heights)) >= study_charts.LABEL - 0.2
-    one = study_charts.attributes_chart({"front": front[:1], "personal": personal})
+    one = study_charts.attributes_chart(front[:1], personal)
     assert 'role="img"' in one
 
 

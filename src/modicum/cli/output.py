@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from modicum.evaluation import Effect
     from modicum.generalization.description import Description
     from modicum.reporting import Report
+    from modicum.reporting.generalization.data import FirstAdversary, GeneralizationContent, GuessedContent
     from modicum.table.schema import Schema, Suggestion
 
 _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
@@ -78,8 +79,8 @@ def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggesti
 # What `--min-group` changes
 
 
-def summary(found: Effect) -> dict[str, Any]:
-    """The same numbers as the table, for programs; small counts are hidden, shares told in tens of people."""
+def summarize_effect(found: Effect) -> dict[str, dict[str, object]]:
+    """The same numbers as the table, for programs; small counts are hidden, shares in tens of people."""
     from modicum.reporting.disclosure import few, outward, tens
 
     attacks = {"before": found.singling_out_before, "after": found.singling_out_after}
@@ -97,14 +98,14 @@ def show_effect(found: Effect, min_group: int, console: Console) -> None:
     from modicum.measures.certificate import confidence_text
     from modicum.reporting.disclosure import at_least
 
-    content = summary(found)
+    content = summarize_effect(found)
     console.print(f"Coarsened until every group of training records has at least {min_group:,}:", markup=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     for title in ("before", "after"):
         table.add_column(title, justify="right")
     confidence = confidence_text(found.certificate_before.confidence)
-    lines: list[tuple[str, str, Any]] = [
+    lines: list[tuple[str, str, Callable[[Any], str]]] = [
         ("buckets", "buckets", str),
         ("smallest group of training records", "smallest_group", str),
         ("test people not alone with their answers (A8)", "not_alone", lambda share: f"{share:.2%}"),
@@ -119,7 +120,7 @@ def show_effect(found: Effect, min_group: int, console: Console) -> None:
 # Reports
 
 
-def write_report(made: Report, path: Path) -> None:
+def write_report(made: Report[Any], path: Path) -> None:
     """Write the report as HTML, and the same as Markdown and JSON beside it: all three, or none."""
     made.save(path, *beside(path))
 
@@ -129,54 +130,44 @@ def describe_report_files(path: Path) -> Text:
     return printable(f"Report: {path}, and the same as .md and .json beside it.")
 
 
-def show_report(made: Report, console: Console) -> None:
+def show_report(content: GeneralizationContent, console: Console) -> None:
     """The decision in one sentence and the risk of each personal attribute: the report's numbers on the terminal."""
     from modicum.measures.certificate import confidence_text
+    from modicum.reporting.disclosure import at_least
+    from modicum.reporting.formats import NONE, interval, number, percent
 
-    content = made.to_dict()
-    utility, attack, certificate = content["utility"], content["attack"], content["certificate"]
-    console.print(printable(content["decision"]))
+    utility, attack, certificate = content.utility, content.attack, content.certificate
+    console.print(printable(content.decision))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("personal attribute", max_width=28, min_width=18, overflow="fold")
     for title in ("adversary's error", "95% interval", "naive", "certified"):
         table.add_column(title, justify="right", no_wrap=True)
-    for name, risk in attack["by_attribute"].items():
-        table.add_row(printable(name), *_row(risk, 1 - certificate["bounds"][name]))
-    table.add_row(Text("mean", style="bold"), *_row(attack, certificate["mean_error"]))
+    risks: list[tuple[Text, GuessedContent | FirstAdversary, float]] = [
+        (printable(name), risk, 1 - certificate.bounds[name]) for name, risk in attack.by_attribute.items()
+    ]
+    risks.append((Text("mean", style="bold"), attack, certificate.mean_error))
+    for name, risk, certified in risks:
+        between = interval(risk.interval) or NONE
+        table.add_row(name, percent(risk.error), between, percent(risk.naive), at_least(certified))
     console.print(table)
     console.print()
+    between = interval(utility.skill_interval, 0)
+    skill = percent(utility.skill_kept, 0) + (f" ({between})" if between else "")
     console.print(
-        f"Model: error {utility['error']:.1%} ({_ends(utility['interval'])}), raw data {utility['raw_error']:.1%}, "
-        f"majority guess {utility['majority_error']:.1%}; skill kept {_skill(utility)}.",
+        f"Model: error {percent(utility.error)} ({interval(utility.interval) or NONE}), raw data "
+        f"{percent(utility.raw_error)}, majority guess {percent(utility.majority_error)}; skill kept {skill}.",
         markup=False,
     )
-    if utility["worst_group"] is not None:
-        worst = utility["by_group"][utility["worst_group"]]
-        where = f"{utility['worst_group']}, {worst['error']:.1%} of {worst['records']:,} records"
+    if utility.worst_group is not None:
+        worst = utility.by_group[utility.worst_group]
+        where = f"{utility.worst_group}, {percent(worst.error)} of {number(worst.records)} records"
         console.print(printable(f"Highest error: {where}."))
     console.print(
-        f"An error is the share of {content['unit']} guessed wrong: higher is safer. With "
-        f"{confidence_text(certificate['confidence'])} confidence no adversary who sees only the collected record is "
-        f"below the certified one, on average over {certificate['unit']} like these.",
+        f"An error is the share of {content.unit} guessed wrong: higher is safer. With "
+        f"{confidence_text(certificate.confidence)} confidence no adversary who sees only the collected record is "
+        f"below the certified one, on average over {certificate.unit} like these.",
         markup=False,
     )
-    for warning in content["warnings"]:
+    for warning in content.warnings:
         console.print(printable(f"Note: {warning}"))
-
-
-def _row(risk: dict[str, Any], certified: float) -> tuple[str, str, str, str]:
-    from modicum.reporting.disclosure import at_least
-
-    return f"{risk['error']:.1%}", _ends(risk["interval"]), f"{risk['naive']:.1%}", at_least(certified)
-
-
-def _ends(interval: list[float] | None) -> str:
-    return "–" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}"
-
-
-def _skill(utility: dict[str, Any]) -> str:
-    if utility["skill_kept"] is None:
-        return "–"
-    low, high = utility["skill_interval"]
-    return f"{utility['skill_kept']:.0%}" + ("" if low is None else f" ({low:.0%} to {high:.0%})")

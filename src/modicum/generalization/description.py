@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from modicum.generalization.bins import AnyPartition, FullDetail
+from modicum.generalization.bins import Action, AnyPartition, FullDetail
 from modicum.table.codes import FEW, group_rows
 from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame, is_lazy
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from modicum.generalization.core import Generalization
 
 
-_ACTIONS = {"dropped": "not collected", "coarsened": "coarsened", "kept": "kept"}
+Decision = Literal["not collected", "coarsened", "kept"]
+_ACTIONS: dict[Action, Decision] = {"dropped": "not collected", "coarsened": "coarsened", "kept": "kept"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class AttributeLine:
 
     name: str
     personal: bool
-    action: str
+    action: Decision
     n_buckets: int
     buckets: tuple[BucketLine, ...]
 

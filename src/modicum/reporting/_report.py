@@ -1,65 +1,75 @@
-"""A report: one plain dict, the same numbers as a page and as Markdown, and the schema of its JSON."""
+"""A report: typed data of one kind, the same numbers as a page, as Markdown and as JSON, and the schema of the JSON."""
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeGuard, TypeVar, Unpack, overload
 
-from pydantic import BaseModel
-
-from modicum.attacks import SuiteResult
-from modicum.errors import ParameterError, check_words, format_names
-from modicum.evaluation import AnatomyEvidence, Evidence, PrismEvidence, ReleaseEvidence, Study, StudyEvidence
-from modicum.evaluation._evidence import evidence as gather
-from modicum.reporting.anatomy import page as anatomy_page
-from modicum.reporting.anatomy.data import AnatomyContent, anatomy_summary
-from modicum.reporting.attack import page as attack_page
-from modicum.reporting.attack.data import AttackContent, attack_summary
+from modicum.errors import ParameterError, format_names
 from modicum.reporting.document import Document
-from modicum.reporting.generalization import page as generalization_page
-from modicum.reporting.generalization.data import GeneralizationContent, summary
-from modicum.reporting.prism import page as prism_page
-from modicum.reporting.prism.data import PrismContent, prism_summary
-from modicum.reporting.release import page as release_page
-from modicum.reporting.release.data import ReleaseContent, release_summary
+from modicum.reporting.parts import Heading
 from modicum.reporting.render import to_html, to_markdown
-from modicum.reporting.sources import check_date, provenance
-from modicum.reporting.study import page as study_page
-from modicum.reporting.study.data import StudyContent, study_summary
 from modicum.table.atomic_writing import replacing_together
 
-# The kinds of report: what each says as data, and the document it becomes.
-#
-# Every kind has a pydantic model that documents and checks each number of the JSON, and a function that makes the
-# document of that data and computes nothing.
+if TYPE_CHECKING:
+    from modicum.attacks import SuiteResult
+    from modicum.evaluation import AnatomyEvidence, Evidence, PrismEvidence, ReleaseEvidence, Study, StudyEvidence
+    from modicum.reporting.anatomy.data import AnatomyContent
+    from modicum.reporting.attack.data import AttackContent
+    from modicum.reporting.generalization.data import GeneralizationContent
+    from modicum.reporting.prism.data import PrismContent
+    from modicum.reporting.release.data import ReleaseContent
+    from modicum.reporting.study.data import StudyContent
+
+    AnyContent: TypeAlias = (
+        GeneralizationContent | AttackContent | StudyContent | ReleaseContent | AnatomyContent | PrismContent
+    )
+
+Content = TypeVar("Content", bound="AnyContent", covariant=True)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What a kind of report offers: the model of its data, and the document made of them."""
+class Kind(NamedTuple):
+    """A kind of report: its evidence, and the folder of its data and page, which are loaded when they are needed."""
 
-    content: type[BaseModel]
-    document: Callable[[dict[str, Any]], Document]
+    evidence: str
+    folder: str
+    model: str
+
+    @property
+    def content(self) -> "type[AnyContent]":
+        """The model of its data."""
+        found: type[AnyContent] = getattr(import_module(f"modicum.reporting.{self.folder}.data"), self.model)
+        return found
+
+    def fill(self, evidence: Any, heading: Heading) -> "AnyContent":
+        """Its data, with every number rounded."""
+        return self.content.of(evidence, heading)
+
+    def draw(self, content: "AnyContent") -> Document:
+        """The document of its data."""
+        found: Document = import_module(f"modicum.reporting.{self.folder}.page").document(content)
+        return found
 
 
 KINDS = {
-    "report": Kind(GeneralizationContent, generalization_page.document),
-    "attacks": Kind(AttackContent, attack_page.document),
-    "study": Kind(StudyContent, study_page.document),
-    "release": Kind(ReleaseContent, release_page.document),
-    "anatomy": Kind(AnatomyContent, anatomy_page.document),
-    "prism": Kind(PrismContent, prism_page.document),
+    "report": Kind("Evidence", "generalization", "GeneralizationContent"),
+    "attacks": Kind("SuiteResult", "attack", "AttackContent"),
+    "study": Kind("StudyEvidence", "study", "StudyContent"),
+    "release": Kind("ReleaseEvidence", "release", "ReleaseContent"),
+    "anatomy": Kind("AnatomyEvidence", "anatomy", "AnatomyContent"),
+    "prism": Kind("PrismEvidence", "prism", "PrismContent"),
 }
 
 
-# The report
-
-
 @dataclass(frozen=True)
-class Report:
+class Report(Generic[Content]):
     """What was decided and what remains at risk, for people and for programs.
+
+    Attributes
+    ----------
+    content : the data of its kind, a pydantic model whose fields are described and rounded
 
     Examples
     --------
@@ -69,25 +79,22 @@ class Report:
     >>> g = md.Uniform(buckets=2).fit(X[:1_000]).generalization_
     >>> found = md.attacks.suite(g, X[:1_000], X[1_000:2_000], personal=["sex"])
     >>> page = md.report(found, "Who may need advice?")
-    >>> page.to_markdown().splitlines()[0], page.to_dict()["modicum"]
+    >>> page.to_markdown().splitlines()[0], page.content.modicum
     ('# What could leak', 'attacks')
     """
 
-    content: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        KINDS[self.content["modicum"]].content.model_validate(self.content)
+    content: Content
 
     def to_dict(self) -> dict[str, Any]:
         """Every number of the report as plain data."""
-        return self.content
+        return self.content.model_dump()
 
     def to_json(self) -> str:
         """The same as text, all of it ASCII: no name in it can steer a terminal.
 
         `modicum.reporting.json_schema` describes its fields.
         """
-        return json.dumps(self.content, indent=1, allow_nan=False) + "\n"
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing loaded from elsewhere."""
@@ -100,7 +107,7 @@ class Report:
     @property
     def document(self) -> Document:
         """What page and Markdown are made of."""
-        return KINDS[self.content["modicum"]].document(self.content)
+        return KINDS[self.content.modicum].draw(self.content)
 
     def save(self, *paths: str | os.PathLike[str]) -> None:
         """Write it as HTML, Markdown or JSON, by the file's ending.
@@ -114,14 +121,44 @@ class Report:
         replacing_together({path: written[Path(path).suffix.lower()]().encode() for path in paths})
 
 
+class _Words(TypedDict, total=False):
+    """What may be said of a report besides its purpose."""
+
+    people: str | None
+    date: str | None
+    command: str | None
+
+
+@overload
 def report(
-    evidence: Evidence | StudyEvidence | Study | SuiteResult | ReleaseEvidence | AnatomyEvidence | PrismEvidence,
+    evidence: "Evidence", purpose: str | None = None, **words: Unpack[_Words]
+) -> "Report[GeneralizationContent]": ...
+@overload
+def report(evidence: "SuiteResult", purpose: str | None = None, **words: Unpack[_Words]) -> "Report[AttackContent]": ...
+@overload
+def report(
+    evidence: "Study | StudyEvidence", purpose: str | None = None, **words: Unpack[_Words]
+) -> "Report[StudyContent]": ...
+@overload
+def report(
+    evidence: "ReleaseEvidence", purpose: str | None = None, **words: Unpack[_Words]
+) -> "Report[ReleaseContent]": ...
+@overload
+def report(
+    evidence: "AnatomyEvidence", purpose: str | None = None, **words: Unpack[_Words]
+) -> "Report[AnatomyContent]": ...
+@overload
+def report(
+    evidence: "PrismEvidence", purpose: str | None = None, **words: Unpack[_Words]
+) -> "Report[PrismContent]": ...
+def report(
+    evidence: "Evidence | StudyEvidence | Study | SuiteResult | ReleaseEvidence | AnatomyEvidence | PrismEvidence",
     purpose: str | None = None,
     *,
     people: str | None = None,
     date: str | None = None,
     command: str | None = None,
-) -> Report:
+) -> Report[Any]:
     """Make a report of evidence: a page that prints well, Markdown and JSON, with the same numbers.
 
     Parameters
@@ -150,38 +187,27 @@ def report(
     >>> "<script" in page, page.startswith("<!DOCTYPE html>")
     (False, True)
     """
-    check_head(purpose, people, date, command)
-    head: dict[str, Any] = {"people": people, "date": date, "command": command}
-    if isinstance(evidence, Study):
+    heading = Heading(purpose, people, date, command)
+    if _is_study(evidence):
+        from modicum.evaluation._evidence import evidence as gather
+
         evidence = gather(evidence, depth="quick")
-    if isinstance(evidence, SuiteResult):
-        return Report(attack_summary(evidence, purpose, people, provenance(evidence.provenance, date, command)))
-    kinds: dict[type, Callable[..., dict[str, Any]]] = {
-        Evidence: summary,
-        StudyEvidence: study_summary,
-        ReleaseEvidence: release_summary,
-        AnatomyEvidence: anatomy_summary,
-        PrismEvidence: prism_summary,
-    }
-    if type(evidence) not in kinds:
-        hint = "; call its report()" if callable(getattr(evidence, "report", None)) else ""
-        raise ParameterError(
-            "A report is made of what `evidence`, `attacks.suite` or `study` returns. "
-            f"Got {type(evidence).__name__}{hint}."
-        )
-    return Report(kinds[type(evidence)](evidence, purpose, **head))
+    for kind in KINDS.values():
+        if _is_ours(evidence, kind.evidence):
+            return Report(kind.fill(evidence, heading))
+    hint = "; call its report()" if callable(getattr(evidence, "report", None)) else ""
+    raise ParameterError(
+        f"A report is made of what `evidence`, `attacks.suite` or `study` returns. Got {type(evidence).__name__}{hint}."
+    )
 
 
-def check_head(purpose: Any, people: Any, date: Any, command: Any) -> None:
-    """Refuse what the head of a report cannot hold.
+def _is_study(evidence: object) -> "TypeGuard[Study]":
+    return _is_ours(evidence, "Study")
 
-    Examples
-    --------
-    >>> from modicum.reporting._report import check_head
-    >>> check_head("Who may need advice?", None, "2026-11-18", None)
-    """
-    check_words(purpose=purpose, people=people, command=command)
-    check_date(date)
+
+def _is_ours(value: object, name: str) -> bool:
+    """Whether it is an object of our class with this name, which is not imported for the question."""
+    return type(value).__name__ == name and type(value).__module__.startswith("modicum.")
 
 
 # The format of a report's JSON, described: a JSON Schema of every kind, made of the models that check it.
@@ -205,4 +231,4 @@ def json_schema(kind: str) -> dict[str, Any]:
         raise ParameterError(
             f"The 'kind' parameter must be one of {format_names(list(KINDS), limit=9)}. Got {kind!r} instead."
         )
-    return KINDS[kind].content.model_json_schema()
+    return KINDS[kind].content.model_json_schema(mode="serialization")

@@ -6,11 +6,12 @@ count from another. Intervals are rounded outward, so that they still hold.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, overload
 
 from modicum.errors import DataError
-from modicum.generalization.description import Description
+from modicum.generalization.description import BucketLine, Description
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
@@ -76,11 +77,26 @@ def tens_up(share: float, n: int) -> float:
     return _of(math.ceil(share * n / FEW - 1e-9), n)
 
 
-def outward(interval: Any, n: int) -> list[float] | None:
+Ends = Sequence[float | None]
+
+
+def both_ends(interval: Ends | None) -> tuple[float, float] | None:
+    """The ends of an interval; None if one of them does not exist.
+
+    Examples
+    --------
+    >>> from modicum.reporting.disclosure import both_ends
+    >>> both_ends((0.1, 0.2)), both_ends((0.1, float("nan"))), both_ends([0.1, None])
+    ((0.1, 0.2), None, None)
+    """
+    low, high = interval or (None, None)
+    return None if low is None or high is None or low != low or high != high else (low, high)
+
+
+def outward(interval: Ends | None, n: int) -> list[float] | None:
     """An interval of a share of n people, widened to whole tens."""
-    if interval is None or any(end is None or end != end for end in interval):
-        return None
-    return [_of(math.floor(interval[0] * n / FEW + 1e-9), n), tens_up(interval[1], n)]
+    ends = both_ends(interval)
+    return None if ends is None else [_of(math.floor(ends[0] * n / FEW + 1e-9), n), tens_up(ends[1], n)]
 
 
 def change(value: float, n: int) -> float:
@@ -95,15 +111,22 @@ def change(value: float, n: int) -> float:
     return float(math.copysign(tens(abs(value), n), value)) + 0.0
 
 
-def change_outward(interval: Any, n: int) -> list[float] | None:
+def change_outward(interval: Ends | None, n: int) -> list[float] | None:
     """An interval of a change of a share of n people, widened to whole tens."""
-    if interval is None or any(end is None or end != end for end in interval):
+    ends = both_ends(interval)
+    if ends is None:
         return None
     many = max(1, round(n / FEW))
-    return [math.floor(interval[0] * n / FEW + 1e-9) / many + 0.0, math.ceil(interval[1] * n / FEW - 1e-9) / many + 0.0]
+    return [math.floor(ends[0] * n / FEW + 1e-9) / many + 0.0, math.ceil(ends[1] * n / FEW - 1e-9) / many + 0.0]
 
 
-def decimals_of(value: Any, digits: int = 4) -> Any:
+@overload
+def decimals_of(value: float, digits: int = 4) -> float: ...
+@overload
+def decimals_of(value: None, digits: int = 4) -> None: ...
+@overload
+def decimals_of(value: Ends, digits: int = 4) -> list[float | None]: ...
+def decimals_of(value: float | Ends | None, digits: int = 4) -> float | list[float | None] | None:
     """A mean score, or the ends of its interval, with so many digits: with all of them a count could be worked out.
 
     Examples
@@ -114,10 +137,16 @@ def decimals_of(value: Any, digits: int = 4) -> Any:
     """
     if value is None:
         return None
-    return [decimals_of(each, digits) for each in value] if isinstance(value, list | tuple) else round(value, digits)
+    return [decimals_of(each, digits) for each in value] if isinstance(value, Sequence) else round(value, digits)
 
 
-def ranking_of(value: Any, n: int) -> Any:
+@overload
+def ranking_of(value: float, n: int) -> float: ...
+@overload
+def ranking_of(value: None, n: int) -> None: ...
+@overload
+def ranking_of(value: Ends, n: int) -> list[float | None]: ...
+def ranking_of(value: float | Ends | None, n: int) -> float | list[float | None] | None:
     """A score of how n records are ranked (AUC), or the ends of its interval, with fewer digits the fewer there are.
 
     It is a share of pairs, one of a class and one of another: with more digits only some counts of a rare class would
@@ -172,17 +201,28 @@ def at_most(accuracy: float) -> str:
     return f"{min(1.0, math.ceil(1000 * accuracy - 1e-9) / 1000):.1%}"
 
 
-def disclose_description(description: Description) -> dict[str, Any]:
+def disclose_description(description: Description) -> dict[str, object]:
     """A description as plain data that may leave the team."""
-    content = description.to_dict()
     if description.records is None:
-        return content
-    for attribute in content["attributes"]:
-        for bucket in attribute["buckets"]:
-            persons = bucket.pop("persons")
-            if bucket["share"]:
-                bucket["share"] = FEW_TEXT if (persons or 0) < FEW else tens(bucket["share"], description.records)
-    return content | {"smallest_group": few(description.smallest_group or 0)}
+        return description.to_dict()
+    lines = [
+        asdict(line)
+        | {
+            "buckets": [
+                {"label": each.label, "takes": each.takes, "share": disclose_share(each, description.records)}
+                for each in line.buckets
+            ]
+        }
+        for line in description.attributes
+    ]
+    return description.to_dict() | {"attributes": lines, "smallest_group": few(description.smallest_group or 0)}
+
+
+def disclose_share(bucket: BucketLine, records: int) -> float | str | None:
+    """A bucket's share of the records in tens of people, "< 10" for one that holds fewer."""
+    if not bucket.share:
+        return bucket.share
+    return FEW_TEXT if (bucket.persons or 0) < FEW else tens(bucket.share, records)
 
 
 def compute_weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:

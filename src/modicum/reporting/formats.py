@@ -121,3 +121,15 @@ def count_of(many: int | str, one: str, several: str | None = None) -> str:
     ('1 record', '1,200 records', '< 10 people')
     """
     return f"{number(many)} {one if many == 1 else several or one + 's'}"
+
+
+def format_levels(percents: Sequence[float]) -> str:
+    """Percentages as they are asked for, without the digits that they do not have.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import format_levels
+    >>> format_levels([1.0, 2.5])
+    '1%, 2.5%'
+    """
+    return ", ".join(f"{percent:g}%" for percent in percents)

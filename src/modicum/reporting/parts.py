@@ -1,21 +1,77 @@
-"""What every report's data has in common: where it comes from, and fields that say what they hold."""
+"""What every kind of report has in common: what is said of it, where it comes from, and fields that say what they hold.
 
-from typing import Annotated, Any
+A report's data is a pydantic model of its kind. Its method `of` takes evidence, rounds each number once and nothing
+else does; the JSON is its `model_dump`, and page and Markdown read its attributes.
+"""
 
-from pydantic import BaseModel, ConfigDict, Field
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
-from modicum.measures.uniqueness import Crowd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from modicum import __version__
+from modicum.errors import ParameterError, check_words
+from modicum.measures.uniqueness import Crowd, Uniqueness
 from modicum.reporting.disclosure import combinations, few, outward, tens, tens_up
+from modicum.reporting.document import Blanks, Block, Bullets, Column, Section, Table, TableCell, Text
+from modicum.reporting.formats import NONE, interval, number, percent
+from modicum.table.values import plain
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
 Ends = Annotated[list[float] | None, Field(min_length=2, max_length=2)]
+SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2)]  # one may not exist
 Few = Annotated[int | str, Field(description='A count of people, rounded to tens; "< 10" below that.')]
 
 
 class ContentPart(BaseModel):
-    """A piece of a report: it has the fields that are named and no others."""
+    """A piece of a report: it has the fields that are named and no others; a number that does not exist is null."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _make_plain(cls, data: Any) -> Any:
+        return plain(data)
+
+
+# What is said of a report, and what every report begins with.
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a user says of a report: purpose, people, day and command; refused where a report cannot hold it.
+
+    Examples
+    --------
+    >>> from modicum.reporting.parts import Heading
+    >>> Heading("Who may need advice?", date="2026-11-18").people is None
+    True
+    """
+
+    purpose: str | None = None
+    people: str | None = None
+    date: str | None = None
+    command: str | None = None
+
+    def __post_init__(self) -> None:
+        check_words(purpose=self.purpose, people=self.people, command=self.command)
+        _check_date(self.date)
+
+
+def _check_date(date: Any) -> None:
+    wrong = ParameterError(f"The 'date' parameter must be a day such as '2026-11-16'. Got {date!r} instead.")
+    if date is not None and (not isinstance(date, str) or not _DAY.fullmatch(date)):
+        raise wrong
+    try:
+        datetime.date.fromisoformat(date or "2026-11-16")
+    except ValueError:
+        raise wrong from None
 
 
 class Provenance(ContentPart):
@@ -28,18 +84,146 @@ class Provenance(ContentPart):
     settings: dict[str, Any] = Field(description="The settings that the numbers depend on, the seed among them.")
     command: str | None = Field(description="The command that makes it again; null where it was made in Python.")
 
+    @classmethod
+    def of(cls, found: Mapping[str, Any] | None, heading: Heading) -> Self:
+        """The provenance of evidence, with the day (today if none is named) and the command.
+
+        Examples
+        --------
+        >>> from modicum.reporting.parts import Heading, Provenance
+        >>> Provenance.of({"hashes": {"records": "ab"}}, Heading(date="2026-11-16")).date
+        '2026-11-16'
+        """
+        found = found or {}
+        return cls(
+            modicum_version=__version__,
+            date=heading.date or datetime.date.today().isoformat(),
+            hashes=found.get("hashes", {}),
+            versions=found.get("versions", {}),
+            settings=found.get("settings", {}),
+            command=heading.command,
+        )
+
 
 class Head(ContentPart):
     """What every report begins with."""
 
     modicum: str = Field(description="The kind of report.")
-    version: int = Field(description="The version of this format.")
+    version: int = Field(default=1, description="The version of this format.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
     people: str | None = Field(description="Whom the records are of, in the user's words.")
     provenance: Provenance = Field(description="What it was made of, so that it can be made again.")
-    decision: str = Field(description="The decision in one paragraph.")
-    warnings: list[str] = Field(description="What a reader must know before believing the numbers.")
-    limits: list[str] = Field(description="What the method does and does not say.")
+    decision: str = Field(default="", description="The decision in one paragraph.")
+    warnings: list[str] = Field(default=[], description="What a reader must know before believing the numbers.")
+    limits: list[str] = Field(default=[], description="What the method does and does not say.")
+
+    def with_sentences(self, decision: str, warnings: list[str], limits: list[str]) -> Self:
+        """The same report with its sentences, which are written from its numbers."""
+        return self.model_copy(update={"decision": decision, "warnings": warnings, "limits": limits})
+
+
+# How every report begins and ends on the page.
+
+SIGN_OFF = (
+    "Prepared by (name, role, date)",
+    "Data protection officer: advice (name, date)",
+    "Decision: accepted / accepted with measures / rejected",
+    "Measures, who carries them out, and until when",
+    "To be reviewed on",
+    "Approved by (name, role, date, signature)",
+)
+
+
+def opening(content: Head) -> list[Block]:
+    """Purpose, date, decision and what must be known first."""
+    made = content.provenance
+    whom = f"Records: {content.people}. " if content.people else ""
+    return [
+        Text(f"Purpose: {content.purpose or 'not stated'}"),
+        Text(f"{whom}Made on {day_in_words(made.date)} with modicum {made.modicum_version}.", "soft"),
+        Text(content.decision, "decision"),
+        *(Text(warning, "warning") for warning in content.warnings),
+    ]
+
+
+def closing(content: Head) -> list[Section]:
+    """Limits, where it comes from, and fields to sign."""
+    limits = Section("What this does not say", [Bullets(content.limits)])
+    return [limits, provenance_section(content.provenance), sign_off()]
+
+
+def day_in_words(date: str) -> str:
+    """A day as people write it.
+
+    Examples
+    --------
+    >>> from modicum.reporting.parts import day_in_words
+    >>> day_in_words("2026-11-06")
+    '6 November 2026'
+    """
+    day = datetime.date.fromisoformat(date)
+    return f"{day.day} {day:%B %Y}"
+
+
+def provenance_section(made: Provenance) -> Section:
+    """How to make the report again."""
+    blocks: list[Block] = [
+        Text(
+            f"Made on {day_in_words(made.date)} by modicum {made.modicum_version}. The same records, artifact, "
+            "settings and versions give the same numbers; a hash that differs shows that something else went in."
+            f"{_of_hashes(made.hashes)}"
+        )
+    ]
+    if made.command:
+        blocks.append(Text(f"Command: {made.command}"))
+    tables: list[tuple[str, Mapping[str, Any]]] = [
+        ("what was hashed (SHA-256)", made.hashes),
+        ("setting", made.settings),
+        ("version of", made.versions),
+    ]
+    for title, named in tables:
+        if named:
+            columns = [Column(title, is_number=False), Column("", is_number=False)]
+            blocks.append(Table(columns, [[name.replace("_", " "), _format(value)] for name, value in named.items()]))
+    return Section("How to make this report again", blocks)
+
+
+def _of_hashes(hashes: Mapping[str, str]) -> str:
+    if not hashes:
+        return ""
+    told = (
+        " A hash tells nothing of the records to who does not have them: only someone who knows all of them but a few "
+        "values could try those out."
+    )
+    return told + (" That of the artifact is that of its file." if "artifact" in hashes else "")
+
+
+def _format(value: Any) -> str:
+    if value is None:
+        return NONE
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_format(each)}" for name, each in value.items()) or NONE
+    if isinstance(value, list | tuple):
+        return ", ".join(_format(each) for each in value) or NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def sign_off() -> Section:
+    """Fields for those who decide."""
+    return Section("Sign-off", [Blanks(SIGN_OFF)])
+
+
+def figure(value: float | str | None, ends: Sequence[float | None] | None) -> TableCell:
+    """A share with its interval below it."""
+    between = interval(ends)
+    return TableCell(percent(value), [between] if between else [])
+
+
+def name_columns(*titles: str) -> list[Column]:
+    """A first head for names, the others for numbers."""
+    return [Column(titles[0], is_number=False), *(Column(title) for title in titles[1:])]
 
 
 # How many people share what an adversary knows of them, as it may leave the team.
@@ -53,6 +237,12 @@ class Expected(ContentPart):
     population: Few = Field(description="How many people the records were drawn from, to tens.")
     unique: Few = Field(description="How many of them are expected to share what is seen with nobody.")
     interval: list[Few] | None = Field(description="Where 95% of such estimates lie.")
+
+    @classmethod
+    def of(cls, found: Uniqueness) -> Self:
+        """The estimate in tens of people."""
+        ends = [few(round(end)) for end in found.interval]
+        return cls(population=few(found.population), unique=few(round(found.unique)), interval=ends)
 
 
 class CrowdContent(ContentPart):
@@ -70,36 +260,30 @@ class CrowdContent(ContentPart):
     )
     expected: Expected | None = Field(description="How many stand alone in the population, where its size is known.")
 
+    @classmethod
+    def of(cls, crowd: Crowd, is_public: bool = False) -> Self:
+        """A crowd as it may leave the team; what a published table shows anyway (`is_public`) is exact.
 
-def crowd_content(crowd: Crowd, is_public: bool = False) -> dict[str, Any]:
-    """A crowd as it may leave the team; what a published table shows anyway (`is_public`) is exact.
+        Who stands alone is rounded up, so that 0 means nobody, and in the same way wherever it is told.
 
-    Who stands alone is rounded up, so that 0 means nobody, and in the same way wherever it is told.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from modicum.measures.uniqueness import crowd
-    >>> from modicum.reporting.parts import crowd_content
-    >>> told = crowd_content(crowd(pd.DataFrame({"age": [30] * 997 + [31, 32, 33]}), ["age"]))
-    >>> told["alone"], told["sizes"]["1"], told["smallest"]
-    (0.01, 0.01, '< 10')
-    """
-    n, expected = crowd.people, crowd.expected
-    return {
-        "records": few(crowd.records),
-        "groups": crowd.groups if is_public else combinations(crowd.groups, crowd.smallest),
-        "smallest": crowd.smallest if is_public else few(crowd.smallest),
-        "alone": tens_up(crowd.alone, n),
-        "alone_interval": outward(crowd.alone_interval, n),
-        "linked": tens(crowd.linked, n),
-        "linked_interval": outward(crowd.linked_interval, n),
-        "sizes": {name: (tens_up if name == _ALONE else tens)(share, n) for name, share in crowd.sizes.items()},
-        "expected": None
-        if expected is None
-        else {
-            "population": few(expected.population),
-            "unique": few(round(expected.unique)),
-            "interval": [few(round(end)) for end in expected.interval],
-        },
-    }
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from modicum.measures.uniqueness import crowd
+        >>> from modicum.reporting.parts import CrowdContent
+        >>> found = CrowdContent.of(crowd(pd.DataFrame({"age": [30] * 997 + [31, 32, 33]}), ["age"]))
+        >>> found.alone, found.sizes["1"], found.smallest
+        (0.01, 0.01, '< 10')
+        """
+        n = crowd.people
+        return cls(
+            records=few(crowd.records),
+            groups=crowd.groups if is_public else combinations(crowd.groups, crowd.smallest),
+            smallest=crowd.smallest if is_public else few(crowd.smallest),
+            alone=tens_up(crowd.alone, n),
+            alone_interval=outward(crowd.alone_interval, n),
+            linked=tens(crowd.linked, n),
+            linked_interval=outward(crowd.linked_interval, n),
+            sizes={name: (tens_up if name == _ALONE else tens)(share, n) for name, share in crowd.sizes.items()},
+            expected=None if crowd.expected is None else Expected.of(crowd.expected),
+        )

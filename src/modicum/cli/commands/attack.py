@@ -36,6 +36,13 @@ from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from modicum.generalization import Generalization
+    from modicum.reporting.attack.data import (
+        AttackContent,
+        Confident,
+        Guesser,
+        LinkabilityContent,
+        SinglingOutContent,
+    )
 
 Names = list[str] | None
 
@@ -114,7 +121,7 @@ def attack(
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
         return
-    show_attacks(made.to_dict(), out)
+    show_attacks(made.content, out)
     if report is not None:
         out.print()
         out.print(describe_report_files(report))
@@ -157,69 +164,64 @@ def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
     return table
 
 
-def show_attacks(content: dict[str, Any], console: Console) -> None:
+def show_attacks(content: AttackContent, console: Console) -> None:
     """What was found in plain words, and each adversary beside its baselines."""
-    for sentence in content["sentences"]:
+    from modicum.reporting.formats import format_levels, number
+
+    for sentence in content.sentences:
         console.print(printable(sentence))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("adversary", no_wrap=True)
     for title in ("error", "95% interval", "naive", "raw", "certified"):
         table.add_column(title, justify="right", no_wrap=True)
-    for each in content["adversaries"]:
-        table.add_row(*_row(each["short"], each, each["certified_error"]))
-        if each["id"] == "A1":
-            for level in content["confident"]:
-                if level["percent"] < 100:
-                    table.add_row(*_row(f"{content['names']['A2']['short']} {level['percent']:g}%", level))
-    if content["linkability"] is not None:
-        table.add_row(*_row(content["names"]["A7"]["short"], content["linkability"]))
-    table.add_row(*_row(content["names"]["A8"]["short"], content["singling_out"]))
+    for each in content.adversaries:
+        table.add_row(*_row(each.short, each, each.certified_error))
+        if each.id == "A1":
+            for level in content.confident:
+                if level.percent < 100:
+                    table.add_row(*_row(f"{content.names['A2'].short} {level.percent:g}%", level))
+    if content.linkability is not None:
+        table.add_row(*_row(content.names["A7"].short, content.linkability))
+    table.add_row(*_row(content.names["A8"].short, content.singling_out))
     console.print(table)
     console.print()
-    gains = [f"{each['id']} about {each['worst']!r}" for each in content["adversaries"] if each["worst"]]
+    gains = [f"{each.id} about {each.worst!r}" for each in content.adversaries if each.worst]
     console.print(printable(f"The most is gained by {', '.join(gains)}." if gains else "Nothing is gained."))
-    single = content["singling_out"]
+    single = content.singling_out
     console.print(
-        f"The rarest combination of answers is shared by {_count(single['least'])} people; "
-        f"{_count(single['rarest'])} of {_count(single['groups'])} combinations "
-        f"{'is' if single['rarest'] == 1 else 'are'} that rare.",
+        f"The rarest combination of answers is shared by {number(single.least)} people; "
+        f"{number(single.rarest)} of {number(single.groups)} combinations "
+        f"{'is' if single.rarest == 1 else 'are'} that rare.",
         markup=False,
     )
-    if single["population"] is not None:
-        everyone = single["population"]
-        low, high = (_count(end) for end in everyone["interval"])
+    if single.population is not None:
+        everyone = single.population
+        low, high = (number(end) for end in everyone.interval)
         console.print(
-            f"In a population of {everyone['size']:,}, {_count(everyone['unique'])} people are expected to be unique "
+            f"In a population of {number(everyone.size)}, {number(everyone.unique)} people are expected to be unique "
             f"({low} to {high}).",
             markup=False,
         )
-    for warning in content["warnings"]:
+    for warning in content.warnings:
         console.print(printable(f"Note: {warning}"))
-    if content["too_few_for_confident"] and content["a2_most_exposed"] is None:
-        left_out = ", ".join(f"{percent:g}%" for percent in content["too_few_for_confident"])
+    if content.too_few_for_confident and content.a2_most_exposed is None:
+        left_out = format_levels(content.too_few_for_confident)
         console.print(f"Too few people to tell of the most confident {left_out}.", markup=False)
-    for name, certificate in content["certificates"].items():
-        if certificate["note"]:
-            console.print(printable(f"Note on {name}: {certificate['note']}"))
-    for skipped in content["skipped"]:
-        console.print(printable(f"Not run: {skipped['id']} {skipped['name']}, {skipped['why']}."))
-    console.print(f"An error is the share of {content['unit']} guessed wrong: higher is safer.")
+    for name, certificate in content.certificates.items():
+        if certificate.note:
+            console.print(printable(f"Note on {name}: {certificate.note}"))
+    for skipped in content.skipped:
+        console.print(printable(f"Not run: {skipped.id} {skipped.name}, {skipped.why}."))
+    console.print(f"An error is the share of {content.unit} guessed wrong: higher is safer.")
 
 
-def _row(name: str, found: dict[str, Any], certified: float | None = None) -> list[Any]:
+def _row(
+    name: str, found: Guesser | Confident | LinkabilityContent | SinglingOutContent, certified: float | None = None
+) -> list[Any]:
     from modicum.reporting.disclosure import at_least
+    from modicum.reporting.formats import NONE, interval, percent
 
-    interval = found["interval"]
-    return [
-        printable(name),
-        f"{found['error']:.1%}",
-        "–" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}",
-        f"{found['naive']:.1%}",
-        f"{found['raw']:.1%}",
-        "" if certified is None else at_least(certified),
-    ]
-
-
-def _count(value: int | str) -> str:
-    return value if isinstance(value, str) else f"{value:,}"
+    between = interval(found.interval) or NONE
+    floor = "" if certified is None else at_least(certified)
+    return [printable(name), percent(found.error), between, percent(found.naive), percent(found.raw), floor]

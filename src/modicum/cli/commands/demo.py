@@ -33,5 +33,5 @@ def demo(
     out.print("To predict who earns more than 50,000 dollars a year, a form would ask:\n", markup=False)
     show_description(made.description, out)
     out.print()
-    show_report(report, out)
+    show_report(report.content, out)
     out.print(f"\nWritten to {output}: generalization.json, report.html, report.md, report.json.", markup=False)

@@ -86,7 +86,7 @@ def judge(
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
     else:
-        show_report(made, out)
+        show_report(made.content, out)
 
 
 def report(
@@ -123,17 +123,27 @@ def report(
     decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
     """
     from modicum import reporting
-    from modicum.reporting.sources import check_date
+    from modicum.reporting.parts import Heading
 
     check_places([artifact, file, model], report=output)
     check_report_options(output, purpose=purpose, people=people)
-    check_date(date)
-    options: dict[str, Any] = {"weights": pairs(weight), "label_bins": label_bins, "confidence": confidence}
-    options |= {"random_state": seed, "population": population, "model": model}
-    found = _gather(load_generalization(artifact), file, label, missing, by, **options)
+    Heading(date=date)  # refused before the work
+    found = _gather(
+        load_generalization(artifact),
+        file,
+        label,
+        missing,
+        by,
+        weights=pairs(weight),
+        label_bins=label_bins,
+        confidence=confidence,
+        random_state=seed,
+        population=population,
+        model=model,
+    )
     made = reporting.report(found, purpose, people=people, date=date, command=command_line())
     write_report(made, output)
-    out.print(printable(made.to_dict()["decision"]))
+    out.print(printable(made.content.decision))
     out.print()
     out.print(describe_report_files(output))
 

@@ -1,18 +1,26 @@
-"""The data of an anatomized release's report: its fields, its sentences, and how evidence fills them."""
+"""The data of an anatomized release's report: its fields, how evidence fills them, and its sentences."""
 
-from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
 from modicum.attacks import MatchingResult
+from modicum.attacks.matching.matching import DEFINETTI, describe_adversary
 from modicum.evaluation import AnatomyEvidence
-from modicum.reporting.disclosure import check_size, few, highest, outward, select_comparable_groups, tens
+from modicum.evaluation.evidence.anatomy_evidence import AnatomyLearned
+from modicum.reporting.disclosure import check_size, few, outward, tens
 from modicum.reporting.formats import count_of, in_disguise, no_better, number, percent, quote_name
-from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Share, crowd_content
-from modicum.reporting.release_parts import ErrorContent, GroupError, head, too_few
+from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Heading, Provenance, Share
+from modicum.reporting.release_parts import (
+    ErrorContent,
+    GroupError,
+    TrialContent,
+    explain_too_few,
+    find_worst_group,
+)
 from modicum.table.codes import FEW
-from modicum.table.values import plain
+
+_ALIKE = f"{DEFINETTI}, "  # the same adversary by each of its learners
 
 
 class SensitiveContent(ContentPart):
@@ -45,6 +53,14 @@ class AdversaryContent(ContentPart):
     right: Share = Field(description="Share of people given the right value, in tens of people.")
     interval: Ends = Field(description="Its 95% interval; groups are taken for independent.")
 
+    @classmethod
+    def of(cls, result: MatchingResult, name: str, people: int) -> Self:
+        """One adversary of an attack, in tens of people."""
+        found = result.by_adversary[name]
+        assert found.value is not None
+        means, interval = describe_adversary(result, name), outward(found.interval, people)
+        return cls(name=name, means=means, right=tens(found.value, people), interval=interval)
+
 
 class MatchingContent(ContentPart):
     """People matched to the values of their group."""
@@ -58,26 +74,63 @@ class MatchingContent(ContentPart):
     adversaries: list[AdversaryContent] = Field(description="Each adversary that was tried.")
     note: str | None = Field(description="What the figure does not say.")
 
+    @classmethod
+    def of(cls, result: MatchingResult, asked: int | None, people: int) -> Self:
+        """An attack on so many people whose release was asked for one in `asked`."""
+        return cls(
+            sensitive=result.sensitive,
+            promised=1 / (asked or result.l),
+            naive=tens(result.naive, people),
+            raw=1.0,
+            learned=tens(result.accuracy, people),
+            interval=outward(result.interval, people),
+            adversaries=[
+                AdversaryContent.of(result, name, people) for name in result.by_adversary if not name.startswith(_ALIKE)
+            ],
+            note=result.note,
+        )
 
-class AnatomyUtilityContent(ContentPart):
+
+class AnatomyUtilityContent(TrialContent):
     """A model that learned from the tables beside others."""
 
-    held_out: bool = Field(description="Whether a second release of 70% of the records was learned from.")
     estimator: str = Field(description="What predicts the class.")
-    records: Few = Field(description="Records tested on.")
-    trained_on: Few = Field(description="Records learned from.")
     errors: dict[str, ErrorContent] = Field(description="pruned, joined, identifying, raw, majority → error.")
-    by_group: dict[str, GroupError] = Field(description="Group of at least ten people → its errors.")
-    small_groups: int = Field(description="How many groups of fewer people are not shown.")
     worst_group: str | None = Field(
         description="The group with the highest error after learning from pruned tables, of those of a hundred people."
     )
+
+    @classmethod
+    def of(cls, found: AnatomyLearned, held_out: bool) -> Self:
+        """The errors in tens of people."""
+        large = {name: each for name, each in found.by_group.items() if each.people >= FEW}
+        groups = {
+            name: GroupError.of(
+                each.records,
+                each.people,
+                {source: own.error for source, own in each.errors.items()},
+                each.errors["pruned"].interval,
+            )
+            for name, each in large.items()
+        }
+        return cls(
+            held_out=held_out,
+            estimator=found.estimator,
+            records=few(found.records),
+            trained_on=few(found.trained_on),
+            errors={
+                source: ErrorContent.of(own.error, own.interval, found.people) for source, own in found.errors.items()
+            },
+            by_group=groups,
+            small_groups=len(found.by_group) - len(large),
+            worst_group=find_worst_group(groups, {name: each.people for name, each in large.items()}, "pruned"),
+        )
 
 
 class AnatomyContent(Head):
     """The report of an anatomized release."""
 
-    modicum: Literal["anatomy"] = Field(description="The kind of report.")
+    modicum: Literal["anatomy"] = Field(default="anatomy", description="The kind of report.")
     grouping: str | None = Field(description="How groups were made.")
     label: str | None = Field(description="The class.")
     asked_l: int | None = Field(description="What was asked for: no value is more than 1/l of its group.")
@@ -92,81 +145,100 @@ class AnatomyContent(Head):
     utility: AnatomyUtilityContent | None = Field(description="What a model loses; null where not measured.")
     skipped: dict[str, str] = Field(description="What was not measured → why.")
 
+    @classmethod
+    def of(cls, found: AnatomyEvidence, heading: Heading) -> Self:
+        """Everything that the report shows, and nothing that tells of a few people."""
+        check_size(found.people, "people in the records" if found.repeated else "records")
+        why = None if found.utility is None else explain_too_few(found.utility.people)
+        content = cls(
+            purpose=heading.purpose,
+            people=heading.people,
+            provenance=Provenance.of(found.provenance, heading),
+            grouping=found.release.grouping,
+            label=found.label,
+            asked_l=found.l,
+            kept=all(each.l >= (found.l or 1) for each in found.measured),
+            records=few(found.release.rows),
+            left_out=few(found.left_out) if found.left_out else 0,
+            has_repeated=found.repeated,
+            measured=[SensitiveContent(**vars(each)) for each in found.measured],
+            attributes=[AnatomyAttributeContent(**vars(each)) for each in found.attributes],
+            crowds={name: CrowdContent.of(each) for name, each in found.crowds.items()},
+            matching=[MatchingContent.of(each, found.l, found.people) for each in found.matching],
+            utility=None if found.utility is None or why else AnatomyUtilityContent.of(found.utility, found.held_out),
+            skipped=found.skipped if why is None else found.skipped | {"utility": why},
+        )
+        return content.with_sentences(decision(content), warnings(content), limits(content))
+
 
 # The sentences of an anatomized release's report.
 
 
-def decision(content: dict[str, Any]) -> str:
+def decision(content: AnatomyContent) -> str:
     """The decision in one paragraph."""
-    names = " and ".join(quote_name(each["name"]) for each in content["measured"])
-    highest = max(each["highest"] for each in content["measured"])
-    told = (
-        f"This release publishes {count_of(content['records'], 'record')} as tables tied by groups: every value is "
+    names = " and ".join(quote_name(each.name) for each in content.measured)
+    highest, asked = max(each.highest for each in content.measured), content.asked_l
+    text = (
+        f"This release publishes {count_of(content.records, 'record')} as tables tied by groups: every value is "
         f"exact, but it is not said who of a group has which value of {names}. No value has more than "
         f"{percent(highest)} of any group"
     )
-    asked = content["asked_l"]
-    told += "" if asked is None else f" ({percent(1 / asked)}, one in {number(asked)}, was asked for)"
-    left_out = count_of(content["left_out"], "record") if content["left_out"] else "nobody"
-    told += f"; left out: {left_out}."
-    for each in content["matching"]:
-        told += (
-            f" Someone who learns from the release alone is right about {quote_name(each['sensitive'])} for "
-            f"{percent(each['learned'])} of people ({percent(each['promised'])} is the promise against someone who "
-            f"learns nothing; {percent(each['naive'])} have the most frequent value)."
+    text += "" if asked is None else f" ({percent(1 / asked)}, one in {number(asked)}, was asked for)"
+    text += f"; left out: {count_of(content.left_out, 'record') if content.left_out else 'nobody'}."
+    for each in content.matching:
+        text += (
+            f" Someone who learns from the release alone is right about {quote_name(each.sensitive)} for "
+            f"{percent(each.learned)} of people ({percent(each.promised)} is the promise against someone who "
+            f"learns nothing; {percent(each.naive)} have the most frequent value)."
         )
-    if content["utility"] is not None:
-        errors = content["utility"]["errors"]
-        told += (
-            f" A model for {quote_name(content['label'])} that learns from such tables is wrong for "
-            f"{percent(errors['pruned']['error'])} of new records ({percent(errors['raw']['error'])} from raw records, "
-            f"{percent(errors['majority']['error'])} when always guessing the majority)."
+    if content.utility is not None:
+        errors = content.utility.errors
+        text += (
+            f" A model for {quote_name(content.label)} that learns from such tables is wrong for "
+            f"{percent(errors['pruned'].error)} of new records ({percent(errors['raw'].error)} from raw records, "
+            f"{percent(errors['majority'].error)} when always guessing the majority)."
         )
-    return told
+    return text
 
 
-def warnings(content: dict[str, Any]) -> list[str]:
+def warnings(content: AnatomyContent) -> list[str]:
     """What must be known before the numbers are believed."""
-    alone = next(iter(content["crowds"].values()))["alone"]
-    told = [
-        (not content["kept"], "The release does NOT have what was asked for: see the promise below."),
+    alone = next(iter(content.crowds.values())).alone
+    found = [
+        (not content.kept, "The release does NOT have what was asked for: see the promise below."),
         (
-            content["has_repeated"],
+            content.has_repeated,
             "Some people have several records. Whoever knows which are one person's sees which values all their "
             "groups have in common: for these people the promise does not hold.",
         ),
-    ]
-    told.append(
         (
             alone > 0,
             f"{percent(alone)} of the people are unique in the identifying table, whose values are published exactly: "
             "whoever knows these attributes finds the person. Anatomy hides the sensitive value, not the person.",
-        )
-    )
-    for each in content["matching"]:
-        low = (each["interval"] or [0.0])[0]
-        told.append(
+        ),
+    ]
+    for each in content.matching:
+        found += [
             (
-                low > each["promised"],
-                f"The promise of {percent(each['promised'])} for {quote_name(each['sensitive'])} is about an "
-                "adversary who "
+                (each.interval or [0.0])[0] > each.promised,
+                f"The promise of {percent(each.promised)} for {quote_name(each.sensitive)} is about an adversary who "
                 "takes every matching of people to values to be equally likely. One who learns from the release how "
-                f"attributes go with values is right for {percent(each['learned'])} of people: more than promised.",
-            )
-        )
-        told.append((each["note"] is not None, f"{each['sensitive']}: {each['note']}"))
-    if content["utility"] is not None:
-        errors = content["utility"]["errors"]
-        told.append(
-            no_better(errors["pruned"]["error"], errors["majority"]["error"], "A model that learns from the tables")
-        )
-        told.append(in_disguise(errors["raw"]["error"], errors["majority"]["error"]))
-    return [text for applies, text in told if applies]
+                f"attributes go with values is right for {percent(each.learned)} of people: more than promised.",
+            ),
+            (each.note is not None, f"{each.sensitive}: {each.note}"),
+        ]
+    if content.utility is not None:
+        pruned, raw, majority = (content.utility.errors[source].error for source in ("pruned", "raw", "majority"))
+        found += [
+            no_better(pruned, majority, "A model that learns from the tables"),
+            in_disguise(raw, majority),
+        ]
+    return [text for applies, text in found if applies]
 
 
-def limits(content: dict[str, Any]) -> list[str]:
+def limits(content: AnatomyContent) -> list[str]:
     """What the method does and does not say."""
-    told = [
+    found = [
         "1/l bounds the chance of a value where every matching of people to values is as likely. It does not bound "
         "what somebody reaches who learns from the release, or who knows some people's values.",
         "The adversaries are those that were tried, not the strongest there can be. Someone who has more records of "
@@ -177,100 +249,9 @@ def limits(content: dict[str, Any]) -> list[str]:
         "Neither the seed of the groups nor a hash of the full records is printed: with these, guesses of who has "
         "which value could be tested.",
     ]
-    if content["utility"] is not None and content["utility"]["held_out"]:
-        told.append(
+    if content.utility is not None and content.utility.held_out:
+        found.append(
             "Prediction was measured with a second release, made by the same settings from 70% of the records, and "
             "tested on the other 30%: the published release has all records, so nobody is left to test it on."
         )
-    return told
-
-
-# Evidence of an anatomized release as plain data: every number its report shows, and none that tells of a few.
-
-_ALIKE = "deFinetti, "  # the same adversary by each of its learners
-
-
-def anatomy_summary(
-    found: AnatomyEvidence,
-    purpose: str | None = None,
-    date: str | None = None,
-    command: str | None = None,
-    people: str | None = None,
-) -> dict[str, Any]:
-    """Everything the report of an anatomized release shows, ready for JSON."""
-    check_size(found.people, "people in the records" if found.repeated else "records")
-    content = head("anatomy", purpose, date, found.provenance, command, people)
-    content |= {
-        "grouping": found.release.grouping,
-        "label": found.label,
-        "asked_l": found.l,
-        "kept": all(each.l >= (found.l or 1) for each in found.measured),
-        "records": few(found.release.rows),
-        "left_out": few(found.left_out) if found.left_out else 0,
-        "has_repeated": found.repeated,
-        "measured": [asdict(each) for each in found.measured],
-        "attributes": [asdict(each) for each in found.attributes],
-        "crowds": {name: crowd_content(each) for name, each in found.crowds.items()},
-        "matching": [_matching(each, found) for each in found.matching],
-        "utility": _utility(found),
-        "skipped": dict(found.skipped) | _too_few(found),
-    }
-    content |= {"decision": decision(content), "warnings": warnings(content), "limits": limits(content)}
-    return dict(plain(content))
-
-
-def _matching(result: MatchingResult, found: AnatomyEvidence) -> dict[str, Any]:
-    n, told = found.people, result.to_dict()
-    return {
-        "sensitive": result.sensitive,
-        "promised": 1 / (found.l or result.l),
-        "naive": tens(result.naive, n),
-        "raw": 1.0,
-        "learned": tens(result.accuracy, n),
-        "interval": outward(result.interval, n),
-        "adversaries": [
-            {
-                "name": name,
-                "means": each["means"],
-                "right": tens(each["value"], n),
-                "interval": outward(each["interval"], n),
-            }
-            for name, each in told["by_adversary"].items()
-            if not name.startswith(_ALIKE)
-        ],
-        "note": result.note,
-    }
-
-
-def _too_few(found: AnatomyEvidence) -> dict[str, str]:
-    why = None if found.utility is None else too_few(found.utility.people)
-    return {} if why is None else {"utility": why}
-
-
-def _utility(found: AnatomyEvidence) -> dict[str, Any] | None:
-    own = found.utility
-    if own is None or too_few(own.people):
-        return None
-    large = {name: each for name, each in own.by_group.items() if each.people >= FEW}
-    groups: dict[str, Any] = {
-        name: {
-            "records": few(each.records),
-            "errors": {kind: tens(one.error, each.people) for kind, one in each.errors.items()},
-            "interval": outward(each.errors["pruned"].interval, each.people),
-        }
-        for name, each in large.items()
-    }
-    errors = {name: each["errors"]["pruned"] for name, each in groups.items()}
-    return {
-        "held_out": found.held_out,
-        "estimator": own.estimator,
-        "records": few(own.records),
-        "trained_on": few(own.trained_on),
-        "errors": {
-            name: {"error": tens(each.error, own.people), "interval": outward(each.interval, own.people)}
-            for name, each in own.errors.items()
-        },
-        "by_group": groups,
-        "small_groups": len(own.by_group) - len(large),
-        "worst_group": highest(errors, select_comparable_groups({name: each.people for name, each in large.items()})),
-    }
+    return found

@@ -1,20 +1,36 @@
 """The data of the report on the adversaries: its fields, its sentences, and how results fill them."""
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
 from modicum import __version__
-from modicum.attacks import ConfidentResult, MultiBreachResult, SuiteResult
+from modicum.attacks import (
+    AttackResult,
+    AttributeResult,
+    ConfidentResult,
+    LinkResult,
+    MultiBreachResult,
+    SinglingOutResult,
+    SuiteResult,
+)
 from modicum.attacks.breach import overlap_text
 from modicum.measures.certificate import Certificate, confidence_text
-from modicum.reporting.disclosure import check_size, combinations, compute_weighted_mean, few, outward, tens, tens_up
-from modicum.reporting.formats import quote_name
-from modicum.reporting.parts import ContentPart, Ends, Few, Provenance, Share
+from modicum.measures.uniqueness import Uniqueness
+from modicum.reporting.disclosure import (
+    check_size,
+    combinations,
+    compute_weighted_mean,
+    few,
+    outward,
+    tens,
+    tens_up,
+)
+from modicum.reporting.formats import format_levels, interval, quote_name
+from modicum.reporting.parts import ContentPart, Ends, Few, Heading, Pair, Provenance, Share
 from modicum.table.codes import FEW
-from modicum.table.values import plain
 
 Adversary = Literal["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8"]
 
@@ -31,6 +47,15 @@ class OverAttributes(ContentPart):
 
     min: Extreme = Field(description="The attribute that is guessed wrong least often.")
     max: Extreme = Field(description="The attribute that is guessed wrong most often.")
+
+    @classmethod
+    def of(cls, errors: Mapping[str, float], n: int) -> Self:
+        """The two ends in tens of people, found before rounding."""
+        least, most = min(errors, key=errors.__getitem__), max(errors, key=errors.__getitem__)
+        return cls(
+            min=Extreme(attribute=least, error=tens(errors[least], n)),
+            max=Extreme(attribute=most, error=tens(errors[most], n)),
+        )
 
 
 class Guesser(ContentPart):
@@ -51,6 +76,26 @@ class Guesser(ContentPart):
     )
     alone: list[Share] | None = Field(description="Of A6: the error from each breach by itself; null for the others.")
 
+    @classmethod
+    def of(cls, name: Adversary, result: AttackResult, certificate: Certificate | None, n: int) -> Self:
+        """What one adversary finds, in tens of n people."""
+        title, short, knows = NAMES[name]
+        found = result.by_attribute
+        return cls(
+            id=name,
+            name=title,
+            short=f"{name} {short}",
+            knows=knows,
+            error=compute_weighted_mean({a: tens(each.error, n) for a, each in found.items()}, result.weights),
+            interval=outward(result.interval, n),
+            naive=compute_weighted_mean({a: tens(each.naive, n) for a, each in found.items()}, result.weights),
+            raw=result.raw,
+            over_attributes=OverAttributes.of({a: each.error for a, each in found.items()}, n),
+            worst=result.worst if tens(found[result.worst].gain, n) > 0 else None,
+            certified_error=None if certificate is None else AttackCertificate.of(certificate).mean_error,
+            alone=[tens(error, n) for error in result.alone] if isinstance(result, MultiBreachResult) else None,
+        )
+
 
 class FoundByAdversary(ContentPart):
     """One adversary about one attribute."""
@@ -59,6 +104,17 @@ class FoundByAdversary(ContentPart):
     interval: Ends = Field(description="Its 95% interval, widened to tens of people.")
     method: str = Field(description="The method that guessed best, of those that were tried.")
     certified: Share | None = Field(description="No adversary with this knowledge has a lower error; null where none.")
+
+    @classmethod
+    def of(cls, found: AttributeResult, certificate: Certificate | None, name: str, n: int) -> Self:
+        """The same in tens of n people."""
+        bound = None if certificate is None else tens_up(certificate.bounds[name], certificate.persons)
+        return cls(
+            error=tens(found.error, n),
+            interval=outward(found.interval, n),
+            method=found.method,
+            certified=None if bound is None else 1 - bound,
+        )
 
 
 class GuessedAttribute(ContentPart):
@@ -69,6 +125,21 @@ class GuessedAttribute(ContentPart):
     values: int = Field(description="Among how many values or ranges is guessed.")
     naive: Share = Field(description="Error of someone who sees no record and always guesses the usual value.")
     errors: dict[Adversary, FoundByAdversary] = Field(description="Adversary → what it finds.")
+
+    @classmethod
+    def of(cls, name: str, suite: SuiteResult, n: int) -> Self:
+        """One attribute, in tens of n people."""
+        first = suite.reconstruction["A1"]
+        return cls(
+            name=name,
+            weight=first.weights[name],
+            values=first.by_attribute[name].values,
+            naive=tens(first.by_attribute[name].naive, n),
+            errors={
+                kind: FoundByAdversary.of(each.by_attribute[name], suite.certificates.get(kind), name, n)
+                for kind, each in sort_adversaries(suite)
+            },
+        )
 
 
 class Confident(ContentPart):
@@ -84,6 +155,24 @@ class Confident(ContentPart):
     naive_by_attribute: dict[str, Share] = Field(description="Attribute → the naive guess's, about the same people.")
     worst: str = Field(description="The attribute about which these guesses gain most over the naive one.")
 
+    @classmethod
+    def of(cls, level: ConfidentResult, weights: Mapping[str, float]) -> Self:
+        """One part of the guesses, in tens of the people whom they are about."""
+        n = level.people
+        errors = {name: tens(error, n) for name, error in level.by_attribute.items()}
+        naive = {name: tens(error, n) for name, error in level.naive_by_attribute.items()}
+        return cls(
+            percent=level.percent,
+            records=few(level.records),
+            error=compute_weighted_mean(errors, weights),
+            interval=outward(level.interval, n),
+            naive=compute_weighted_mean(naive, weights),
+            raw=level.raw,
+            by_attribute=errors,
+            naive_by_attribute=naive,
+            worst=level.worst,
+        )
+
 
 class MostExposed(ContentPart):
     """A2 on the smallest part of the guesses that may be told of."""
@@ -95,18 +184,59 @@ class MostExposed(ContentPart):
     naive: Share = Field(description="Error of the naive guess about the same people.")
     sentence: str = Field(description="The same in words, to be quoted.")
 
+    @classmethod
+    def of(cls, levels: Sequence[Confident], hidden: Sequence[float]) -> Self | None:
+        """The smallest of these parts; None if there is none or it is all guesses.
+
+        Parameters
+        ----------
+        levels : the parts that may be told of
+        hidden : the percentages of those that may not
+        """
+        level = min(levels, key=lambda each: each.percent, default=None)
+        if level is None or level.percent >= 100:
+            return None
+        fewer = [percent for percent in hidden if percent < level.percent]
+        more = f" The surest {format_levels(fewer)} are of too few people to be told of." if fewer else ""
+        ends = "" if level.interval is None else f"95% interval {interval(level.interval)}; "
+        return cls(
+            percent=level.percent,
+            records=level.records,
+            error=level.error,
+            interval=level.interval,
+            naive=level.naive,
+            sentence=f"Of the {level.percent:g}% of guesses that someone who sees the collected records is most "
+            f"confident of, {level.error:.1%} are wrong ({ends}naive guesses about the same people: "
+            f"{level.naive:.1%}).{more}",
+        )
+
 
 class LinkabilityContent(ContentPart):
     """A7: halves of records that are joined."""
 
     error: Share = Field(description="Share of people whose halves are joined wrongly.")
-    interval: Ends = Field(description="Its 95% interval.")
+    interval: Pair = Field(description="Its 95% interval.")
     naive: Share = Field(description="The same where halves are joined at random.")
     raw: Share = Field(description="The same with the raw records.")
     a: list[str] = Field(description="The attributes of the first half.")
     b: list[str] = Field(description="The attributes of the second half.")
     k: int = Field(description="How many people are joined at once.")
     people: int = Field(description="How many people there are in all.")
+
+    @classmethod
+    def of(cls, result: LinkResult) -> Self:
+        """Shares of halves joined rightly: chances averaged over many people, not counts of them."""
+        low, high = result.interval
+        return cls(
+            error=round(result.error, 4),
+            interval=[math.floor(1e4 * low) / 1e4, math.ceil(1e4 * high) / 1e4],
+            naive=round(result.naive, 4),
+            raw=round(result.raw, 4),
+            a=list(result.a),
+            b=list(result.b),
+            k=result.k,
+            people=result.people,
+        )
 
 
 class Population(ContentPart):
@@ -117,6 +247,18 @@ class Population(ContentPart):
     unique: Few = Field(description="How many of all people are expected to be unique, in tens.")
     interval: Annotated[list[Few], Field(min_length=2, max_length=2)] = Field(description="Its 95% interval.")
     of_breached: Few = Field(description="How many of the breached people are expected to be unique among all.")
+
+    @classmethod
+    def of(cls, found: Uniqueness) -> Self:
+        """The estimate in tens of people, its interval widened to them."""
+        low, high = found.interval
+        return cls(
+            size=found.population,
+            fraction=found.fraction,
+            unique=few(round(found.unique)),
+            interval=[few(FEW * math.floor(low / FEW)), few(FEW * math.ceil(high / FEW))],
+            of_breached=few(round(found.of_sample)),
+        )
 
 
 class SinglingOutContent(ContentPart):
@@ -134,6 +276,24 @@ class SinglingOutContent(ContentPart):
     sizes: dict[str, Few] = Field(description="How many people share a combination → how many such combinations.")
     population: Population | None = Field(description="The whole population; null where its size was not given.")
 
+    @classmethod
+    def of(cls, result: SinglingOutResult) -> Self:
+        """The same in tens of people."""
+        n, least = result.people, result.least
+        return cls(
+            error=tens(result.error, n),
+            interval=outward(result.interval, n),
+            naive=result.naive,
+            raw=tens(result.raw, n),
+            people=n,
+            least=few(least),
+            rarest=combinations(result.rarest, least),
+            unique=few(result.unique),
+            groups=combinations(result.groups, least),
+            sizes={name: combinations(many, least) if many else 0 for name, many in result.sizes.items()},
+            population=None if result.population is None else Population.of(result.population),
+        )
+
 
 class AttackCertificate(ContentPart):
     """What no adversary with the same knowledge can exceed, on average."""
@@ -146,6 +306,21 @@ class AttackCertificate(ContentPart):
     note: str | None = Field(description="Why it says nothing about these.")
     unit: str = Field(description="What the average is over: people, or records where one person has several.")
     bins: int = Field(description="In how many ranges a number or date is guessed.")
+
+    @classmethod
+    def of(cls, certificate: Certificate) -> Self:
+        """The bounds, rounded up to tens of people."""
+        bounds = {name: tens_up(bound, certificate.persons) for name, bound in certificate.bounds.items()}
+        return cls(
+            bounds=bounds,
+            mean_error=1 - compute_weighted_mean(bounds, certificate.weights),
+            confidence=certificate.confidence,
+            records=certificate.records,
+            vacuous=certificate.vacuous,
+            note=certificate.note,
+            unit=certificate.unit,
+            bins=certificate.bins,
+        )
 
 
 class Skipped(ContentPart):
@@ -167,9 +342,9 @@ class Named(ContentPart):
 class AttackContent(ContentPart):
     """The report on the adversaries A1 to A8."""
 
-    modicum: Literal["attacks"] = Field(description="The kind of report.")
-    version: int = Field(description="The version of this format.")
-    modicum_version: str = Field(description="The version of modicum that made the report.")
+    modicum: Literal["attacks"] = Field(default="attacks", description="The kind of report.")
+    version: int = Field(default=1, description="The version of this format.")
+    modicum_version: str = Field(default=__version__, description="The version of modicum that made the report.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
     records_of: str | None = Field(description="Whom the records are of, in the user's words.")
     provenance: Provenance | None = Field(
@@ -193,100 +368,58 @@ class AttackContent(ContentPart):
     certificates: dict[Adversary, AttackCertificate] = Field(description="A1, A3 and A4 → what is certified.")
     skipped: list[Skipped] = Field(description="The adversaries that do not apply.")
     names: dict[Adversary, Named] = Field(description="A1 to A8 → how they are called.")
-    warnings: list[str] = Field(description="What a reader must know before believing the numbers.")
-    sentences: list[str] = Field(description="What was found, in plain words.")
-    limits: list[str] = Field(description="What the method does and does not say.")
+    warnings: list[str] = Field(default=[], description="What a reader must know before believing the numbers.")
+    sentences: list[str] = Field(default=[], description="What was found, in plain words.")
+    limits: list[str] = Field(default=[], description="What the method does and does not say.")
 
-
-# What the adversaries found, in words: made of the numbers of its summary, and of no others.
-
-
-def sentences(content: dict[str, Any]) -> list[str]:
-    """What was found, in plain words."""
-    by_id = {each["id"]: each for each in content["adversaries"]}
-    first = by_id["A1"]
-    told = [
-        f"Someone who sees the collected records is wrong about {first['error']:.1%} of personal values; without "
-        f"seeing them they would be wrong about {first['naive']:.1%}, with the raw records about none."
-    ]
-    if content["a2_most_exposed"] is not None:
-        told.append(content["a2_most_exposed"]["sentence"])
-    strongest = min((each for each in by_id.values() if each["id"] != "A1"), key=lambda e: e["error"], default=None)
-    if strongest is not None:
-        told.append(
-            f"Someone who {strongest['knows']} ({strongest['id']}) is wrong about {strongest['error']:.1%}"
-            + (f"; the most is gained about {quote_name(strongest['worst'])}." if strongest["worst"] else ".")
+    @classmethod
+    def of(cls, found: SuiteResult, heading: Heading | None = None) -> Self:
+        """Everything that a report on the adversaries shows; inside another report it has no heading of its own."""
+        first = found.reconstruction["A1"]
+        n = found.singling_out.people  # shares are in tens of people, whatever records they have
+        check_size(n, "breached records" if n == first.records else "breached people")
+        levels = sorted(found.confident, key=lambda level: level.percent)
+        confident = [Confident.of(level, first.weights) for level in levels if level.people >= FEW * FEW]
+        hidden = [level.percent for level in levels if level.people < FEW * FEW]
+        content = cls(
+            purpose=None if heading is None else heading.purpose,
+            records_of=None if heading is None else heading.people,
+            provenance=None if heading is None else Provenance.of(found.provenance, heading),
+            records=first.records,
+            people=n,
+            unit=found.certificates["A1"].unit,
+            known=first.known,
+            random_state=found.random_state,
+            weights=first.weights,
+            adversaries=[
+                Guesser.of(name, result, found.certificates.get(name), n) for name, result in sort_adversaries(found)
+            ],
+            attributes=[GuessedAttribute.of(name, found, n) for name in first.by_attribute],
+            confident=confident,
+            too_few_for_confident=hidden,
+            a2_most_exposed=MostExposed.of(confident, hidden),
+            linkability=None if found.linkability is None else LinkabilityContent.of(found.linkability),
+            singling_out=SinglingOutContent.of(found.singling_out),
+            certificates={
+                name: AttackCertificate.of(found.certificates[name]) for name in NAMES if name in found.certificates
+            },
+            skipped=[
+                Skipped(id=name, name=title, why=found.skipped[name])
+                for name, (title, *_) in NAMES.items()
+                if name in found.skipped
+            ],
+            names={
+                name: Named(name=title, short=f"{name} {short}", knows=does)
+                for name, (title, short, does) in NAMES.items()
+            },
+            warnings=warn_of_overlap(found.overlap, first.records),
         )
-    link, single = content["linkability"], content["singling_out"]
-    if link is not None:
-        told.append(
-            f"Of {link['k']:,} people at once, {1 - link['error']:.2%} of halves are joined rightly "
-            f"({1 - link['naive']:.2%} at random, {1 - link['raw']:.2%} with the raw records)."
-        )
-    told.append(_standing_out(single))
-    return told
+        return content.model_copy(update={"sentences": sentences(content), "limits": limits(content)})
 
 
-def summarize_most_exposed(content: dict[str, Any]) -> dict[str, Any] | None:
-    """A2 on the smallest part of the guesses that may be told of; None where that is none or all of them."""
-    level = min(content["confident"], key=lambda each: each["percent"], default=None)
-    if level is None or level["percent"] >= 100:
-        return None
-    few = [percent for percent in content["too_few_for_confident"] if percent < level["percent"]]
-    few_text = "" if not few else f" The surest {_format_percents(few)} are of too few people to be told of."
-    ends = "" if level["interval"] is None else f"95% interval {_between(level['interval'])}; "
-    sentence = (
-        f"Of the {level['percent']:g}% of guesses that someone who sees the collected records is most confident of, "
-        f"{level['error']:.1%} are wrong ({ends}naive guesses about the same people: {level['naive']:.1%}).{few_text}"
-    )
-    return {key: level[key] for key in ("percent", "records", "error", "interval", "naive")} | {"sentence": sentence}
+# How the adversaries are called, and in which order they stand.
 
-
-def _format_percents(percents: Sequence[float]) -> str:
-    return ", ".join(f"{percent:g}%" for percent in percents)
-
-
-def _between(interval: Sequence[float]) -> str:
-    return f"{interval[0]:.1%} to {interval[1]:.1%}"
-
-
-def _standing_out(single: dict[str, Any]) -> str:
-    unique = single["unique"]
-    if isinstance(unique, str):
-        shown = "Fewer than ten people have" if isinstance(single["least"], str) else "Nobody has"
-    else:
-        shown = f"About {unique:,} people have"
-    return (
-        f"{shown} a combination of answers to themselves, of {single['people']:,} "
-        f"({1 - single['raw']:.1%} with the raw records)."
-    )
-
-
-def limits(content: dict[str, Any]) -> list[str]:
-    """What the method can and cannot say."""
-    certificate = content["certificates"]["A1"]
-    confidence, unit = confidence_text(certificate["confidence"]), certificate["unit"]
-    return [
-        f"An error is the share of {unit} guessed wrong: higher is safer. Each adversary is the strongest of several "
-        "that were tried, chosen on records that are not reported on; a stronger one may exist.",
-        f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
-        f"each of A1, A3 and A4, on average over {unit} like the breached ones. Where these fall into too many "
-        "different cells it says nothing.",
-        "The certified errors hold, and the others mean something, only if the breached records had no part in making "
-        "or choosing what is collected, and if the known records are of other people.",
-        "A5 is averaged over how many personal attributes are known, in a few random orders.",
-        "Linking takes for granted that the people whose halves are joined are among the breached.",
-        "The number of people who stand out in a whole population is a rough estimate from a sample by a model, more "
-        "often too high than too low; its interval tells what another sample might give, not how wrong the model is.",
-    ]
-
-
-# What the adversaries found as plain data: every number that the page, the terminal and the JSON show.
-#
-# Rows are never named, the description that singles someone out is left out, and no number tells of fewer than ten
-# people (`modicum.reporting.disclosure`).
-
-NAMES = {  # title, a short name, and what it sees
+NAMES: dict[Adversary, tuple[str, str, str]] = {  # title, a short name, and what it sees
     "A1": ("Reconstruction", "the record", "sees the collected record"),
     "A2": (
         "High-certainty reconstruction",
@@ -300,178 +433,75 @@ NAMES = {  # title, a short name, and what it sees
     "A7": ("Linkability", "halves joined wrong", "joins halves of records with the help of the collected ones"),
     "A8": ("Singling out", "people not alone", "looks for a combination of answers that only one person has"),
 }
-ORDER = ("A1", "A3", "A5", "A4", "A6")  # of those who guess values: by what they know
+ORDER: tuple[Adversary, ...] = ("A1", "A3", "A5", "A4", "A6")  # of those who guess values: by what they know
 
 
-def attack_summary(
-    found: SuiteResult,
-    purpose: str | None = None,
-    people: str | None = None,
-    provenance: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Everything that a report on the adversaries shows, ready for JSON; inside another it has no head of its own."""
-    first = found.reconstruction["A1"]
-    n = found.singling_out.people  # shares are told in tens of people, whatever records they have
-    check_size(n, "breached records" if n == first.records else "breached people")
-    levels = sorted(found.confident, key=lambda level: level.percent)
-    content: dict[str, Any] = {
-        "modicum": "attacks",
-        "version": 1,
-        "modicum_version": __version__,
-        "purpose": purpose,
-        "records_of": people,
-        "provenance": provenance,
-        "records": first.records,
-        "people": n,
-        "unit": found.certificates["A1"].unit,
-        "known": first.known,
-        "random_state": found.random_state,
-        "weights": first.weights,
-        "adversaries": [_adversary(name, found, n) for name in ORDER if name in found.reconstruction],
-        "attributes": _attributes(found, n),
-        "confident": [_confident(level, first.weights) for level in levels if level.people >= FEW * FEW],
-        "too_few_for_confident": [level.percent for level in levels if level.people < FEW * FEW],
-        "linkability": _linkability(found),
-        "singling_out": _singling_out(found),
-        "certificates": {name: _certificate(certificate) for name, certificate in found.certificates.items()},
-        "skipped": [{"id": name, "name": NAMES[name][0], "why": why} for name, why in sorted(found.skipped.items())],
-        "names": {
-            id: {"name": name, "short": f"{id} {short}", "knows": does} for id, (name, short, does) in NAMES.items()
-        },
-    }
-    content["a2_most_exposed"] = summarize_most_exposed(content)
-    content["warnings"] = [overlap_text(_overlap(found.overlap, first.records), first.records)] if found.overlap else []
-    return dict(plain(content | {"sentences": sentences(content), "limits": limits(content)}))
+def sort_adversaries(found: SuiteResult) -> list[tuple[Adversary, AttackResult]]:
+    """Those who guess values, by what they know."""
+    return [(name, found.reconstruction[name]) for name in ORDER if name in found.reconstruction]
 
 
-def _overlap(count: int, records: int) -> str:
-    """How many rows are known as well as breached, as it may be told."""
-    told = few(count)
-    return f"Fewer than {FEW}" if isinstance(told, str) else f"About {min(told, records):,}"
+# What the adversaries found, in words: made of the numbers of the content, and of no others.
 
 
-def _adversary(name: str, found: SuiteResult, n: int) -> dict[str, Any]:
-    result, certificate = found.reconstruction[name], found.certificates.get(name)
-    shown = {
-        "id": name,
-        "name": NAMES[name][0],
-        "short": f"{name} {NAMES[name][1]}",
-        "knows": NAMES[name][2],
-        "error": compute_weighted_mean({a: tens(r.error, n) for a, r in result.by_attribute.items()}, result.weights),
-        "interval": outward(result.interval, n),
-        "naive": compute_weighted_mean({a: tens(r.naive, n) for a, r in result.by_attribute.items()}, result.weights),
-        "raw": result.raw,
-        "over_attributes": {
-            how: {"attribute": result.aggregates[how]["attribute"], "error": tens(result.aggregates[how]["error"], n)}
-            for how in ("min", "max")
-        },
-        "worst": result.worst if tens(result.by_attribute[result.worst].gain, n) > 0 else None,
-        "certified_error": None,
-        "alone": None,
-    }
-    if certificate is not None:
-        shown["certified_error"] = _certificate(certificate)["mean_error"]
-    if isinstance(result, MultiBreachResult):
-        shown["alone"] = [tens(error, n) for error in result.alone]
-    return shown
-
-
-def _attributes(found: SuiteResult, n: int) -> list[dict[str, Any]]:
-    first = found.reconstruction["A1"]
-    return [
-        {
-            "name": name,
-            "weight": first.weights[name],
-            "values": result.values,
-            "naive": tens(result.naive, n),
-            "errors": {
-                kind: {
-                    "error": tens(each.by_attribute[name].error, n),
-                    "interval": outward(each.by_attribute[name].interval, n),
-                    "method": each.by_attribute[name].method,
-                    "certified": _compute_certified_error(found.certificates.get(kind), name),
-                }
-                for kind, each in ((kind, found.reconstruction.get(kind)) for kind in ORDER)
-                if each is not None
-            },
-        }
-        for name, result in first.by_attribute.items()
+def sentences(content: AttackContent) -> list[str]:
+    """What was found, in plain words."""
+    first, *others = content.adversaries
+    found = [
+        f"Someone who sees the collected records is wrong about {first.error:.1%} of personal values; without "
+        f"seeing them they would be wrong about {first.naive:.1%}, with the raw records about none."
     ]
+    if content.a2_most_exposed is not None:
+        found.append(content.a2_most_exposed.sentence)
+    strongest = min(others, key=lambda each: each.error, default=None)
+    if strongest is not None:
+        found.append(
+            f"Someone who {strongest.knows} ({strongest.id}) is wrong about {strongest.error:.1%}"
+            + (f"; the most is gained about {quote_name(strongest.worst)}." if strongest.worst else ".")
+        )
+    link = content.linkability
+    if link is not None:
+        found.append(
+            f"Of {link.k:,} people at once, {1 - link.error:.2%} of halves are joined rightly "
+            f"({1 - link.naive:.2%} at random, {1 - link.raw:.2%} with the raw records)."
+        )
+    return [*found, _describe_standing_out(content.singling_out)]
 
 
-def _compute_certified_error(certificate: Certificate | None, name: str) -> float | None:
-    return None if certificate is None else 1 - tens_up(certificate.bounds[name], certificate.persons)
-
-
-def _confident(level: ConfidentResult, weights: dict[str, float]) -> dict[str, Any]:
-    n = level.people
-    errors, naive = (
-        {name: tens(error, n) for name, error in each.items()}
-        for each in (level.by_attribute, level.naive_by_attribute)
+def _describe_standing_out(single: SinglingOutContent) -> str:
+    if isinstance(single.unique, str):
+        who = "Fewer than ten people have" if isinstance(single.least, str) else "Nobody has"
+    else:
+        who = f"About {single.unique:,} people have"
+    return (
+        f"{who} a combination of answers to themselves, of {single.people:,} "
+        f"({1 - single.raw:.1%} with the raw records)."
     )
-    return {
-        "percent": level.percent,
-        "records": few(level.records),
-        "error": compute_weighted_mean(errors, weights),
-        "interval": outward(level.interval, n),
-        "naive": compute_weighted_mean(naive, weights),
-        "raw": level.raw,
-        "by_attribute": errors,
-        "naive_by_attribute": naive,
-        "worst": level.worst,
-    }
 
 
-def _linkability(found: SuiteResult) -> dict[str, Any] | None:
-    """Shares of halves joined rightly: chances averaged over many people, not counts of them."""
-    result = found.linkability
-    if result is None:
-        return None
-    shares = {key: round(getattr(result, key), 4) for key in ("error", "naive", "raw")}
-    low, high = result.interval
-    interval = [math.floor(1e4 * low) / 1e4, math.ceil(1e4 * high) / 1e4]
-    return shares | {"interval": interval, "a": result.a, "b": result.b, "k": result.k, "people": result.people}
+def warn_of_overlap(overlap: int, records: int) -> list[str]:
+    """A warning if some rows are known as well as breached."""
+    if not overlap:
+        return []
+    rounded = few(overlap)
+    many = f"Fewer than {FEW}" if isinstance(rounded, str) else f"About {min(rounded, records):,}"
+    return [overlap_text(many, records)]
 
 
-def _singling_out(found: SuiteResult) -> dict[str, Any]:
-    result = found.singling_out
-    population = result.population
-    return {
-        "error": tens(result.error, result.people),
-        "interval": outward(result.interval, result.people),
-        "naive": result.naive,
-        "raw": tens(result.raw, result.people),
-        "people": result.people,
-        "least": few(result.least),
-        "rarest": combinations(result.rarest, result.least),
-        "unique": few(result.unique),
-        "groups": combinations(result.groups, result.least),
-        "sizes": {name: combinations(many, result.least) if many else 0 for name, many in result.sizes.items()},
-        "population": None
-        if population is None
-        else {
-            "size": population.population,
-            "fraction": population.fraction,
-            "unique": few(round(population.unique)),
-            "interval": [
-                few(FEW * math.floor(population.interval[0] / FEW)),
-                few(FEW * math.ceil(population.interval[1] / FEW)),
-            ],
-            "of_breached": few(round(population.of_sample)),
-        },
-    }
-
-
-def _certificate(certificate: Certificate) -> dict[str, Any]:
-    n = certificate.persons
-    bounds = {name: tens_up(bound, n) for name, bound in certificate.bounds.items()}
-    return {
-        "bounds": bounds,
-        "mean_error": 1 - compute_weighted_mean(bounds, certificate.weights),
-        "confidence": certificate.confidence,
-        "records": certificate.records,
-        "vacuous": certificate.vacuous,
-        "note": certificate.note,
-        "unit": certificate.unit,
-        "bins": certificate.bins,
-    }
+def limits(content: AttackContent) -> list[str]:
+    """What the method can and cannot say."""
+    certificate = content.certificates["A1"]
+    confidence, unit = confidence_text(certificate.confidence), certificate.unit
+    return [
+        f"An error is the share of {unit} guessed wrong: higher is safer. Each adversary is the strongest of several "
+        "that were tried, chosen on records that are not reported on; a stronger one may exist.",
+        f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
+        f"each of A1, A3 and A4, on average over {unit} like the breached ones. Where these fall into too many "
+        "different cells it says nothing.",
+        "The certified errors hold, and the others mean something, only if the breached records had no part in making "
+        "or choosing what is collected, and if the known records are of other people.",
+        "A5 is averaged over how many personal attributes are known, in a few random orders.",
+        "Linking takes for granted that the people whose halves are joined are among the breached.",
+        "The number of people who stand out in a whole population is a rough estimate from a sample by a model, more "
+        "often too high than too low; its interval tells what another sample might give, not how wrong the model is.",
+    ]

@@ -5,11 +5,20 @@ records can be linked, and whether something can be inferred.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup
 
 from modicum.measures.certificate import confidence_text
+from modicum.reporting.attack.data import (
+    AttackContent,
+    Confident,
+    FoundByAdversary,
+    GuessedAttribute,
+    Guesser,
+    Population,
+    SinglingOutContent,
+)
 from modicum.reporting.charts import (
     AMBER,
     BLUE,
@@ -32,54 +41,55 @@ from modicum.reporting.charts import (
     span,
     svg,
     text,
+    whisker,
 )
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import Block, Bullets, Column, Document, Picture, Section, Sign, Table, TableCell, Text
-from modicum.reporting.formats import count_of, interval, number, percent
-from modicum.reporting.sources import provenance_section, sign_off
+from modicum.reporting.formats import count_of, format_levels, interval, number, percent
+from modicum.reporting.parts import provenance_section, sign_off
 
 # The charts of what the adversaries found.
 
 COLOURS = {"A1": BLUE, "A3": GREEN, "A5": AMBER, "A4": RED, "A6": DARK}
 
 
-def adversaries_chart(adversaries: Sequence[dict[str, Any]]) -> Markup:
+def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
     """Each adversary's mean error with its interval, the naive guess's behind it, the certified floor."""
     top = 26
     rows = [axis(top, len(adversaries))]
     for i, each in enumerate(adversaries):
         y = top + i * ROW
         rows += [
-            row_name(each["short"], y),
-            bar(NAMES, y + 4, across(each["naive"]) - NAMES, GREY),
-            bar(NAMES, y + 8, across(each["error"]) - NAMES, COLOURS[each["id"]], height=10),
-            line(across(each["interval"][0]), y + 13, across(each["interval"][1]), y + 13, DARK, 2),
-            text(WIDTH - 54, y + 17, share(each["error"])),
+            row_name(each.short, y),
+            bar(NAMES, y + 4, across(each.naive) - NAMES, GREY),
+            bar(NAMES, y + 8, across(each.error) - NAMES, COLOURS[each.id], height=10),
+            whisker(each.interval, y + 13),
+            text(WIDTH - 54, y + 17, share(each.error)),
         ]
-        if each["certified_error"] is not None:
-            rows.append(line(across(each["certified_error"]), y + 2, across(each["certified_error"]), y + 24, DARK, 2))
+        if each.certified_error is not None:
+            rows.append(line(across(each.certified_error), y + 2, across(each.certified_error), y + 24, DARK, 2))
     return svg(rows, top + 12 + len(adversaries) * ROW, "Mean error of each adversary")
 
 
-def attributes_chart(attributes: Sequence[dict[str, Any]]) -> Markup:
+def attributes_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
     """Each attribute's error under every adversary (after papers/0 Figure 7), the naive guess's behind them."""
-    shown = sorted(attributes, key=lambda a: min(e["error"] for e in a["errors"].values()) - a["naive"])[:MOST_ROWS]
+    shown = sorted(attributes, key=lambda a: min(e.error for e in a.errors.values()) - a.naive)[:MOST_ROWS]
     top = 26
     rows = [axis(top, len(shown))]
     for i, attribute in enumerate(shown):
         y = top + i * ROW
-        rows += [row_name(attribute["name"], y), bar(NAMES, y + 9, across(attribute["naive"]) - NAMES, GREY, height=8)]
+        rows += [row_name(attribute.name, y), bar(NAMES, y + 9, across(attribute.naive) - NAMES, GREY, height=8)]
         rows += [
-            circle(across(found["error"]), y + 13, 5, COLOURS[kind])
-            for kind, found in sorted(attribute["errors"].items(), key=lambda item: -item[1]["error"])
+            circle(across(found.error), y + 13, 5, COLOURS[kind])
+            for kind, found in sorted(attribute.errors.items(), key=lambda item: -item[1].error)
         ]
     return svg(rows, top + 12 + len(shown) * ROW, "Error of each adversary for each personal attribute")
 
 
-def confident_chart(levels: Sequence[dict[str, Any]]) -> Markup:
+def confident_chart(levels: Sequence[Confident]) -> Markup:
     """The error on the most confident guesses (A2, after papers/0 Figure 5)."""
     height, top = 190, 16
-    most = max([level["naive"] for level in levels] + [level["interval"][1] for level in levels]) or 1.0
+    most = max([level.naive for level in levels] + [level.interval[1] for level in levels if level.interval]) or 1.0
     step = span() / max(1, len(levels) - 1)
 
     def place(i: int, value: float) -> tuple[float, float]:
@@ -91,17 +101,16 @@ def confident_chart(levels: Sequence[dict[str, Any]]) -> Markup:
         y = place(0, value)[1]
         rows += [line(NAMES, y, NAMES + span(), y, "#e5e9ee", 1), text(NAMES - 10, y + 4, share(value), SOFT, "end")]
     for i, level in enumerate(levels):
-        x, y = place(i, level["error"])
+        x, y = place(i, level.error)
         if i:
             rows += [
-                line(*place(i - 1, levels[i - 1][key]), *place(i, level[key]), colour, 2)
-                for key, colour in (("naive", GREY), ("error", BLUE))
+                line(*place(i - 1, levels[i - 1].naive), *place(i, level.naive), GREY, 2),
+                line(*place(i - 1, levels[i - 1].error), *place(i, level.error), BLUE, 2),
             ]
-        rows += [
-            line(x, place(i, level["interval"][0])[1], x, place(i, level["interval"][1])[1], DARK, 2),
-            circle(x, y, 4, BLUE),
-            text(x, top + height + 20, f"{level['percent']:g}%", SOFT, "middle"),
-        ]
+        if level.interval:
+            low, high = (place(i, end)[1] for end in level.interval)
+            rows.append(line(x, low, x, high, DARK, 2))
+        rows += [circle(x, y, 4, BLUE), text(x, top + height + 20, f"{level.percent:g}%", SOFT, "middle")]
     return svg(rows, top + height + 32, "Error on the most confident guesses")
 
 
@@ -135,65 +144,61 @@ STANDING_OUT = (
 )
 
 
-def linkability(content: dict[str, Any], level: Literal[2, 3] = 2) -> Section:
+def linkability(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
     """The second threat."""
-    title, found = "Linkability: joining records of the same person (A7)", content["linkability"]
+    title, found = "Linkability: joining records of the same person (A7)", content.linkability
     if found is None:
-        why = next((each["why"] for each in content["skipped"] if each["id"] == "A7"), "it was not run")
+        why = next((each.why for each in content.skipped if each.id == "A7"), "it was not run")
         return Section(title, [Text(LINKING), Text(f"It does not apply here: {why}.")], level)
-    right = [1 - found["interval"][1], 1 - found["interval"][0]]
+    right = [1 - found.interval[1], 1 - found.interval[0]]
     columns = [Column("joined rightly", is_number=False), Column("with the collected records"), Column("95% interval")]
     columns += [Column("at random"), Column("with the raw records")]
-    shares = {key: percent(1 - found[key], 2) for key in ("error", "naive", "raw")}
-    row = ["share of people", shares["error"], interval(right, 2), shares["naive"], shares["raw"]]
+    error, naive, raw = (percent(1 - share, 2) for share in (found.error, found.naive, found.raw))
+    row = ["share of people", error, interval(right, 2), naive, raw]
     halves = (
-        f"One half holds {_join_names(found['a'])}; the other {_join_names(found['b'])}. The adversary joins "
-        f"{count_of(found['k'], 'person', 'people')} at once, of {number(found['people'])} in all."
+        f"One half holds {', '.join(found.a)}; the other {', '.join(found.b)}. The adversary joins "
+        f"{count_of(found.k, 'person', 'people')} at once, of {number(found.people)} in all."
     )
     return Section(title, [Text(LINKING), Text(halves), Table(columns, [row])], level)
 
 
-def _join_names(names: list[str]) -> str:
-    return ", ".join(names)
-
-
-def singling_out(content: dict[str, Any], level: Literal[2, 3] = 2) -> Section:
+def singling_out(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
     """The third threat."""
-    found = content["singling_out"]
+    found = content.singling_out
     columns = [Column("not alone with their answers", False), Column("with the collected records")]
     columns += [Column("95% interval"), Column("where nothing is collected"), Column("with the raw records")]
-    shares = [percent(found["error"], 2), interval(found["interval"], 2), percent(found["naive"], 2)]
-    row = [f"share of {count_of(found['people'], 'person', 'people')}", *shares, percent(found["raw"], 2)]
+    shares = [percent(found.error, 2), interval(found.interval, 2), percent(found.naive, 2)]
+    row = [f"share of {count_of(found.people, 'person', 'people')}", *shares, percent(found.raw, 2)]
     blocks: list[Block] = [
         Text(STANDING_OUT),
         Table(columns, [row]),
         Text(_rarest(found)),
-        Picture(sizes_chart(found["sizes"])),
+        Picture(sizes_chart(found.sizes)),
         Table(
             [Column("people who share a combination", is_number=False), Column("combinations")],
-            [[name, number(many)] for name, many in found["sizes"].items()],
+            [[name, number(many)] for name, many in found.sizes.items()],
         ),
     ]
-    told = [] if found["population"] is None else [Text(_population(found["population"]))]
+    told = [] if found.population is None else [Text(_population(found.population))]
     return Section("Singling out: standing out among all (A8)", [*blocks, *told], level)
 
 
-def _rarest(found: dict[str, Any]) -> str:
-    alone = count_of(found["unique"], "person has", "people have")
-    verb = "is" if found["rarest"] == 1 else "are"
+def _rarest(found: SinglingOutContent) -> str:
+    alone = count_of(found.unique, "person has", "people have")
+    verb = "is" if found.rarest == 1 else "are"
     return (
-        f"The rarest combination of answers is shared by {count_of(found['least'], 'person', 'people')}; "
-        f"{number(found['rarest'])} of {number(found['groups'])} combinations {verb} that rare. {alone} a combination "
+        f"The rarest combination of answers is shared by {count_of(found.least, 'person', 'people')}; "
+        f"{number(found.rarest)} of {number(found.groups)} combinations {verb} that rare. {alone} a combination "
         "to themselves."
     )
 
 
-def _population(found: dict[str, Any]) -> str:
-    low, high = (number(end) for end in found["interval"])
+def _population(found: Population) -> str:
+    low, high = (number(end) for end in found.interval)
     return (
-        f"The breached people are {percent(found['fraction'], 2)} of a population of {number(found['size'])}. In "
-        f"all of it {count_of(found['unique'], 'person', 'people')} are expected to be unique (95% interval {low} to "
-        f"{high}), of the breached ones {number(found['of_breached'])}. This is a rough estimate from a sample."
+        f"The breached people are {percent(found.fraction, 2)} of a population of {number(found.size)}. In "
+        f"all of it {count_of(found.unique, 'person', 'people')} are expected to be unique (95% interval {low} to "
+        f"{high}), of the breached ones {number(found.of_breached)}. This is a rough estimate from a sample."
     )
 
 
@@ -206,7 +211,7 @@ MEANING = (
 )
 
 
-def inference(content: dict[str, Any], level: Literal[2, 3] = 2) -> list[Section]:
+def inference(content: AttackContent, level: Literal[2, 3] = 2) -> list[Section]:
     """The first threat, in three steps: who knows what, about which attribute, and where they are surest."""
     return [
         Section("Inference: guessing personal values (A1 to A6)", _adversaries(content), level),
@@ -215,9 +220,9 @@ def inference(content: dict[str, Any], level: Literal[2, 3] = 2) -> list[Section
     ]
 
 
-def _adversaries(content: dict[str, Any]) -> list[Block]:
-    found, certificates = content["adversaries"], content["certificates"]
-    confidence = confidence_text(certificates["A1"]["confidence"])
+def _adversaries(content: AttackContent) -> list[Block]:
+    found, certificates = content.adversaries, content.certificates
+    confidence = confidence_text(certificates["A1"].confidence)
     signs = [
         Sign("naive guess: the usual value, without seeing a record", GREY),
         Sign("adversary (each its colour), the dark line its 95% interval", BLUE),
@@ -242,58 +247,58 @@ def _adversaries(content: dict[str, Any]) -> list[Block]:
         Picture(adversaries_chart(found), signs),
         Table(columns, [_adversary(each) for each in found]),
         Text(_describe_certificate(content), "soft"),
-        *(Text(f"{id}: {c['note']}", "soft") for id, c in certificates.items() if c["note"]),
+        *(Text(f"{id}: {c.note}", "soft") for id, c in certificates.items() if c.note),
         *_build_skipped_blocks(content),
     ]
 
 
-def _records(content: dict[str, Any]) -> str:
-    records, people = content["records"], content["people"]
+def _records(content: AttackContent) -> str:
+    records, people = content.records, content.people
     whose = "" if records == people else f" of {count_of(people, 'person', 'people')}"
     return (
         f"The adversaries saw {count_of(records, 'breached record')}{whose}: collected records that are taken to be in "
-        f"the wrong hands. Before, they learned from {number(content['known'])} full records of other people."
+        f"the wrong hands. Before, they learned from {number(content.known)} full records of other people."
     )
 
 
-def _build_skipped_blocks(content: dict[str, Any]) -> list[Block]:
+def _build_skipped_blocks(content: AttackContent) -> list[Block]:
     """Those of A1 to A6 that do not apply; A7 says so in its own section."""
-    told = [f"{each['id']} {each['name']}: {each['why']}." for each in content["skipped"] if each["id"] != "A7"]
+    told = [f"{each.id} {each.name}: {each.why}." for each in content.skipped if each.id != "A7"]
     return [Text("What did not apply:", "soft"), Bullets(told)] if told else []
 
 
-def _adversary(each: dict[str, Any]) -> list[TableCell | str]:
-    least, most = each["over_attributes"]["min"], each["over_attributes"]["max"]
+def _adversary(each: Guesser) -> list[TableCell | str]:
+    least, most = each.over_attributes.min, each.over_attributes.max
     below = [
-        each["knows"],
-        f"from {percent(least['error'])} ({least['attribute']}) to {percent(most['error'])} ({most['attribute']})",
+        each.knows,
+        f"from {percent(least.error)} ({least.attribute}) to {percent(most.error)} ({most.attribute})",
     ]
-    if each["alone"]:
-        below.append(f"each breach alone: {', '.join(percent(error) for error in each['alone'])}")
+    if each.alone:
+        below.append(f"each breach alone: {', '.join(percent(error) for error in each.alone)}")
     return [
-        TableCell(f"{each['id']} {each['name']}", below),
-        percent(each["error"]),
-        interval(each["interval"]),
-        percent(each["naive"]),
-        percent(each["raw"]),
-        at_least(each["certified_error"]),
-        each["worst"] or "–",
+        TableCell(f"{each.id} {each.name}", below),
+        percent(each.error),
+        interval(each.interval),
+        percent(each.naive),
+        percent(each.raw),
+        at_least(each.certified_error),
+        each.worst or "–",
     ]
 
 
-def _describe_certificate(content: dict[str, Any]) -> str:
-    first = content["certificates"]["A1"]
+def _describe_certificate(content: AttackContent) -> str:
+    first = content.certificates["A1"]
     return (
         f"“Certified at least” holds for every adversary with the same knowledge, whatever their method, with "
-        f"{confidence_text(first['confidence'])} confidence and on average over {first['unit']}. It was counted on "
-        f"{count_of(first['records'], 'record')}. A number or date counts as guessed when it is placed in the right "
-        f"one of {number(first['bins'])} ranges of about equal frequency (fewer where it has fewer values)."
+        f"{confidence_text(first.confidence)} confidence and on average over {first.unit}. It was counted on "
+        f"{count_of(first.records, 'record')}. A number or date counts as guessed when it is placed in the right "
+        f"one of {number(first.bins)} ranges of about equal frequency (fewer where it has fewer values)."
     )
 
 
-def _attributes(content: dict[str, Any]) -> list[Block]:
-    found = content["adversaries"]
-    signs = [Sign("naive guess", GREY), *(Sign(a["id"], COLOURS[a["id"]], "dot") for a in found)]
+def _attributes(content: AttackContent) -> list[Block]:
+    found = content.adversaries
+    signs = [Sign("naive guess", GREY), *(Sign(a.id, COLOURS[a.id], "dot") for a in found)]
     columns = [Column("personal attribute", is_number=False), Column("values"), Column("weight"), Column("naive guess")]
     return [
         Text(
@@ -301,24 +306,24 @@ def _attributes(content: dict[str, Any]) -> list[Block]:
             "the certified error. The weight is the attribute's share in the means above.",
             "soft",
         ),
-        Picture(attributes_chart(content["attributes"]), signs),
-        Table([*columns, *(Column(a["id"]) for a in found)], [_attribute(each) for each in content["attributes"]]),
+        Picture(attributes_chart(content.attributes), signs),
+        Table([*columns, *(Column(a.id) for a in found)], [_attribute(each) for each in content.attributes]),
     ]
 
 
-def _attribute(each: dict[str, Any]) -> list[TableCell | str]:
-    begun = [each["name"], number(each["values"]), percent(each["weight"]), percent(each["naive"])]
-    return [*begun, *(_build_error_cell(found) for found in each["errors"].values())]
+def _attribute(each: GuessedAttribute) -> list[TableCell | str]:
+    begun = [each.name, number(each.values), percent(each.weight), percent(each.naive)]
+    return [*begun, *(_build_error_cell(found) for found in each.errors.values())]
 
 
-def _build_error_cell(found: dict[str, Any]) -> TableCell:
-    certified = [] if found["certified"] is None else [f"certified ≥ {at_least(found['certified'])}"]
-    return TableCell(percent(found["error"]), [interval(found["interval"]), *certified])
+def _build_error_cell(found: FoundByAdversary) -> TableCell:
+    certified = [] if found.certified is None else [f"certified ≥ {at_least(found.certified)}"]
+    return TableCell(percent(found.error), [interval(found.interval), *certified])
 
 
-def _confident(content: dict[str, Any]) -> list[Block]:
-    levels, few = content["confident"], content["too_few_for_confident"]
-    hidden = f" At {_format_percents(few)} there are too few people to be told of." if few else ""
+def _confident(content: AttackContent) -> list[Block]:
+    levels, few = content.confident, content.too_few_for_confident
+    hidden = f" At {format_levels(few)} there are too few people to be told of." if few else ""
     told = Text(
         "The average hides those who are easy to guess. So these are the errors on the guesses that the adversary A1 "
         "is most confident of, mean over the attributes, beside the naive guess about the same people." + hidden,
@@ -334,26 +339,22 @@ def _confident(content: dict[str, Any]) -> list[Block]:
         told,
         Picture(confident_chart(levels), signs),
         Table(columns, [_confident_row(each) for each in levels]),
-        Table(heads, [_confident_attribute(name, levels) for name in levels[0]["by_attribute"]]),
+        Table(heads, [_confident_attribute(name, levels) for name in levels[0].by_attribute]),
     ]
 
 
-def _confident_row(each: dict[str, Any]) -> list[TableCell | str]:
-    figures = [percent(each["error"]), interval(each["interval"]), percent(each["naive"]), percent(each["raw"])]
-    return [_level(each), number(each["records"]), *figures, each["worst"]]
+def _confident_row(each: Confident) -> list[TableCell | str]:
+    figures = [percent(each.error), interval(each.interval), percent(each.naive), percent(each.raw)]
+    return [_level(each), number(each.records), *figures, each.worst]
 
 
-def _confident_attribute(name: str, levels: list[dict[str, Any]]) -> list[TableCell | str]:
-    naive = [f"naive {percent(each['naive_by_attribute'][name])}" for each in levels]
-    return [name, *(TableCell(percent(e["by_attribute"][name]), [n]) for e, n in zip(levels, naive, strict=True))]
+def _confident_attribute(name: str, levels: Sequence[Confident]) -> list[TableCell | str]:
+    naive = [f"naive {percent(each.naive_by_attribute[name])}" for each in levels]
+    return [name, *(TableCell(percent(e.by_attribute[name]), [n]) for e, n in zip(levels, naive, strict=True))]
 
 
-def _level(each: dict[str, Any]) -> str:
-    return f"{each['percent']:g}%"
-
-
-def _format_percents(percents: list[float]) -> str:
-    return ", ".join(f"{each:g}%" for each in percents)
+def _level(each: Confident) -> str:
+    return f"{each.percent:g}%"
 
 
 # The page
@@ -369,7 +370,7 @@ ROUNDED = (
 )
 
 
-def document(content: dict[str, Any]) -> Document:
+def document(content: AttackContent) -> Document:
     """The document of an attack's content.
 
     Examples
@@ -381,26 +382,26 @@ def document(content: dict[str, Any]) -> Document:
     >>> [section.title.split(":")[0] for section in md.report(found).document.sections if section.level == 2][:3]
     ['Inference', 'Linkability', 'Singling out']
     """
-    first, *others = content["sentences"]
+    first, *others = content.sentences
     lead: list[Block] = [
-        *([Text(f"Purpose: {content['purpose']}")] if content["purpose"] else []),
-        *([Text(f"Records: {content['records_of']}.", "soft")] if content["records_of"] else []),
+        *([Text(f"Purpose: {content.purpose}")] if content.purpose else []),
+        *([Text(f"Records: {content.records_of}.", "soft")] if content.records_of else []),
         Text(first, "decision"),
         *(Text(sentence) for sentence in others),
-        *(Text(warning, "warning") for warning in content["warnings"]),
+        *(Text(warning, "warning") for warning in content.warnings),
         Text(OPINION, "soft"),
     ]
-    limits = Section("What this does and does not say", [Bullets(content["limits"])])
+    limits = Section("What this does and does not say", [Bullets(content.limits)])
     footer = (
-        f"Made by modicum {content['modicum_version']}. Every number here is in the JSON of the same run (format "
-        f"{content['version']}); the seed is {content['random_state']}. {ROUNDED}"
+        f"Made by modicum {content.modicum_version}. Every number here is in the JSON of the same run (format "
+        f"{content.version}); the seed is {content.random_state}. {ROUNDED}"
     )
-    made = content["provenance"]
+    made = content.provenance
     closing = [] if made is None else [provenance_section(made), sign_off()]
     return Document("What could leak", lead, [*threats(content), limits, *closing], footer)
 
 
-def threats(content: dict[str, Any], level: Literal[2, 3] = 2) -> list[Section]:
+def threats(content: AttackContent, level: Literal[2, 3] = 2) -> list[Section]:
     """The sections of the three threats, with every number of the content; other reports hold them, too.
 
     Parameters

@@ -1,27 +1,29 @@
 """The data of a report on one generalization: its fields, its sentences, and how evidence fills them."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, Self
 
 from pydantic import Field
 
-from modicum.evaluation import Alternatives, Evidence
-from modicum.evaluation._necessity import Necessity, Step
-from modicum.generalization.bins import AnyPartition, Groups
-from modicum.measures.certificate import confidence_text
-from modicum.reporting.attack.data import AttackContent, attack_summary
+from modicum.attacks import AttackResult, AttributeResult
+from modicum.evaluation import Alternative, Alternatives, AttributeNeed, Evidence, GroupScore, Score, Step, Utility
+from modicum.evaluation._necessity import Necessity
+from modicum.generalization import Generalization
+from modicum.generalization.bins import Groups
+from modicum.generalization.description import AttributeLine, BucketLine, Description
+from modicum.measures.certificate import Certificate
+from modicum.measures.intervals import Interval
+from modicum.reporting.attack.data import AttackContent
 from modicum.reporting.disclosure import (
-    COARSE,
-    at_least,
-    at_most,
+    both_ends,
     change,
     change_outward,
     check_size,
     combinations,
     compute_weighted_mean,
     decimals_of,
-    disclose_description,
+    disclose_share,
     few,
     highest,
     outward,
@@ -30,11 +32,15 @@ from modicum.reporting.disclosure import (
     tens,
     tens_up,
 )
-from modicum.reporting.formats import in_disguise, points, points_interval, quote_name
-from modicum.reporting.parts import ContentPart, Ends, Few, Head
-from modicum.reporting.sources import day_in_words, provenance
+from modicum.reporting.generalization.generalization_sentences import (
+    certificate_sentences,
+    decision,
+    describe_most_exposed,
+    limits,
+    warnings,
+)
+from modicum.reporting.parts import ContentPart, Ends, Few, Head, Heading, Provenance, Share, SomeEnds
 from modicum.table.codes import FEW
-from modicum.table.values import plain
 
 
 class Collected(ContentPart):
@@ -48,6 +54,20 @@ class Collected(ContentPart):
     groups: Few = Field(description="Different combinations of answers among the test records.")
     smallest_group: Few = Field(description="How many people share the rarest combination.")
 
+    @classmethod
+    def of(cls, g: Generalization, description: Description) -> Self:
+        """How much a generalization asks; combinations and the smallest group in tens of people."""
+        smallest = description.smallest_group or 0
+        return cls(
+            attributes=len(description.attributes),
+            needed=len(g.needed),
+            in_full_detail=sum(p.action == "kept" for p in g.partitions),
+            buckets=sum(line.n_buckets for line in description.attributes if line.action != "not collected"),
+            records=description.records or 0,
+            groups=combinations(description.groups or 0, smallest),
+            smallest_group=few(smallest),
+        )
+
 
 class BucketContent(ContentPart):
     """One answer that can be chosen."""
@@ -57,24 +77,66 @@ class BucketContent(ContentPart):
     share: float | str | None = Field(description='Share of the test records, in tens of people; "< 10" below that.')
     values: list[str] | None = Field(description="The categories that it holds; null for a range.")
 
+    @classmethod
+    def of(cls, bucket: BucketLine, values: Sequence[str] | None, records: int) -> Self:
+        """One bucket, with its share in tens of people."""
+        return cls(
+            label=bucket.label,
+            takes=list(bucket.takes),
+            share=disclose_share(bucket, records),
+            values=None if values is None else list(values),
+        )
 
-class AttributeContent(ContentPart):
-    """One attribute: what becomes of it, and what an adversary learns about it."""
+
+class AttributeOutcome(ContentPart):
+    """What becomes of one attribute, and how far that protects it."""
 
     name: str = Field(description="The attribute.")
     personal: bool = Field(description="Whether it is protected.")
-    kind: Literal["number", "date", "ordered", "category"] = Field(description="What its values are.")
     decision: Literal["not collected", "coarsened", "kept"] = Field(description="What becomes of it.")
     n_buckets: int = Field(description="In how many buckets it is asked; 1 where it is not.")
     values: int = Field(description="How many different values it has in the training records.")
-    buckets: list[BucketContent] = Field(description="Its buckets; none of a number in full detail.")
-    adversary_error: float | None = Field(description="A1's error about it; null where it is not personal.")
+    buckets: Sequence[object] = Field(description="Its buckets; none of a number in full detail.")
+    adversary_error: Share | None = Field(description="A1's error about it; null where it is not personal.")
     adversary_interval: Ends = Field(description="The 95% interval of that error.")
-    naive_error: float | None = Field(description="The error of always naming the most frequent value.")
+    naive_error: Share | None = Field(description="The error of always naming the most frequent value.")
+    certified_error: Share | None = Field(description="No adversary is wrong less often, on average.")
+
+
+class AttributeContent(AttributeOutcome):
+    """One attribute: what becomes of it, and what an adversary learns about it."""
+
+    kind: Literal["number", "date", "ordered", "category"] = Field(description="What its values are.")
+    buckets: list[BucketContent] = Field(description="Its buckets; none of a number in full detail.")
     raw_error: float | None = Field(description="The error on raw data, which is 0.")
     method: str | None = Field(description="Which of the portfolio's adversaries was the strongest.")
     certified_accuracy: float | None = Field(description="No adversary is right more often, on average.")
-    certified_error: float | None = Field(description="1 minus the certified accuracy.")
+
+    @classmethod
+    def of(cls, line: AttributeLine, found: Evidence, risk: "GuessedContent | None", bound: float | None) -> Self:
+        """One attribute; `risk` is what A1 finds about it, and `bound` the certified accuracy."""
+        partition = found.generalization[line.name]
+        named = [bucket.values for bucket in partition.buckets] if isinstance(partition, Groups) else []
+        values = [*named, *[None] * len(line.buckets)]  # ranges, and the buckets of unseen and missing values
+        return cls(
+            name=line.name,
+            personal=risk is not None,
+            kind=found.generalization.schema[line.name].kind,
+            decision=line.action,
+            n_buckets=line.n_buckets,
+            values=found.values[line.name],
+            buckets=[
+                BucketContent.of(bucket, held, found.description.records or 0)
+                for bucket, held in zip(line.buckets, values, strict=False)
+            ],
+            adversary_error=None if risk is None else risk.error,
+            adversary_interval=None if risk is None else risk.interval,
+            naive_error=None if risk is None else risk.naive,
+            raw_error=None if risk is None else risk.raw,
+            method=None if risk is None else risk.method,
+            certified_accuracy=bound,
+            certified_error=None if bound is None else 1 - bound,
+        )
 
 
 class ScoreContent(ContentPart):
@@ -83,9 +145,30 @@ class ScoreContent(ContentPart):
     minimized: float | None = Field(description="On minimized data.")
     raw: float | None = Field(description="On raw data.")
     majority: float | None = Field(description="When always guessing by the classes' shares.")
-    interval: Any = Field(description="The 95% interval on minimized data.")
-    raw_interval: Any = Field(description="The 95% interval on raw data.")
+    interval: SomeEnds = Field(description="The 95% interval on minimized data.")
+    raw_interval: SomeEnds = Field(description="The 95% interval on raw data.")
     more_is_better: bool = Field(description="Whether a higher score is better.")
+
+    @classmethod
+    def of(cls, name: str, score: Score, people: int) -> Self:
+        """One score: the error in tens of people, another one with as many digits as that many people allow."""
+        if name == "error":
+            return cls(
+                minimized=tens(score.minimized, people),
+                raw=tens(score.raw, people),
+                majority=tens(score.majority, people),
+                interval=outward(score.interval, people),
+                raw_interval=outward(score.raw_interval, people),
+                more_is_better=score.more_is_better,
+            )
+        return cls(
+            minimized=ranking_of(score.minimized, people),
+            raw=ranking_of(score.raw, people),
+            majority=ranking_of(score.majority, people),
+            interval=ranking_of(score.interval, people),
+            raw_interval=ranking_of(score.raw_interval, people),
+            more_is_better=score.more_is_better,
+        )
 
 
 class GroupContent(ContentPart):
@@ -98,6 +181,19 @@ class GroupContent(ContentPart):
     raw_error: float = Field(description="The same on raw data.")
     majority_error: float = Field(description="The same when always guessing the majority.")
 
+    @classmethod
+    def of(cls, group: GroupScore) -> Self:
+        """One group, in tens of its people."""
+        n = group.persons
+        return cls(
+            records=few(group.records),
+            persons=few(n),
+            error=tens(group.error, n),
+            interval=outward(group.interval, n),
+            raw_error=tens(group.raw_error, n),
+            majority_error=tens(group.majority_error, n),
+        )
+
 
 class UtilityContent(ContentPart):
     """What the prediction loses."""
@@ -107,7 +203,7 @@ class UtilityContent(ContentPart):
     raw_error: float = Field(description="The same on raw data.")
     majority_error: float = Field(description="The same when always guessing the majority.")
     skill_kept: float | None = Field(description="Share of the raw model's log-loss gain over the majority guess.")
-    skill_interval: Any = Field(description="Its 95% interval.")
+    skill_interval: SomeEnds = Field(description="Its 95% interval.")
     scores: dict[str, ScoreContent] = Field(
         description="error, auc, log_loss → its values; no log-loss where a class is rare."
     )
@@ -121,6 +217,47 @@ class UtilityContent(ContentPart):
     loses_most: str | None = Field(description="The one whose error minimizing raises most; null where it raises none.")
     small_groups: int = Field(description="How many groups of fewer than ten people are not shown.")
 
+    @classmethod
+    def of(cls, found: Utility, people: int) -> Self:
+        """What the prediction loses, in tens of people; groups of fewer than ten are left out."""
+        scores = dict(found.scores)
+        if found.rarest < FEW:
+            # The majority guess's follows from how many people have each class, so that a rare class could be counted.
+            del scores["log_loss"]
+        large = {name: group for name, group in found.by_group.items() if group.persons >= FEW}
+        by_group = {name: GroupContent.of(group) for name, group in large.items()}
+        worst, loses_most = find_worst_groups(
+            by_group, select_comparable_groups({name: group.persons for name, group in large.items()})
+        )
+        return cls(
+            error=tens(found.error, people),
+            interval=outward(found.interval, people),
+            raw_error=tens(found.raw_error, people),
+            majority_error=tens(found.majority_error, people),
+            skill_kept=decimals_of(found.skill_kept),
+            skill_interval=decimals_of(found.skill_interval),
+            scores={name: ScoreContent.of(name, score, people) for name, score in scores.items()},
+            records=found.records,
+            trained_on=found.trained_on,
+            estimator=found.estimator,
+            by_group=by_group,
+            raw_skill=decimals_of(found.raw_skill),
+            is_weak=found.is_weak,
+            worst_group=worst,
+            loses_most=loses_most,
+            small_groups=len(found.by_group) - len(large),
+        )
+
+
+def find_worst_groups(groups: Mapping[str, GroupContent], names: Sequence[str]) -> tuple[str | None, str | None]:
+    """The group with the highest error of those named, and the one whose error minimizing raises most, if any."""
+    lost = {name: groups[name].error - groups[name].raw_error for name in names}
+    most = highest(lost, names)
+    return (
+        highest({name: groups[name].error for name in names}, names),
+        most if most is not None and lost[most] > 0 else None,
+    )
+
 
 class GuessedContent(ContentPart):
     """What the adversary A1 finds about one attribute."""
@@ -131,6 +268,18 @@ class GuessedContent(ContentPart):
     raw: float = Field(description="Error on raw data.")
     values: int = Field(description="Among how many values or ranges is guessed.")
     method: str = Field(description="Which of the portfolio's adversaries was the strongest.")
+
+    @classmethod
+    def of(cls, found: AttributeResult, people: int) -> Self:
+        """The same in tens of people."""
+        return cls(
+            error=tens(found.error, people),
+            interval=outward(found.interval, people),
+            naive=tens(found.naive, people),
+            raw=found.raw,
+            values=found.values,
+            method=found.method,
+        )
 
 
 class FirstAdversary(ContentPart):
@@ -147,6 +296,24 @@ class FirstAdversary(ContentPart):
     random_state: int = Field(description="The seed.")
     by_attribute: dict[str, GuessedContent] = Field(description="Attribute → what it finds.")
     worst: str = Field(description="The attribute about which it gains most over the naive guess.")
+
+    @classmethod
+    def of(cls, found: AttackResult, people: int) -> Self:
+        """The same in tens of people; a mean is that of the rounded figures."""
+        by_attribute = {name: GuessedContent.of(each, people) for name, each in found.by_attribute.items()}
+        return cls(
+            adversary=found.adversary,
+            error=compute_weighted_mean({name: each.error for name, each in by_attribute.items()}, found.weights),
+            interval=outward(found.interval, people),
+            naive=compute_weighted_mean({name: each.naive for name, each in by_attribute.items()}, found.weights),
+            raw=found.raw,
+            weights=found.weights,
+            records=found.records,
+            known=found.known,
+            random_state=found.random_state,
+            by_attribute=by_attribute,
+            worst=found.worst,
+        )
 
 
 class CertificateContent(ContentPart):
@@ -168,8 +335,35 @@ class CertificateContent(ContentPart):
     worst: str = Field(description="The attribute whose bound is furthest above the naive guess.")
     mean: float = Field(description="The highest mean accuracy over the attributes.")
     mean_error: float = Field(description="1 minus that.")
-    sentences: list[str] = Field(description="The certificate in words that can be quoted.")
-    exposed: str | None = Field(description="What A2 achieves about the people it is surest of, in words.")
+    sentences: list[str] = Field(default=[], description="The certificate in words that can be quoted.")
+    exposed: str | None = Field(
+        default=None, description="What A2 achieves about the people it is surest of, in words."
+    )
+
+    @classmethod
+    def of(cls, found: Certificate) -> Self:
+        """The bounds, rounded up to tens of people; still without its sentences."""
+        n = found.persons
+        bounds = {name: tens_up(value, n) for name, value in found.bounds.items()}
+        mean = compute_weighted_mean(bounds, found.weights)
+        return cls(
+            bounds=bounds,
+            observed={name: tens_up(value, n) for name, value in found.observed.items()},
+            naive={name: tens(value, n) for name, value in found.naive.items()},
+            confidence=found.confidence,
+            records=found.records,
+            persons=n,
+            margin=found.margin,
+            bins=found.bins,
+            knowledge=found.knowledge,
+            weights=found.weights,
+            unit=found.unit,
+            vacuous=found.vacuous,
+            note=found.note,
+            worst=found.worst,
+            mean=mean,
+            mean_error=1 - mean,
+        )
 
 
 class StepContent(ContentPart):
@@ -183,6 +377,25 @@ class StepContent(ContentPart):
     adversary_change: float = Field(description="Of the adversary's mean error; above 0 it learns less.")
     adversary_interval: Ends = Field(description="Its 95% interval.")
 
+    @classmethod
+    def of(cls, step: Step, people: int) -> Self:
+        """The same in tens of people, skill with three digits."""
+        return cls(
+            what=step.what,
+            error_change=change(step.error_change, people),
+            error_interval=change_outward(step.error_interval, people),
+            skill_change=round(step.skill_change, 3) + 0.0,
+            skill_interval=_widen(step.skill_interval),
+            adversary_change=change(step.adversary_change, people),
+            adversary_interval=change_outward(step.adversary_interval, people),
+        )
+
+
+def _widen(interval: Interval) -> list[float] | None:
+    """Widen an interval to three digits; None if an end does not exist."""
+    ends = both_ends(interval)
+    return ends and [math.floor(1000 * ends[0]) / 1000 + 0.0, math.ceil(1000 * ends[1]) / 1000 + 0.0]
+
 
 class NeedContent(ContentPart):
     """The alternatives to how one attribute is collected."""
@@ -191,6 +404,15 @@ class NeedContent(ContentPart):
     coarser: StepContent | None = Field(description="One step coarser; null where there is none but leaving it out.")
     without: StepContent | None = Field(description="Left out; null where it is.")
     in_full: StepContent | None = Field(description="Asked in full detail; null where it is collected.")
+
+    @classmethod
+    def of(cls, need: AttributeNeed, people: int) -> Self:
+        """The same in tens of people."""
+        coarser, without, in_full = (
+            None if step is None else StepContent.of(step, people)
+            for step in (need.coarser, need.without, need.in_full)
+        )
+        return cls(verdict=need.verdict, coarser=coarser, without=without, in_full=in_full)
 
 
 class NecessityContent(ContentPart):
@@ -203,12 +425,24 @@ class NecessityContent(ContentPart):
     note: str = Field(description="How far the verdicts can be trusted together.")
     attributes: dict[str, NeedContent] = Field(description="Attribute → its alternatives.")
 
+    @classmethod
+    def of(cls, found: Necessity, people: int) -> Self:
+        """How it was measured, and each attribute's steps in tens of people."""
+        return cls(
+            trained_on=found.trained_on,
+            records=found.records,
+            estimator=found.estimator,
+            adversary=found.adversary,
+            note=found.note,
+            attributes={name: NeedContent.of(need, people) for name, need in found.attributes.items()},
+        )
+
 
 class EndContent(ContentPart):
     """One end of the trade-off."""
 
-    error: float = Field(description="The model's error.")
-    adversary_error: float = Field(description="The adversary's mean error.")
+    error: Share = Field(description="The model's error.")
+    adversary_error: Share = Field(description="The adversary's mean error.")
 
 
 class PointContent(EndContent):
@@ -219,6 +453,19 @@ class PointContent(EndContent):
     buckets: int = Field(description="How many answers can be chosen in all.")
     skill_kept: float | None = Field(description="Share of the raw model's skill that is kept.")
     chosen: bool = Field(description="Whether it is the one that was taken.")
+
+    @classmethod
+    def of(cls, point: Alternative, found: Alternatives) -> Self:
+        """The same in tens of people."""
+        return cls(
+            name=point.name,
+            needed=len(point.generalization.needed),
+            buckets=point.buckets,
+            error=tens(point.error, found.people),
+            adversary_error=_mean(point.risk, found),
+            skill_kept=round(point.skill_kept, 3) + 0.0,
+            chosen=point.is_chosen,
+        )
 
 
 class AlternativesContent(ContentPart):
@@ -233,11 +480,34 @@ class AlternativesContent(ContentPart):
     nothing_collected: EndContent = Field(description="The end where nothing is.")
     points: list[PointContent] = Field(description="The points, by falling detail.")
 
+    @classmethod
+    def of(cls, found: Alternatives) -> Self:
+        """The points that were considered and the ends, in tens of people."""
+        n = found.people
+        return cls(
+            source=found.source,
+            judge=found.judge,
+            why=found.why,
+            considered=found.considered,
+            records=found.records,
+            raw_data=EndContent(error=tens(found.raw_error, n), adversary_error=0.0),
+            nothing_collected=EndContent(
+                error=tens(found.majority_error, n), adversary_error=_mean(found.naive, found)
+            ),
+            points=[PointContent.of(point, found) for point in found.points],
+        )
+
+
+def _mean(errors: Mapping[str, float], found: Alternatives) -> float:
+    """The mean over attributes of what the report says of each."""
+    return compute_weighted_mean({name: tens(error, found.people) for name, error in errors.items()}, found.weights)
+
 
 class GeneralizationContent(Head):
     """A report on one generalization."""
 
-    modicum: Literal["report"] = Field(description="The kind of report.")
+    modicum: Literal["report"] = Field(default="report", description="The kind of report.")
+    version: int = Field(default=2, description="The version of this format.")
     label: str = Field(description="What is predicted.")
     classes: list[str] = Field(description="Its classes.")
     unit: str = Field(description="What shares are of: people or records.")
@@ -252,432 +522,33 @@ class GeneralizationContent(Head):
     necessity: NecessityContent | None = Field(description="Why each attribute is needed; null where not measured.")
     alternatives: AlternativesContent | None = Field(description="What else could be collected; null where not asked.")
 
-
-# What was decided, what must be known before believing it, and what it does not say: in words.
-
-VERDICTS = ("not shown to be needed", "not collected, would help")
-
-
-def decision(content: dict[str, Any]) -> str:
-    """The decision in one paragraph: what is asked, what that costs and leaves at risk, and what it rests on."""
-    collected, utility, attack = content["collected"], content["utility"], content["attack"]
-    label = quote_name(content["label"])
-    if not collected["needed"]:
-        return " ".join(
-            [f"To predict {label}, nothing is collected; the model can only guess the majority.", *_needs(content)]
+    @classmethod
+    def of(cls, found: Evidence, heading: Heading) -> Self:
+        """Everything that a report shows; what would tell of fewer than ten people is left out or rounded."""
+        description = found.description
+        records, people = description.records or 0, description.persons or 0
+        check_size(people, "test records" if people == records else "people in the test records")
+        attack, certificate = FirstAdversary.of(found.attack, people), CertificateContent.of(found.certificate)
+        content = cls(
+            purpose=heading.purpose,
+            people=heading.people,
+            provenance=Provenance.of(found.provenance, heading),
+            label=found.label,
+            classes=list(found.classes),
+            unit=description.unit,
+            collected=Collected.of(found.generalization, description),
+            attributes=[
+                AttributeContent.of(line, found, attack.by_attribute.get(line.name), certificate.bounds.get(line.name))
+                for line in description.attributes
+            ],
+            utility=UtilityContent.of(found.utility, people),
+            attack=attack,
+            certificate=certificate,
+            attacks=None if found.attacks is None else AttackContent.of(found.attacks),
+            necessity=None if found.necessity is None else NecessityContent.of(found.necessity, people),
+            alternatives=None if found.alternatives is None else AlternativesContent.of(found.alternatives),
         )
-    kept = collected["in_full_detail"]
-    detail = "none in full detail" if not kept else f"{kept} in full detail"
-    told = (
-        f"To predict {label}, ask for {collected['needed']} of {collected['attributes']} attributes, {detail}: the "
-        f"model is then wrong for {utility['error']:.1%} of {content['unit']} ({utility['raw_error']:.1%} on raw data, "
-        f"{utility['majority_error']:.1%} when always guessing the majority), while an adversary who sees the answers "
-        f"is wrong about {attack['error']:.1%} of personal values ({attack['naive']:.1%} without seeing them, "
-        f"{attack['raw']:.0%} on raw data)."
-    )
-    return " ".join([told, *_needs(content)])
-
-
-def _needs(content: dict[str, Any]) -> list[str]:
-    """What matters most, and which attributes are not shown to be needed or would help, where that was measured."""
-    if content["necessity"] is None:
-        return []
-    needs = content["necessity"]["attributes"]
-    found = {
-        verdict: [quote_name(n) for n, need in needs.items() if need["verdict"] == verdict] for verdict in VERDICTS
-    }
-    needed = {n: need["without"] for n, need in needs.items() if need["verdict"].startswith("needed")}
-    told = [_matters_most(needed)] if needed else []
-    if unshown := found["not shown to be needed"]:
-        told.append(f"Collected, but not shown to be needed: {', '.join(unshown)}.")
-    if helpful := found["not collected, would help"]:
-        told.append(f"Not collected, though asked in full it would help the prediction: {', '.join(helpful)}.")
-    return told
-
-
-def _matters_most(steps: dict[str, Any]) -> str:
-    """Of what is shown to be needed, what the prediction loses most without."""
-    name = min(steps, key=lambda each: (steps[each]["skill_change"] or 0.0, -steps[each]["error_change"]))
-    step = steps[name]
-    ends = points_interval(step["error_interval"])
-    change = step["skill_change"]
-    skill = "" if change is None else f", and the share of skill kept by {points(change)} points"
-    return (
-        f"What matters most is {quote_name(name)}: leaving it out changes the share of wrong predictions by "
-        f"{points(step['error_change'])} percentage points (95% interval {ends}){skill}."
-    )
-
-
-def warnings(content: dict[str, Any]) -> list[str]:
-    utility, collected, bounds = content["utility"], content["collected"], content["certificate"]["bounds"]
-    empty = [name for name, bound in bounds.items() if bound >= 1]
-    told = [
-        (
-            utility["is_weak"],
-            "Even the raw data barely predicts the label: it takes only "
-            f"{max(0.0, utility['raw_skill']):.1%} off the majority guess’s log-loss, so keeping that skill means "
-            "little.",
-        ),
-        (
-            not utility["is_weak"] and (utility["skill_kept"] or 0) > 1.02,
-            "The model on minimized data predicts better than the one on raw data, which learned chance patterns: "
-            "there are few records for so much detail.",
-        ),
-        in_disguise(utility["raw_error"], utility["majority_error"]),
-        (
-            isinstance(collected["smallest_group"], str),
-            "Some combinations of answers are shared by fewer than ten people in the test records: they stand out.",
-        ),
-        (
-            bool(empty),
-            f"The certificate says nothing about {', '.join(empty)}: an adversary could always be right, or there are "
-            "too few test records to exclude it.",
-        ),
-        (
-            collected["records"] < COARSE,
-            f"There are only {collected['records']} test records: shares are rounded to tens of them, which is coarse "
-            "here.",
-        ),
-    ]
-    return [text for applies, text in told if applies]
-
-
-def limits(content: dict[str, Any]) -> list[str]:
-    certificate = content["certificate"]
-    return [
-        "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
-        "collected record and nothing else: someone who knows more about a person can guess more.",
-        f"The certificate holds, with {confidence_text(certificate['confidence'])} confidence, for every adversary who "
-        f"sees only the collected record, but only on average over {certificate['unit']}: a single person may be "
-        "easier.",
-        "It holds only if the test records had no part in making or choosing what is collected. That is so after "
-        "the command minimize with the same seed; not for a generalization that was made from all rows, nor for one "
-        "that was edited after looking at these results.",
-        "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
-        "people whose data will be collected.",
-        f"A number or date counts as guessed when it is placed in the right one of {certificate['bins']} ranges of "
-        "about equal frequency (fewer where it has fewer values).",
-    ]
-
-
-# The certificate in sentences that can be quoted: for whom, when, about what, how sure, and "on average".
-
-
-def certificate_sentences(content: Mapping[str, Any]) -> list[str]:
-    """One sentence about the attribute of which most could be learned, and one about all of them together."""
-    certificate = content["certificate"]
-    speaking = [name for name, bound in certificate["bounds"].items() if bound < 1]
-    told = [_of_attribute(content, _worst(certificate, speaking))] if speaking else []
-    if len(certificate["bounds"]) > 1 and certificate["mean_error"] > 0:
-        told.append(_of_mean(content))
-    return told
-
-
-def describe_most_exposed(content: Mapping[str, Any]) -> str | None:
-    """What the adversary A2 achieves about the people it is surest of, since the certificate is an average."""
-    found = (content["attacks"] or {}).get("a2_most_exposed")
-    if found is None:
-        return None
-    return (
-        f"An average hides who is most exposed. {found['sentence']} These are the people about whom the adversary is "
-        "surest, other people for each attribute, and the figures are rounded to tens of them: this (adversary A2) "
-        "is measured, not certified."
-    )
-
-
-def _worst(certificate: Mapping[str, Any], names: list[str]) -> str:
-    return max(names, key=lambda name: certificate["bounds"][name] - certificate["naive"][name])
-
-
-def _of_attribute(content: Mapping[str, Any], name: str) -> str:
-    certificate = content["certificate"]
-    return (
-        f"{_opening(content)}, no one who sees only the answers collected here, whatever their method or computing "
-        f"power, {_names(content, name)} more often than {at_most(certificate['bounds'][name])} of the time, on "
-        f"average over {_whom(content)}, where the same guess for everyone is right {certificate['naive'][name]:.1%} "
-        f"of the time; {_describe_basis(content)}."
-    )
-
-
-def _names(content: Mapping[str, Any], name: str) -> str:
-    """What a right guess is: a number's range, or the value itself."""
-    (attribute,) = (each for each in content["attributes"] if each["name"] == name)
-    if attribute["kind"] in ("category", "ordered"):
-        return f"names the value of “{name}” rightly"
-    return f"places “{name}” in the right one of at most {content['certificate']['bins']} ranges"
-
-
-def _of_mean(content: Mapping[str, Any]) -> str:
-    weights = content["certificate"]["weights"].values()
-    weighted = "" if max(weights) - min(weights) < 1e-9 else ", each with its weight"
-    return (
-        f"{_opening(content)}, anyone who sees only the answers collected here is wrong about at least "
-        f"{at_least(content['certificate']['mean_error'])} of the personal values (of a number: about its range), on "
-        f"average over {_whom(content)} and over the {len(weights)} personal attributes{weighted}; "
-        f"{_describe_basis(content)}."
-    )
-
-
-def _opening(content: Mapping[str, Any]) -> str:
-    return f"With {confidence_text(content['certificate']['confidence'])} confidence"
-
-
-def _describe_basis(content: Mapping[str, Any]) -> str:
-    """On what it rests, and what is taken for granted: nobody can see this from the records."""
-    certificate = content["certificate"]
-    return (
-        f"as counted on {day_in_words(content['provenance']['date'])} on {certificate['records']:,} records, provided "
-        "that these are a random sample of them and had no part in deciding what is collected"
-    )
-
-
-def _whom(content: Mapping[str, Any]) -> str:
-    """Whom the average is over; where one person has several records, it is over these."""
-    unit, people = content["certificate"]["unit"], content["people"]
-    if not people:
-        return f"the {unit} of the population that the test records were drawn from"
-    return people if unit == "people" else f"the records of {people}"
-
-
-# Why each attribute is collected as it is, as plain data: what one step of detail more or less would change.
-
-
-def necessity_summary(found: Necessity, people: int) -> dict[str, Any]:
-    """How it was measured, and each attribute's steps in tens of people."""
-    return {
-        "trained_on": found.trained_on,
-        "records": found.records,
-        "estimator": found.estimator,
-        "adversary": found.adversary,
-        "note": found.note,
-        "attributes": {
-            name: {
-                "verdict": need.verdict,
-                "coarser": _step(need.coarser, people),
-                "without": _step(need.without, people),
-                "in_full": _step(need.in_full, people),
-            }
-            for name, need in found.attributes.items()
-        },
-    }
-
-
-def _step(step: Step | None, people: int) -> dict[str, Any] | None:
-    if step is None:
-        return None
-    return {
-        "what": step.what,
-        "error_change": change(step.error_change, people),
-        "error_interval": change_outward(step.error_interval, people),
-        "skill_change": _round_or_none(step.skill_change),
-        "skill_interval": _outward(step.skill_interval),
-        "adversary_change": change(step.adversary_change, people),
-        "adversary_interval": change_outward(step.adversary_interval, people),
-    }
-
-
-def _round_or_none(value: float) -> float | None:
-    return None if value != value else round(value, 3) + 0.0
-
-
-def _outward(interval: Any) -> list[float] | None:
-    """Widened to three digits; None where an end does not exist."""
-    if interval is None or any(end is None or end != end for end in interval):
-        return None
-    low, high = interval
-    return [math.floor(1000 * low) / 1000 + 0.0, math.ceil(1000 * high) / 1000 + 0.0]
-
-
-# What else could have been collected, as plain data: the points of the trade-off in tens of people.
-#
-# A mean over attributes is the mean of what is told of each, as in the rest of the report.
-
-
-def alternatives_summary(found: Alternatives) -> dict[str, Any]:
-    """The points that were considered, the ends, and why the chosen one was taken."""
-    n = found.people
-    return {
-        "source": found.source,
-        "judge": found.judge,
-        "why": found.why,
-        "considered": found.considered,
-        "records": found.records,
-        "raw_data": {"error": tens(found.raw_error, n), "adversary_error": 0.0},
-        "nothing_collected": {
-            "error": tens(found.majority_error, n),
-            "adversary_error": _mean(found.naive, found),
-        },
-        "points": [
-            {
-                "name": point.name,
-                "needed": len(point.generalization.needed),
-                "buckets": point.buckets,
-                "error": tens(point.error, n),
-                "adversary_error": _mean(point.risk, found),
-                "skill_kept": None if point.skill_kept != point.skill_kept else round(point.skill_kept, 3) + 0.0,
-                "chosen": point.is_chosen,
-            }
-            for point in found.points
-        ],
-    }
-
-
-def _mean(errors: dict[str, float], found: Alternatives) -> float:
-    return compute_weighted_mean({name: tens(error, found.people) for name, error in errors.items()}, found.weights)
-
-
-# Evidence as plain data: every number that a report shows, and none that would tell of a few people.
-#
-# Page, Markdown, terminal and JSON all read this one dict, so that they cannot contradict each other.
-
-
-def summary(
-    found: Evidence,
-    purpose: str | None = None,
-    *,
-    people: str | None = None,
-    date: str | None = None,
-    command: str | None = None,
-) -> dict[str, Any]:
-    """Everything a report shows, ready for JSON; what would tell of fewer than ten people is left out or rounded.
-
-    Parameters
-    ----------
-    found : Evidence
-    purpose, people : what the prediction is for, and whom the records are of, in the user's words
-    date, command : the day (today where none is named) and the command that made it
-    """
-    description = found.description
-    records, many = description.records or 0, description.persons or 0
-    check_size(many, "test records" if many == records else "people in the test records")
-    attack, certificate, utility = _attack(found, many), _certificate(found), _utility(found, many)
-    content: dict[str, Any] = {
-        "modicum": "report",
-        "version": 2,
-        "purpose": purpose,
-        "people": people,
-        "provenance": provenance(found.provenance, date, command),
-        "label": found.label,
-        "classes": list(found.classes),
-        "unit": description.unit,
-        "collected": {
-            "attributes": len(description.attributes),
-            "needed": len(found.generalization.needed),
-            "in_full_detail": sum(p.action == "kept" for p in found.generalization.partitions),
-            "buckets": sum(line.n_buckets for line in description.attributes if line.action != "not collected"),
-            "records": records,
-            "groups": combinations(description.groups or 0, description.smallest_group or 0),
-            "smallest_group": few(description.smallest_group or 0),
-        },
-        "attributes": _attributes(found, attack["by_attribute"], certificate["bounds"]),
-        "utility": utility,
-        "attack": attack,
-        "certificate": certificate,
-        "attacks": None if found.attacks is None else attack_summary(found.attacks),
-        "necessity": None if found.necessity is None else necessity_summary(found.necessity, many),
-        "alternatives": None if found.alternatives is None else alternatives_summary(found.alternatives),
-    }
-    certificate["sentences"] = certificate_sentences(content)
-    certificate["exposed"] = describe_most_exposed(content)
-    content |= {"decision": decision(content), "warnings": warnings(content), "limits": limits(content)}
-    content["warnings"] += [] if content["attacks"] is None else content["attacks"]["warnings"]
-    return dict(plain(content))
-
-
-def _attributes(found: Evidence, attack: dict[str, Any], bounds: dict[str, float]) -> list[dict[str, Any]]:
-    lines = []
-    for line in disclose_description(found.description)["attributes"]:
-        name = line["name"]
-        risk, certified = attack.get(name), bounds.get(name)
-        values = _values(found.generalization[name], len(line["buckets"]))
-        lines.append(
-            {
-                "name": name,
-                "personal": risk is not None,
-                "kind": found.generalization.schema[name].kind,
-                "decision": line["action"],
-                "n_buckets": line["n_buckets"],
-                "values": found.values[name],
-                "buckets": [bucket | {"values": v} for bucket, v in zip(line["buckets"], values, strict=True)],
-                "adversary_error": None if risk is None else risk["error"],
-                "adversary_interval": None if risk is None else risk["interval"],
-                "naive_error": None if risk is None else risk["naive"],
-                "raw_error": None if risk is None else risk["raw"],
-                "method": None if risk is None else risk["method"],
-                "certified_accuracy": certified,
-                "certified_error": None if certified is None else 1 - certified,
-            }
-        )
-    return lines
-
-
-def _values(partition: AnyPartition, n: int) -> list[list[str] | None]:
-    """The categories that each bucket holds; None for a range and for the buckets of unseen and missing values."""
-    named = [list(b.values) for b in partition.buckets] if isinstance(partition, Groups) else []
-    return [named[i] if i < len(named) else None for i in range(n)]
-
-
-def _utility(found: Evidence, people: int) -> dict[str, Any]:
-    content = found.utility.to_dict()
-    content |= {key: tens(content[key], people) for key in ("error", "raw_error", "majority_error")}
-    content["interval"] = outward(content["interval"], people)
-    error = content["scores"]["error"]
-    error |= {key: tens(error[key], people) for key in ("minimized", "raw", "majority")}
-    error |= {key: outward(error[key], people) for key in ("interval", "raw_interval")}
-    if content.pop("rarest") < FEW:
-        # The majority guess's follows from how many people have each class, so that a rare class could be counted.
-        del content["scores"]["log_loss"]
-    for name, score in content["scores"].items():
-        if name != "error":
-            score |= {key: ranking_of(value, people) for key, value in score.items() if key != "more_is_better"}
-    content |= {key: decimals_of(content[key]) for key in ("skill_kept", "skill_interval", "raw_skill")}
-    large = {name: group for name, group in content["by_group"].items() if group["persons"] >= FEW}
-    told = {name: _group(group) for name, group in large.items()}
-    content["small_groups"] = len(content["by_group"]) - len(told)
-    names = select_comparable_groups({name: group["persons"] for name, group in large.items()})
-    return content | {"by_group": told} | _worst_groups(told, names)
-
-
-def _worst_groups(told: dict[str, Any], names: list[str]) -> dict[str, str | None]:
-    """The group with the highest error, and the one that loses most by minimizing."""
-    lost = {name: told[name]["error"] - told[name]["raw_error"] for name in names}
-    most = highest(lost, names)
-    return {
-        "worst_group": highest({name: told[name]["error"] for name in names}, names),
-        "loses_most": most if most is not None and lost[most] > 0 else None,
-    }
-
-
-def _group(group: dict[str, Any]) -> dict[str, Any]:
-    n = group["persons"]
-    rounded = {key: tens(group[key], n) for key in ("error", "raw_error", "majority_error")}
-    return (
-        group
-        | rounded
-        | {"interval": outward(group["interval"], n), "records": few(group["records"]), "persons": few(n)}
-    )
-
-
-def _attack(found: Evidence, people: int) -> dict[str, Any]:
-    content = found.attack.to_dict()
-    del content["seconds"], content["aggregates"]  # the same seed gives the same report; the rest is for the team
-    results = content["by_attribute"].values()
-    for result in results:
-        result |= {key: tens(result[key], people) for key in ("error", "naive")}
-        result["interval"] = outward(result["interval"], people)
-    for key in ("error", "naive"):
-        content[key] = compute_weighted_mean(
-            {name: result[key] for name, result in content["by_attribute"].items()}, found.attack.weights
-        )
-    return content | {"interval": outward(content["interval"], people)}
-
-
-def _certificate(found: Evidence) -> dict[str, Any]:
-    content = found.certificate.to_dict()
-    n = found.certificate.persons
-    del content["groups"]  # as many as the collected combinations
-    for key in ("bounds", "observed"):
-        content[key] = {name: tens_up(value, n) for name, value in content[key].items()}
-    content["naive"] = {name: tens(value, n) for name, value in content["naive"].items()}
-    mean = compute_weighted_mean(content["bounds"], found.certificate.weights)
-    return content | {"mean": mean, "mean_error": 1 - mean}
+        quoted = {"sentences": certificate_sentences(content), "exposed": describe_most_exposed(content)}
+        content = content.model_copy(update={"certificate": certificate.model_copy(update=quoted)})
+        noticed = warnings(content) + ([] if content.attacks is None else content.attacks.warnings)
+        return content.with_sentences(decision(content), noticed, limits(content))

@@ -1,14 +1,11 @@
 """The report on one generalization as a document: the decision, its reasons, its risks and its limits."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-from markupsafe import Markup
 
 from modicum.measures.certificate import confidence_text
-from modicum.reporting import charts
 from modicum.reporting.attack import page as attack_page
-from modicum.reporting.charts import AMBER, BLUE, DARK, GREEN, GREY, RED, SOFT, WIDTH, circle, line, svg, text
+from modicum.reporting.charts import AMBER, BLUE, DARK, GREEN, GREY, RED
 from modicum.reporting.disclosure import COMPARED, at_least, at_most
 from modicum.reporting.document import (
     Block,
@@ -26,20 +23,38 @@ from modicum.reporting.document import (
     Text,
 )
 from modicum.reporting.formats import decimals, interval, number, percent, points, points_interval, share
-from modicum.reporting.sources import day_in_words, provenance_section, sign_off
+from modicum.reporting.generalization.data import (
+    AlternativesContent,
+    AttributeContent,
+    BucketContent,
+    CertificateContent,
+    EndContent,
+    GeneralizationContent,
+    NecessityContent,
+    NeedContent,
+    PointContent,
+    StepContent,
+    UtilityContent,
+)
+from modicum.reporting.generalization.generalization_charts import (
+    buckets_chart,
+    error_chart,
+    risk_chart,
+    trade_off_chart,
+)
+from modicum.reporting.parts import day_in_words, figure, provenance_section, sign_off
 
 # Why each attribute is collected as it is, and what else could have been: two sections of a report.
 
 
-def build_need_sections(content: dict[str, Any]) -> list[Section]:
+def build_need_sections(necessity: NecessityContent) -> list[Section]:
     """What one step coarser or leaving out would cost, and what asking more would bring."""
-    necessity = content["necessity"]
-    asked = {n: a for n, a in necessity["attributes"].items() if a["without"]}
-    left_out = {n: a for n, a in necessity["attributes"].items() if a["in_full"]}
+    asked = {n: a for n, a in necessity.attributes.items() if a.without}
+    left_out = {n: a for n, a in necessity.attributes.items() if a.in_full}
     how = (
-        f"Measured on {number(necessity['records'])} test records, each change for the same people with and without it "
-        f"({necessity['estimator']}, trained on {number(necessity['trained_on'])} records; the adversary of these "
-        f"differences is {necessity['adversary']}). Changes are in percentage points, with 95% intervals: of wrong "
+        f"Measured on {number(necessity.records)} test records, each change for the same people with and without it "
+        f"({necessity.estimator}, trained on {number(necessity.trained_on)} records; the adversary of these "
+        f"differences is {necessity.adversary}). Changes are in percentage points, with 95% intervals: of wrong "
         "predictions (above 0 the model gets worse), of the skill that is kept (below 0 it gets worse), and of the "
         "adversary’s mean error about personal values (above 0 it learns less). An interval that holds 0 shows no "
         "difference."
@@ -51,46 +66,47 @@ def build_need_sections(content: dict[str, Any]) -> list[Section]:
         "intervals before these are widened to tens of people, which is why one that ends at 0.0 may still decide."
     )
     found = [
-        Section("Why each attribute is needed", [Text(how, "soft"), Text(rule, "soft"), *_build_need_blocks(asked)])
+        Section(
+            "Why each attribute is needed",
+            [Text(how, "soft"), Text(rule, "soft"), _table(asked) if asked else Text("Nothing is collected.")],
+        )
     ]
     if left_out:
-        found.append(Section("What is not asked, and what asking it would bring", [_table(left_out, ["in_full"])]))
-    found[-1] = replace(found[-1], blocks=[*found[-1].blocks, Text(necessity["note"], "soft")])
+        found.append(Section("What is not asked, and what asking it would bring", [_table(left_out)]))
+    found[-1] = replace(found[-1], blocks=[*found[-1].blocks, Text(necessity.note, "soft")])
     return found
 
 
-def _build_need_blocks(asked: dict[str, Any]) -> list[Block]:
-    return [_table(asked, ["without", "coarser"])] if asked else [Text("Nothing is collected.")]
-
-
-def _table(needs: dict[str, Any], kinds: list[str]) -> Table:
+def _table(needs: Mapping[str, NeedContent]) -> Table:
     columns = [Column(title, is_number=False) for title in ("attribute", "change")]
     columns += [Column("wrong predictions"), Column("skill kept"), Column("adversary’s error")]
     rows: list[list[TableCell | str]] = []
     for name, need in needs.items():
-        steps = [need[kind] for kind in kinds if need[kind]]
+        steps = [step for step in (need.without, need.coarser, need.in_full) if step is not None]
         for i, step in enumerate(steps):
-            rows.append(["" if i else TableCell(name, [need["verdict"]]), step["what"], *_changes(step)])
+            rows.append(["" if i else TableCell(name, [need.verdict]), step.what, *_changes(step)])
     return Table(columns, rows)
 
 
-def _changes(step: dict[str, Any]) -> list[TableCell]:
-    return [
-        TableCell(points(step[f"{what}_change"]), [ends] if (ends := points_interval(step[f"{what}_interval"])) else [])
-        for what in ("error", "skill", "adversary")
+def _changes(step: StepContent) -> list[TableCell]:
+    changes = [
+        (step.error_change, step.error_interval),
+        (step.skill_change, step.skill_interval),
+        (step.adversary_change, step.adversary_interval),
     ]
+    return [TableCell(points(value), [ends] if (ends := points_interval(of)) else []) for value, of in changes]
 
 
-def alternatives_section(content: dict[str, Any], headline: tuple[float, float]) -> Section:
+def alternatives_section(content: AlternativesContent, headline: tuple[float, float]) -> Section:
     """The points of the trade-off that were compared, the one that was taken, and why.
 
     `headline` is the model's and the adversary's error of the taken one elsewhere in the report.
     """
-    shown = len(content["points"])
-    of = f", of which {shown} are shown" if content["considered"] > shown else ""
+    shown = len(content.points)
+    of = f", of which {shown} are shown" if content.considered > shown else ""
     told = (
-        f"{number(content['considered'])} ways to collect are compared{of}, from a {content['source']}; scored on "
-        f"{number(content['records'])} test records, {content['judge']}. The further left, the better the model; the "
+        f"{number(content.considered)} ways to collect are compared{of}, from a {content.source}; scored on "
+        f"{number(content.records)} test records, {content.judge}. The further left, the better the model; the "
         "higher, the less is learned about people."
     )
     differs = (
@@ -102,17 +118,17 @@ def alternatives_section(content: dict[str, Any], headline: tuple[float, float])
     columns = [Column("what is collected", is_number=False), Column("attributes"), Column("buckets")]
     columns += [Column("model’s error"), Column("skill kept"), Column("adversary’s error")]
     rows: list[list[TableCell | str]] = [
-        ["everything, as it is", "", "", *_ends(content["raw_data"])],
-        *(_point(point) for point in content["points"]),
+        ["everything, as it is", "", "", *_ends(content.raw_data)],
+        *(_point(point) for point in content.points),
     ]
-    if all(point["needed"] for point in content["points"]):
-        rows.append(["nothing collected", "", "", *_ends(content["nothing_collected"])])
+    if all(point.needed for point in content.points):
+        rows.append(["nothing collected", "", "", *_ends(content.nothing_collected)])
     signs = [Sign("considered", BLUE, "dot"), Sign("taken", RED, "dot"), Sign("raw data", AMBER, "dot")]
     signs.append(Sign("nothing collected", GREEN, "dot"))
     return Section(
         "Alternatives considered",
         [
-            Text(f"Why this one: {_sentence(content['why'])}"),
+            Text(f"Why this one: {_sentence(content.why)}"),
             Text(told, "soft"),
             Text(differs, "soft"),
             Picture(trade_off_chart(content), signs),
@@ -125,44 +141,14 @@ def _sentence(words: str) -> str:
     return words if words.endswith(".") else f"{words}."
 
 
-def _ends(end: dict[str, Any]) -> list[str]:
-    return [percent(end["error"]), "", percent(end["adversary_error"])]
+def _ends(end: EndContent) -> list[str]:
+    return [percent(end.error), "", percent(end.adversary_error)]
 
 
-def _point(point: dict[str, Any]) -> list[TableCell | str]:
-    name = TableCell(point["name"], ["taken"] if point["chosen"] else [])
-    figures = [percent(point["error"]), percent(point["skill_kept"], 1), percent(point["adversary_error"])]
-    return [name, number(point["needed"]), number(point["buckets"]), *figures]
-
-
-def trade_off_chart(content: dict[str, Any]) -> Markup:
-    """The model's error against the adversary's, for every point and the two ends."""
-    ends = content["raw_data"], content["nothing_collected"]
-    everyone = [*content["points"], *ends]
-    low, high = (f(p["error"] for p in everyone) for f in (min, max))
-    top = max(p["adversary_error"] for p in everyone) or 1.0
-    span, height, left = max(high - low, 1e-9), 260, 70
-
-    def place(point: dict[str, Any]) -> tuple[float, float]:
-        across = left + 20 + (point["error"] - low) / span * (WIDTH - left - 60)
-        return across, 20 + height - point["adversary_error"] / (1.08 * top) * height
-
-    parts = [line(left, 20, left, 20 + height, GREY, 1), line(left, 20 + height, WIDTH - 20, 20 + height, GREY, 1)]
-    for i in range(5):
-        value = {"error": low + span * i / 4, "adversary_error": top * i / 4}
-        x, y = place(value)
-        parts += [
-            line(left, y, WIDTH - 20, y, "#eef1f4", 1),
-            text(left - 8, y + 4, percent(value["adversary_error"]), SOFT, "end"),
-            text(x, 38 + height, percent(value["error"]), SOFT, "middle"),
-        ]
-    shown = sorted(content["points"], key=lambda p: (p["error"], -p["adversary_error"]))
-    parts += [circle(*place(p), 5, BLUE) for p in shown if not p["chosen"]]
-    parts += [circle(*place(end), 6, colour) for end, colour in zip(ends, (AMBER, GREEN), strict=True)]
-    parts += [circle(*place(p), 8, RED) for p in shown if p["chosen"]]
-    parts.append(text(left + 8, 14, "adversary’s error", DARK))
-    parts.append(text(WIDTH - 20, 56 + height, "model’s error", DARK, "end"))
-    return svg(parts, height + 66, "The model's error against the adversary's, for each way to collect")
+def _point(point: PointContent) -> list[TableCell | str]:
+    name = TableCell(point.name, ["taken"] if point.chosen else [])
+    figures = [percent(point.error), percent(point.skill_kept, 1), percent(point.adversary_error)]
+    return [name, number(point.needed), number(point.buckets), *figures]
 
 
 # What the prediction loses, what the adversary guesses, and what is certified: sections of a report.
@@ -174,98 +160,98 @@ _NO_LOSS = (
 )
 
 
-def prediction_sections(utility: dict[str, Any]) -> list[Section]:
+def prediction_sections(utility: UtilityContent) -> list[Section]:
     """What the prediction loses, and for whom."""
-    title = f"score on {number(utility['records'])} test records ({utility['estimator']})"
+    title = f"score on {number(utility.records)} test records ({utility.estimator})"
     columns = [Column(title, is_number=False), *map(Column, ("minimized", "95% interval", "raw data"))]
     columns += [Column("95% interval"), Column("majority guess")]
     rows: list[list[TableCell | str]] = [
         [
             TableCell(
-                _SCORES.get(name, name.replace("_", " ")), [f"{'more' if s['more_is_better'] else 'less'} is better"]
+                _SCORES.get(name, name.replace("_", " ")), [f"{'more' if s.more_is_better else 'less'} is better"]
             ),
-            number(s["minimized"]),
-            decimals(s["interval"]) or "–",
-            number(s["raw"]),
-            decimals(s["raw_interval"]) or "–",
-            number(s["majority"]),
+            number(s.minimized),
+            decimals(s.interval) or "–",
+            number(s.raw),
+            decimals(s.raw_interval) or "–",
+            number(s.majority),
         ]
-        for name, s in utility["scores"].items()
+        for name, s in utility.scores.items()
     ]
     lost = Section(
         "What the prediction loses",
         [
             Text(
-                f"A model trained on {number(utility['trained_on'])} minimized records, beside one trained on the raw "
+                f"A model trained on {number(utility.trained_on)} minimized records, beside one trained on the raw "
                 "ones and beside always guessing by the shares of the classes. AUC is the chance that a record of a "
                 "class is ranked above one of another. Log-loss punishes confident wrong predictions. Raw data takes "
-                f"away {percent(max(0.0, utility['raw_skill']))} of the majority guess’s log-loss: that is the model’s "
-                f"skill, of which {percent(utility['skill_kept'])} is kept{_between(utility['skill_interval'])}."
-                f"{'' if 'log_loss' in utility['scores'] else _NO_LOSS}",
+                f"away {percent(max(0.0, utility.raw_skill))} of the majority guess’s log-loss: that is the model’s "
+                f"skill, of which {percent(utility.skill_kept)} is kept{_between(utility.skill_interval)}."
+                f"{'' if 'log_loss' in utility.scores else _NO_LOSS}",
                 "soft",
             ),
-            Picture(charts.error_chart(utility["scores"]["error"])),
+            Picture(error_chart(utility.scores["error"])),
             Table(columns, rows),
         ],
     )
-    return [lost, *([_groups(utility)] if utility["by_group"] else [])]
+    return [lost, *([_groups(utility)] if utility.by_group else [])]
 
 
-def _between(ends: Any) -> str:
+def _between(ends: Sequence[float | None] | None) -> str:
     return f" (95% interval {shown})" if (shown := interval(ends)) else ""
 
 
-def _groups(utility: dict[str, Any]) -> Section:
+def _groups(utility: UtilityContent) -> Section:
     columns = [Column("group", is_number=False), Column("test records"), Column("error"), Column("95% interval")]
     columns += [Column("raw data"), Column("majority guess")]
     rows: list[list[TableCell | str]] = [
         [
-            TableCell(name, ["highest error"] if name == utility["worst_group"] else []),
-            number(group["records"]),
-            percent(group["error"]),
-            interval(group["interval"]),
-            percent(group["raw_error"]),
-            percent(group["majority_error"]),
+            TableCell(name, ["highest error"] if name == utility.worst_group else []),
+            number(group.records),
+            percent(group.error),
+            interval(group.interval),
+            percent(group.raw_error),
+            percent(group.majority_error),
         ]
-        for name, group in utility["by_group"].items()
+        for name, group in utility.by_group.items()
     ]
     told = _worst(utility)
-    if utility["small_groups"]:
-        told += f" Groups of fewer than ten people are not shown ({number(utility['small_groups'])})."
+    if utility.small_groups:
+        told += f" Groups of fewer than ten people are not shown ({number(utility.small_groups)})."
     return Section("For whom", [*([Text(told.strip())] if told else []), Table(columns, rows)])
 
 
-def _worst(utility: dict[str, Any]) -> str:
-    worst, loses = utility["worst_group"], utility["loses_most"]
+def _worst(utility: UtilityContent) -> str:
+    worst, loses = utility.worst_group, utility.loses_most
     if worst is None:
         return ""
-    group = utility["by_group"][worst]
+    group = utility.by_group[worst]
     told = (
-        f"The error is highest for “{worst}”: {percent(group['error'])} ({percent(group['raw_error'])} on raw data). "
+        f"The error is highest for “{worst}”: {percent(group.error)} ({percent(group.raw_error)} on raw data). "
         f"{COMPARED}"
     )
     if loses is None:
         return f"{told} Minimizing raises the error of none of these groups."
-    before, after = (percent(utility["by_group"][loses][key]) for key in ("raw_error", "error"))
+    before, after = (percent(error) for error in (utility.by_group[loses].raw_error, utility.by_group[loses].error))
     return f"{told} Minimizing raises it most for “{loses}”: from {before} to {after}."
 
 
-def risk_section(content: dict[str, Any]) -> Section:
+def risk_section(content: GeneralizationContent) -> Section:
     """What the adversary A1 still guesses, where no other was asked."""
-    attack, certificate = content["attack"], content["certificate"]
-    worst = attack["by_attribute"][attack["worst"]]
-    gain = f" The largest gain over the naive guess is for “{attack['worst']}”."
+    attack, certificate = content.attack, content.certificate
+    worst = attack.by_attribute[attack.worst]
+    gain = f" The largest gain over the naive guess is for “{attack.worst}”."
     return Section(
         "What could still leak",
         [
             Text(
-                f"Error when guessing each personal attribute of {number(attack['records'])} test records from their "
-                f"answers, having learned from {number(attack['known'])} full records of others. On raw data every "
-                f"error is zero.{gain if worst['naive'] > worst['error'] else ''}",
+                f"Error when guessing each personal attribute of {number(attack.records)} test records from their "
+                f"answers, having learned from {number(attack.known)} full records of others. On raw data every "
+                f"error is zero.{gain if worst.naive > worst.error else ''}",
                 "soft",
             ),
             Picture(
-                charts.risk_chart(content["attributes"]),
+                risk_chart(content.attributes),
                 [
                     Sign("naive guess", GREY),
                     Sign("adversary, with 95% interval", RED),
@@ -276,37 +262,37 @@ def risk_section(content: dict[str, Any]) -> Section:
     )
 
 
-def _sure(certificate: dict[str, Any]) -> str:
-    return f"with {confidence_text(certificate['confidence'])} confidence"
+def _sure(certificate: CertificateContent) -> str:
+    return f"with {confidence_text(certificate.confidence)} confidence"
 
 
-def build_certificate_section(certificate: dict[str, Any]) -> Section:
+def build_certificate_section(certificate: CertificateContent) -> Section:
     """The certificate in words to quote, the most exposed people, and every bound."""
-    blocks: list[Block] = [Text(sentence, "quote") for sentence in certificate["sentences"]]
+    blocks: list[Block] = [Text(sentence, "quote") for sentence in certificate.sentences]
     if not blocks:
         blocks.append(Text("Nothing can be certified about these attributes."))
-    if certificate["exposed"]:
-        blocks.append(Text(certificate["exposed"]))
-    if certificate["note"]:
-        blocks.append(Text(certificate["note"], "soft"))
+    if certificate.exposed:
+        blocks.append(Text(certificate.exposed))
+    if certificate.note:
+        blocks.append(Text(certificate.note, "soft"))
     columns = [Column("personal attribute", is_number=False), Column("weight in the mean")]
     columns += [Column("right at most (certified)"), Column("right with hindsight"), Column("naive guess right")]
     rows = [
         [
             name,
-            percent(certificate["weights"][name]),
+            percent(certificate.weights[name]),
             at_most(bound),
-            at_most(certificate["observed"][name]),
-            percent(certificate["naive"][name]),
+            at_most(certificate.observed[name]),
+            percent(certificate.naive[name]),
         ]
-        for name, bound in certificate["bounds"].items()
+        for name, bound in certificate.bounds.items()
     ]
-    rows.append(["mean", "", at_most(certificate["mean"]), "", ""])
+    rows.append(["mean", "", at_most(certificate.mean), "", ""])
     told = (
-        f"Counted on {number(certificate['records'])} records of {number(certificate['persons'])} people. The "
+        f"Counted on {number(certificate.records)} records of {number(certificate.persons)} people. The "
         "certified accuracy is that of the best guesser with hindsight plus a margin for chance of "
-        f"{percent(certificate['margin'], 2)}; numbers and dates are guessed within {certificate['bins']} ranges. All "
-        f"lines hold together with {confidence_text(certificate['confidence'])} confidence."
+        f"{percent(certificate.margin, 2)}; numbers and dates are guessed within {certificate.bins} ranges. All "
+        f"lines hold together with {confidence_text(certificate.confidence)} confidence."
     )
     return Section("What is certified", [*blocks, Text(told, "soft"), Table(columns, rows)])
 
@@ -350,82 +336,82 @@ FOOTER = (
 )
 
 
-def document(content: dict[str, Any]) -> Document:
+def document(content: GeneralizationContent) -> Document:
     """The document of a report's data; nothing is computed here."""
     sections = [
         _attributes(content),
-        *(build_need_sections(content) if content["necessity"] else []),
-        *([alternatives_section(content["alternatives"], _errors(content))] if content["alternatives"] else []),
-        *prediction_sections(content["utility"]),
-        *([] if content["attacks"] else [risk_section(content)]),
-        *(attack_page.threats(content["attacks"]) if content["attacks"] else []),
-        build_certificate_section(content["certificate"]),
-        Section("What this does and does not say", [Bullets(content["limits"])]),
-        provenance_section(content["provenance"]),
+        *(build_need_sections(content.necessity) if content.necessity else []),
+        *([alternatives_section(content.alternatives, _errors(content))] if content.alternatives else []),
+        *prediction_sections(content.utility),
+        *([] if content.attacks else [risk_section(content)]),
+        *(attack_page.threats(content.attacks) if content.attacks else []),
+        build_certificate_section(content.certificate),
+        Section("What this does and does not say", [Bullets(content.limits)]),
+        provenance_section(content.provenance),
         sign_off(),
-        words(content["attacks"] is not None),
+        words(content.attacks is not None),
         *_annex(content),
     ]
-    title = f"What is collected to predict “{content['label']}”"
-    return Document(title, _lead(content), sections, FOOTER, has_contents=content["attacks"] is not None)
+    title = f"What is collected to predict “{content.label}”"
+    return Document(title, _lead(content), sections, FOOTER, has_contents=content.attacks is not None)
 
 
-def _errors(content: dict[str, Any]) -> tuple[float, float]:
-    return content["utility"]["error"], content["attack"]["error"]
+def _errors(content: GeneralizationContent) -> tuple[float, float]:
+    return content.utility.error, content.attack.error
 
 
-def _lead(content: dict[str, Any]) -> list[Block]:
+def _lead(content: GeneralizationContent) -> list[Block]:
     told: list[Block] = []
-    if content["purpose"]:
-        told.append(Text(f"Purpose: {content['purpose']}"))
-    whom = f"Records: {content['people']}. " if content["people"] else ""
-    task = f"The task is to predict “{content['label']}”"
-    if len(content["classes"]) <= MOST_BUCKETS:
-        task += f" (classes: {' · '.join(content['classes'])})"
-    told.append(Text(f"{whom}{task}. Made on {day_in_words(content['provenance']['date'])}.", "soft"))
-    told.append(Text(content["decision"], "decision"))
-    return [*told, *(Text(warning, "warning") for warning in content["warnings"]), _cards(content)]
+    if content.purpose:
+        told.append(Text(f"Purpose: {content.purpose}"))
+    whom = f"Records: {content.people}. " if content.people else ""
+    task = f"The task is to predict “{content.label}”"
+    if len(content.classes) <= MOST_BUCKETS:
+        task += f" (classes: {' · '.join(content.classes)})"
+    told.append(Text(f"{whom}{task}. Made on {day_in_words(content.provenance.date)}.", "soft"))
+    told.append(Text(content.decision, "decision"))
+    return [*told, *(Text(warning, "warning") for warning in content.warnings), _cards(content)]
 
 
-def _cards(content: dict[str, Any]) -> Cards:
-    collected, utility, certificate = content["collected"], content["utility"], content["certificate"]
+def _cards(content: GeneralizationContent) -> Cards:
+    collected, utility, certificate = content.collected, content.utility, content.certificate
     return Cards(
         [
             Card(
                 "attributes asked for",
-                f"{collected['needed']} of {collected['attributes']}",
-                f"in {number(collected['buckets'])} buckets, {collected['in_full_detail'] or 'none'} in full detail",
+                f"{collected.needed} of {collected.attributes}",
+                f"in {number(collected.buckets)} buckets, {collected.in_full_detail or 'none'} in full detail",
             ),
-            Card("skill of the model kept", percent(utility["skill_kept"], 0), _skill_note(utility)),
+            Card("skill of the model kept", percent(utility.skill_kept, 0), _skill_note(utility)),
             Card(
                 "personal values guessed wrong",
-                percent(content["attack"]["error"]),
-                f"{percent(content['attack']['naive'])} without seeing the record",
+                percent(content.attack.error),
+                f"{percent(content.attack.naive)} without seeing the record",
             ),
             Card(
                 "certified: wrong at least",
-                at_least(certificate["mean_error"]),
+                at_least(certificate.mean_error),
                 "on average, for any adversary who sees only the record, with "
-                f"{confidence_text(certificate['confidence'])} confidence",
+                f"{confidence_text(certificate.confidence)} confidence",
             ),
             Card(
                 "rarest combination of answers",
-                number(collected["smallest_group"]),
-                f"of {number(collected['records'])} test records, in {number(collected['groups'])} combinations",
+                number(collected.smallest_group),
+                f"of {number(collected.records)} test records, in {number(collected.groups)} combinations",
             ),
         ]
     )
 
 
-def _skill_note(utility: dict[str, Any]) -> str:
-    if utility["skill_kept"] is None:
+def _skill_note(utility: UtilityContent) -> str:
+    if utility.skill_kept is None:
         return "the raw model has none"
-    between = interval(utility["skill_interval"], 0)
+    between = interval(utility.skill_interval, 0)
     return f"95% interval {between}" if between else "too few records for an interval"
 
 
-def _attributes(content: dict[str, Any]) -> Section:
-    unit, certificate = content["unit"], content["certificate"]
+def _attributes(content: GeneralizationContent) -> Section:
+    unit, certificate = content.unit, content.certificate
     columns = [
         Column("attribute", is_number=False),
         Column("decision", is_number=False),
@@ -442,42 +428,42 @@ def _attributes(content: dict[str, Any]) -> Section:
                 f"An error is the share of {unit} whose value is guessed wrong: higher is safer. The naive guess "
                 "always names the most frequent value; what the adversary gains over it, in percentage points, is what "
                 "the answers give away about the attribute. The last column is certified: with "
-                f"{confidence_text(certificate['confidence'])} confidence, no adversary who sees only the collected "
+                f"{confidence_text(certificate.confidence)} confidence, no adversary who sees only the collected "
                 f"record has a lower error, on average over {unit} like these, whatever its method.",
                 "soft",
             ),
-            Table(columns, [_attribute(attribute) for attribute in content["attributes"]]),
-            Picture(charts.buckets_chart(content["attributes"]), [Sign("buckets per attribute, of how many values")]),
+            Table(columns, [_attribute(attribute) for attribute in content.attributes]),
+            Picture(buckets_chart(content.attributes), [Sign("buckets per attribute, of how many values")]),
         ],
     )
 
 
-def _attribute(a: dict[str, Any]) -> list[TableCell | str]:
-    error, naive = a["adversary_error"], a["naive_error"]
+def _attribute(a: AttributeContent) -> list[TableCell | str]:
+    error, naive = a.adversary_error, a.naive_error
     return [
-        TableCell(a["name"], ["personal"] if a["personal"] else []),
-        TableCell(a["decision"], tag=_TAGS[a["decision"]]),
+        TableCell(a.name, ["personal"] if a.personal else []),
+        TableCell(a.decision, tag=_TAGS[a.decision]),
         _build_buckets_cell(a),
-        TableCell(percent(error), [between] if (between := interval(a["adversary_interval"])) else []),
+        figure(error, a.adversary_interval),
         percent(naive),
-        points(None if error is None else naive - error),
-        at_least(a["certified_error"]),
+        points(None if error is None or naive is None else naive - error),
+        at_least(a.certified_error),
     ]
 
 
-def _build_buckets_cell(a: dict[str, Any]) -> TableCell:
-    if a["decision"] == "not collected":
-        return TableCell(below=[f"{number(a['values'])} values, none asked"])
-    if not a["buckets"]:
-        return TableCell("plain number, full detail", [f"{number(a['values'])} values"])
-    pieces = [(_label(bucket), share(bucket["share"])) for bucket in a["buckets"][:MOST_BUCKETS]]
-    more = len(a["buckets"]) - MOST_BUCKETS
+def _build_buckets_cell(a: AttributeContent) -> TableCell:
+    if a.decision == "not collected":
+        return TableCell(below=[f"{number(a.values)} values, none asked"])
+    if not a.buckets:
+        return TableCell("plain number, full detail", [f"{number(a.values)} values"])
+    pieces = [(_label(bucket), share(bucket.share)) for bucket in a.buckets[:MOST_BUCKETS]]
+    more = len(a.buckets) - MOST_BUCKETS
     left = [f"and {more} more, all in the annex"] if more > 0 else []
-    return TableCell(pieces=pieces, below=[*left, f"{number(a['n_buckets'])} buckets, of {number(a['values'])} values"])
+    return TableCell(pieces=pieces, below=[*left, f"{number(a.n_buckets)} buckets, of {number(a.values)} values"])
 
 
-def _label(bucket: dict[str, Any]) -> str:
-    return " or ".join([bucket["label"], *bucket["takes"]])
+def _label(bucket: BucketContent) -> str:
+    return " or ".join([bucket.label, *bucket.takes])
 
 
 def _guesser(method: str | None) -> str:
@@ -485,26 +471,26 @@ def _guesser(method: str | None) -> str:
     return {None: "–", "naive guess": "the most frequent value that the answers allow"}.get(method, str(method))
 
 
-def _annex(content: dict[str, Any]) -> list[Section]:
+def _annex(content: GeneralizationContent) -> list[Section]:
     """Every bucket with all that it holds."""
-    collected = [a for a in content["attributes"] if a["buckets"]]
+    collected = [a for a in content.attributes if a.buckets]
     if not collected:
         return []
     columns = [Column(title, is_number=False) for title in ("attribute", "bucket", "holds")] + [Column("share")]
     rows = [
         [
-            a["name"],
+            a.name,
             _label(bucket),
-            ", ".join(bucket["values"] or []) or ("a range" if a["decision"] != "not collected" else "–"),
-            percent(bucket["share"]),
+            ", ".join(bucket.values or []) or ("a range" if a.decision != "not collected" else "–"),
+            percent(bucket.share),
         ]
         for a in collected
-        for bucket in a["buckets"]
+        for bucket in a.buckets
     ]
     found = [
-        [a["name"], _guesser(a["method"]), percent(a["adversary_error"]), percent(a["raw_error"], 0)]
-        for a in content["attributes"]
-        if a["personal"]
+        [a.name, _guesser(a.method), percent(a.adversary_error), percent(a.raw_error, 0)]
+        for a in content.attributes
+        if a.personal
     ]
     strongest = [Column("personal attribute", is_number=False), Column("strongest adversary (A1)", is_number=False)]
     strongest += [Column("its error"), Column("error on raw data")]

@@ -1,19 +1,22 @@
-"""The data of a report on a PriSM classifier: its fields, its sentences, and how evidence fills them."""
+"""The data of a report on a PriSM classifier: its fields, and how evidence fills them.
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+No number tells of fewer than ten people (`modicum.reporting.disclosure`), and a sensitive value that so few have is not
+named.
+"""
+
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from modicum.evaluation import AttributeReason, PrismAlternative, PrismEvidence
+from modicum.attacks import LinkResult, SensitiveInferenceResult, SinglingOutResult
+from modicum.evaluation import AttributeReason, PrismAlternative, PrismCost, PrismEvidence
 from modicum.evaluation.evidence.prism_cost import PARSIMONY, PRISM, SVM
-from modicum.evaluation.evidence.prism_reasons import is_balanced
-from modicum.measures.certificate import Certificate, confidence_text
+from modicum.evaluation.evidence.prism_reasons import Status, is_balanced
+from modicum.measures.intervals import Interval
 from modicum.prism import Correlation
 from modicum.reporting.disclosure import (
     FEW_TEXT,
     LEAST_RECORDS,
-    at_most,
     change,
     change_outward,
     check_size,
@@ -23,13 +26,14 @@ from modicum.reporting.disclosure import (
     tens,
     tens_up,
 )
-from modicum.reporting.formats import count_of, no_better, number, percent, quote_name
-from modicum.reporting.parts import ContentPart, Ends, Few, Head, Share
-from modicum.reporting.sources import provenance
+from modicum.reporting.parts import ContentPart, Ends, Few, Head, Heading, Provenance, Share
+from modicum.reporting.prism.prism_sentences import certificate_sentence, decision, limits, warnings
 from modicum.table.codes import FEW
-from modicum.table.values import plain
 
 Change = Annotated[float, Field(ge=-1, le=1)]
+Model = Literal["PriSM", "Parsimony", "SVM"]
+
+_ORDER: tuple[Model, ...] = (PRISM, PARSIMONY, SVM)
 
 
 class PrismRule(ContentPart):
@@ -44,6 +48,21 @@ class PrismRule(ContentPart):
     bins: int = Field(description="Into how many ranges numbers are cut for this.")
     tested: list[int] = Field(description="How many sets of one attribute, of two, and so on were tested.")
 
+    @classmethod
+    def of(cls, cost: PrismCost) -> Self:
+        """The rule of a search, with the bins of its model."""
+        sets = cost.correlations
+        return cls(
+            measure=sets.measure,
+            threshold=sets.threshold,
+            p_value=sets.p_value,
+            max_size=sets.max_size,
+            encoding=sets.encoding,
+            correction=sets.correction,
+            bins=cost.prism.bins,
+            tested=list(sets.tested),
+        )
+
 
 class Strength(ContentPart):
     """How strongly attributes tell of the sensitive one."""
@@ -51,6 +70,15 @@ class Strength(ContentPart):
     strength: float = Field(description="The measured strength.")
     by_chance: float | None = Field(description="The strength that unrelated attributes with as many values have.")
     p_value: float | None = Field(description="The chance of such a strength if there were no relation.")
+
+    @classmethod
+    def of(cls, found: Correlation) -> Self:
+        """A strength, with three digits."""
+        return cls(
+            strength=round(found.strength, 3),
+            by_chance=None if found.by_chance is None else round(found.by_chance, 3),
+            p_value=None if found.p_value is None else _digits(found.p_value, 2),
+        )
 
 
 class Revealing(Strength):
@@ -60,6 +88,17 @@ class Revealing(Strength):
     about: str = Field(description="The sensitive attribute, with the value where it is one; rare values unnamed.")
     is_known: bool = Field(description="Whether the data's owner named it.")
     kept_out: list[str] = Field(description="Those of its attributes that are not asked for.")
+
+    @classmethod
+    def of_set(cls, each: Correlation, found: PrismEvidence) -> Self:
+        """One of the sets that were found."""
+        return cls(
+            **dict(Strength.of(each)),
+            attributes=list(each.attributes),
+            about=_describe_sensitive(each, found),
+            is_known=each.encoding == "given",
+            kept_out=[name for name in each.attributes if name not in found.cost.prism.predictors_],
+        )
 
 
 class Other(ContentPart):
@@ -72,13 +111,26 @@ class Other(ContentPart):
     )
     interval: Ends = Field(description="Its 95% interval.")
 
+    @classmethod
+    def of(cls, found: PrismAlternative | None, n: int | None) -> Self | None:
+        """Another choice, where there is one; the change of the error in tens of n people."""
+        if found is None:
+            return None
+        ends = None if n is None else change_outward(found.interval, n)
+        return cls(
+            instead_of=found.instead_of,
+            objective=round(found.objective, 4) + 0.0,
+            error=None if n is None else _clip(change(found.error, n)),
+            interval=None if ends is None else [_clip(end) for end in ends],
+        )
+
 
 class PrismAttribute(ContentPart):
     """An attribute and why it is asked for or not."""
 
     name: str = Field(description="The attribute.")
     columns: list[str] = Field(description="Its columns in the data.")
-    status: Literal["asked", "left out", "sensitive", "not considered"] = Field(description="What was decided.")
+    status: Status = Field(description="What was decided.")
     reason: str = Field(description="The reason as a word; see AttributeReason.")
     why: str = Field(description="The reason in a sentence.")
     sets: int = Field(description="In how many of the smallest revealing sets it is.")
@@ -86,6 +138,22 @@ class PrismAttribute(ContentPart):
     alone: Strength | None = Field(description="What it tells by itself.")
     other: Other | None = Field(description="Not asking for it, or asking for it as well.")
     instead: Other | None = Field(description="Asking for it in place of another of its set.")
+
+    @classmethod
+    def of(cls, each: AttributeReason, n: int | None) -> Self:
+        """An attribute; changes of the error in tens of n people."""
+        return cls(
+            name=each.name,
+            columns=list(each.columns),
+            status=each.status,
+            reason=each.reason,
+            why=each.why,
+            sets=each.sets,
+            completes=len(each.completes),
+            alone=None if each.alone is None else Strength.of(each.alone),
+            other=Other.of(each.other, n),
+            instead=Other.of(each.instead, n),
+        )
 
 
 class Proof(ContentPart):
@@ -102,11 +170,26 @@ class Proof(ContentPart):
     remeasured: int | None = Field(description="Sets of predictors that were measured once more; null for none.")
     together: Strength = Field(description="What all predictors tell together.")
 
+    @classmethod
+    def of(cls, found: PrismEvidence) -> Self:
+        """The proof; without predictors the objective is as many times the rarer labels' count, and is left out."""
+        model = found.cost.prism
+        return cls(
+            is_proven=model.optimality_gap_ <= model.tol,
+            objective=_digits(model.objective_, 6) if model.predictors_ else None,
+            bound=_digits(model.bound_, 6) if model.predictors_ else None,
+            gap=_digits(model.optimality_gap_, 2),
+            max_predictors=model.max_predictors,
+            max_feasible=found.cost.max_feasible,
+            remeasured=found.remeasured,
+            together=Strength.of(model.association_),
+        )
+
 
 class PrismModel(ContentPart):
     """One classifier's error."""
 
-    model: Literal["PriSM", "Parsimony", "SVM"] = Field(description="Which one.")
+    model: Model = Field(description="Which one.")
     asks: int = Field(description="How many attributes it needs.")
     predictors: list[str] = Field(description="Which.")
     error: Share | None = Field(
@@ -122,16 +205,50 @@ class PrismUtility(ContentPart):
     majority: Share = Field(description="The error of always guessing the same label.")
     models: list[PrismModel] = Field(description="PriSM's classifier beside the best few attributes and all of them.")
 
+    @classmethod
+    def of(cls, found: PrismEvidence, n: int | None) -> Self:
+        """The errors in tens of n people."""
+        balanced = is_balanced(found.cost.prism)
+        models = {each.model: each for each in found.cost.models}
+        scores = {name: each.balanced_accuracy if balanced else each.accuracy for name, each in models.items()}
+        naive = 1 - (scores[PRISM].naive or 0.0)  # with balanced labels it follows from their number alone
+        return cls(
+            is_balanced=balanced,
+            majority=naive if balanced or n is None else tens(naive, n),
+            models=[
+                PrismModel(
+                    model=name,
+                    asks=len(models[name].predictors),
+                    predictors=models[name].predictors,
+                    error=None if n is None else tens(1 - (scores[name].value or 0.0), n),
+                    interval=None if n is None else outward(_flip_interval(scores[name].interval), n),
+                )
+                for name in _ORDER
+            ],
+        )
+
 
 class PrismGuess(ContentPart):
     """What an adversary guesses who sees what one classifier asks for."""
 
-    model: Literal["PriSM", "Parsimony", "SVM"] = Field(description="Whose attributes it sees.")
+    model: Model = Field(description="Whose attributes it sees.")
     asks: int = Field(description="How many.")
     accuracy: Share = Field(description="Share of training records whose value it guesses, held out in turn.")
     interval: Ends = Field(description="Its 95% interval.")
     mcc: float = Field(description="Matthews' correlation of guess and truth, when it aims at that; 0 is chance.")
     mcc_interval: Ends = Field(description="Its 95% interval.")
+
+    @classmethod
+    def of(cls, model: Model, asks: int, found: SensitiveInferenceResult, n: int) -> Self:
+        """What is guessed from a classifier's attributes, in tens of n people."""
+        return cls(
+            model=model,
+            asks=asks,
+            accuracy=tens(found.accuracy.value or 0.0, n),
+            interval=outward(found.accuracy.interval, n),
+            mcc=round(found.mcc.value or 0.0, 3),
+            mcc_interval=None if found.mcc.interval is None else [round(end, 3) for end in found.mcc.interval],
+        )
 
 
 class PrismSensitive(ContentPart):
@@ -145,6 +262,29 @@ class PrismSensitive(ContentPart):
     certified: Share | None = Field(description="What no adversary exceeds who sees the answers; null without.")
     certified_naive: Share | None = Field(description="The most frequent value's share of the test records.")
     sentence: str = Field(description="The certificate in a sentence to quote, or why there is none.")
+
+    @classmethod
+    def of(cls, name: str, found: PrismEvidence, date: str) -> Self:
+        """A sensitive attribute; shares in tens of people, and a bound of 1 as none."""
+        n, models = found.people["train"], {each.model: each for each in found.cost.models}
+        attacks = {model: models[model].adversaries[name] for model in _ORDER if name in models[model].adversaries}
+        values, critical = found.values.get(name), found.cost.correlations.critical_values[name]
+        certificate = found.exposure.certificate
+        bound = naive = None
+        if certificate is not None and name in certificate.bounds:
+            bound = tens_up(certificate.bounds[name], certificate.persons)
+            naive = tens(certificate.naive[name], certificate.persons)
+        is_bound = bound is not None and bound < 1
+        return cls(
+            name=name,
+            values=None if values is None else len(values),
+            critical=None if critical is None else list(critical),
+            naive=tens(next(iter(attacks.values())).class_frequency, n) if attacks else None,
+            guesses=[PrismGuess.of(each, len(models[each].predictors), attacks[each], n) for each in attacks],
+            certified=bound if is_bound else None,
+            certified_naive=naive if is_bound else None,
+            sentence=certificate_sentence(name, certificate, bound, date, found.cost.tested_on),
+        )
 
 
 class PrismSinglingOut(ContentPart):
@@ -160,6 +300,20 @@ class PrismSinglingOut(ContentPart):
     smallest: Few = Field(description="How many people have a rarest one.")
     people: int = Field(description="How many test people there are.")
 
+    @classmethod
+    def of(cls, found: SinglingOutResult) -> Self:
+        """Who is alone, in tens of people; rounded up, so that 0 means nobody."""
+        n = found.people
+        return cls(
+            alone=tens_up(1 - found.error, n),
+            interval=outward(_flip_interval(found.interval), n),
+            raw=tens_up(1 - found.raw, n),
+            naive=tens(1 - found.naive, n),
+            groups=combinations(found.groups, found.least),
+            smallest=few(found.least),
+            people=n,
+        )
+
 
 class PrismLinkability(ContentPart):
     """Halves of the answers, joined."""
@@ -170,11 +324,22 @@ class PrismLinkability(ContentPart):
     k: int = Field(description="How many people are joined at once.")
     halves: list[list[str]] = Field(description="The columns of either half.")
 
+    @classmethod
+    def of(cls, found: LinkResult) -> Self:
+        """Who is linked, in tens of people."""
+        return cls(
+            linked=tens(found.linked, found.people),
+            interval=outward(_flip_interval(found.interval), found.people),
+            naive=tens(1 - found.naive, found.people),
+            k=found.k,
+            halves=[list(found.a), list(found.b)],
+        )
+
 
 class PrismContent(Head):
     """The report on a PriSM classifier."""
 
-    modicum: Literal["prism"] = Field(description="The kind of report.")
+    modicum: Literal["prism"] = Field(default="prism", description="The kind of report.")
     label: str = Field(description="What is predicted.")
     unit: str = Field(description="Of what shares are: people, or records where one person has several.")
     trained_on: int = Field(description="Records that trained.")
@@ -189,291 +354,47 @@ class PrismContent(Head):
     singling_out: PrismSinglingOut = Field(description="Who is alone with the answers.")
     linkability: PrismLinkability | None = Field(description="Null where fewer than two columns are asked for.")
 
-
-# The sentences of a report on a PriSM classifier: decision, certificate, warnings and limits.
-
-_SHOWN = 8
-_MEASURES = {
-    "cramers_v": "Cramér's V",
-    "bias_corrected": "Cramér's V without its bias",
-    "pearson": "the multiple correlation R",
-    "classifier": "the balanced accuracy of a decision tree",
-}
-
-
-def measure_words(measure: str) -> str:
-    """What strength is measured by, in words; a measure of the user's own by its name."""
-    return _MEASURES.get(measure, measure)
-
-
-def decision(content: dict[str, Any]) -> str:
-    """What is asked for, what it costs and what it protects, in one paragraph."""
-    asked = [each["name"] for each in content["attributes"] if each["status"] == "asked"]
-    usable = [each for each in content["attributes"] if each["status"] in ("asked", "left out")]
-    hidden = join_names([each["name"] for each in content["sensitive"]])
-    if not asked:
-        return (
-            f"To predict {quote_name(content['label'])} without revealing {hidden}, no attribute is asked for: the "
-            f"classifier can only say the most frequent label. {_cost(content)}"
+    @classmethod
+    def of(cls, found: PrismEvidence, heading: Heading) -> Self:
+        """Evidence on a PriSM classifier as what its report says; each number is rounded here and nowhere else."""
+        check_size(found.people["test"], "test records" if found.unit == "people" else "people in the test records")
+        source, n = Provenance.of(found.provenance, heading), _count_people_of_errors(found)
+        sets, linked = found.cost.prism.correlations_, found.exposure.linkability
+        content = cls(
+            purpose=heading.purpose,
+            people=heading.people,
+            provenance=source,
+            label=found.label,
+            unit=found.unit,
+            trained_on=found.cost.trained_on,
+            tested_on=found.cost.tested_on,
+            confidence=found.confidence,
+            sensitive=[PrismSensitive.of(name, found, source.date) for name in sets.critical_values],
+            rule=PrismRule.of(found.cost),
+            sets=[Revealing.of_set(each, found) for each in sets],
+            attributes=[PrismAttribute.of(each, n) for each in found.attributes],
+            proof=Proof.of(found),
+            utility=PrismUtility.of(found, n),
+            singling_out=PrismSinglingOut.of(found.exposure.singling_out),
+            linkability=None if linked is None else PrismLinkability.of(linked),
         )
-    many = count_of(len(usable), "attribute")
-    return (
-        f"To predict {quote_name(content['label'])} without revealing {hidden}, ask for {len(asked)} of {many}: "
-        f"{join_names(asked, _SHOWN)}. {_cost(content)} {_promise(content)}"
-        f"{_adversaries(content)}"
-    )
+        return content.with_sentences(decision(content), warnings(content), limits(content))
 
 
-def _cost(content: dict[str, Any]) -> str:
-    utility = content["utility"]
-    errors = {each["model"]: each for each in utility["models"]}
-    if not _has_error_rates(content):
-        return "How often it is then wrong is not told: too few people have the rarest label."
-    unit = f"{content['unit']}, every label counting the same" if utility["is_balanced"] else content["unit"]
-    return (
-        f"It is then wrong for {percent(errors['PriSM']['error'])} of {unit} ({percent(errors['SVM']['error'])} with "
-        f"all attributes but the sensitive, {percent(utility['majority'])} when always guessing the same)."
-    )
+def _digits(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
 
 
-def _has_error_rates(content: dict[str, Any]) -> bool:
-    return all(each["error"] is not None for each in content["utility"]["models"])
+def _clip(value: float) -> float:
+    return max(-1.0, min(1.0, value))
 
 
-def _promise(content: dict[str, Any]) -> str:
-    size = content["rule"]["max_size"]
-    of = "None of them reveals it by itself" if size == 1 else f"No set of up to {size} of them reveals it"
-    best = (
-        "the choice is proven to be the best that is allowed, both on the training records"
-        if content["proof"]["is_proven"]
-        else "this was counted on the training records; time ran out before the choice was proven to be the best"
-    )
-    return f"{of}, in the sense defined below, and {best}."
+def _flip_interval(ends: Interval | None) -> Interval | None:
+    """Of an error, from that of an accuracy."""
+    return None if ends is None else (1 - ends[1], 1 - ends[0])
 
 
-def _adversaries(content: dict[str, Any]) -> str:
-    told = []
-    for each in content["sensitive"]:
-        rows = {guess["model"]: guess for guess in each["guesses"]}
-        if rows:
-            told.append(
-                f" An adversary who sees the answers is right about {quote_name(each['name'])} for "
-                f"{percent(rows['PriSM']['accuracy'])} of {content['unit']} ({percent(each['naive'])} without seeing "
-                f"them, {percent(rows['SVM']['accuracy'])} from all other attributes)."
-            )
-    return "".join(told)
-
-
-def certificate_sentence(name: str, found: Certificate | None, bound: float | None, date: str, records: int) -> str:
-    """The claim about one sensitive attribute, to be quoted, or why there is none."""
-    if found is None or bound is None:
-        return "No bound is certified: the sensitive attribute is spread over several columns."
-    if bound >= 1:
-        return f"No bound can be certified for {quote_name(name)}: the answers differ so much that nothing is excluded."
-    return (
-        f"With {confidence_text(found.confidence)} confidence, no adversary who sees only the answers guesses "
-        f"{quote_name(name)} correctly for more than {at_most(bound)} of {found.unit} like those of the "
-        f"{number(records)} test records, on average ({date})."
-    )
-
-
-def warnings_of(content: dict[str, Any]) -> list[str]:
-    """What a reader must know first."""
-    proof, found = content["proof"], _errors_words(content)
-    if not proof["is_proven"]:
-        found.append(
-            f"Training ended before the best choice was proven: a better one may lower the objective by "
-            f"{percent(proof['gap'])}. The reasons below hold for the choice that was made."
-        )
-    if _reveals(proof["together"], content["rule"]):
-        found.append(
-            "All attributes that are asked for reveal it together: sets above "
-            f"{count_of(content['rule']['max_size'], 'attribute')} were not searched. Search larger sets, or allow "
-            "fewer attributes."
-        )
-    for each in content["sensitive"]:
-        guess = next((one for one in each["guesses"] if one["model"] == "PriSM"), None)
-        if guess is None:
-            found.append(f"No adversary has tried to guess {quote_name(each['name'])}; its risk was not measured.")
-        elif guess["mcc_interval"] and guess["mcc_interval"][0] > 0:
-            found.append(
-                f"The answers still tell something about {quote_name(each['name'])}: the correlation of an adversary's "
-                f"guess with the truth is {number(guess['mcc'])}, and lies above 0 beyond chance. The threshold "
-                "says how much is accepted."
-            )
-    return found
-
-
-def _errors_words(content: dict[str, Any]) -> list[str]:
-    """What must be known of the errors: that they are not told, or are none the lower for what is asked."""
-    if not _has_error_rates(content):
-        return [
-            "The errors are not told: every label counts the same in them, and the rarest label of the test records "
-            f"has so few people that they would rest on fewer than {LEAST_RECORDS}. More test records, or a classifier "
-            "without class weights, can be judged."
-        ]
-    own = next(each for each in content["utility"]["models"] if each["model"] == "PriSM")
-    applies, told = no_better(own["error"], content["utility"]["majority"], "The classifier")
-    return [told] if applies else []
-
-
-def _reveals(found: dict[str, Any], rule: dict[str, Any]) -> bool:
-    return found["strength"] >= rule["threshold"] and (found["p_value"] or 0.0) <= rule["p_value"]
-
-
-def limits_of(content: dict[str, Any]) -> list[str]:
-    """What the method does not say."""
-    rule = content["rule"]
-    found = [
-        f"The promise is about relations measured on {number(content['trained_on'])} training records. In other people "
-        "the same attributes may tell more, or less; a relation too weak or too rare to show there is not excluded.",
-        f"Revealing is defined by a threshold ({rule['threshold']:g}) that somebody chose. Weaker relations are "
-        "accepted, and what they add up to is what the adversaries measure.",
-        f"Sets of more than {count_of(rule['max_size'], 'attribute')} were not searched, and numbers were cut into "
-        f"{rule['bins']} ranges first: what their digits tell within a range is not seen by the search.",
-        "With many tests some sets pass by chance alone; such a set is then forbidden without need, which protects no "
-        "less. The strength that chance would give stands beside each.",
-        "Best means lowest objective of a linear support vector machine on the training records. Another kind of model "
-        "may find use in attributes that this one does not need.",
-        "The answers are collected in full detail: PriSM chooses attributes, it does not coarsen them. Who is alone "
-        "with the answers can be singled out.",
-        "Adversaries learn from records like these, with the sensitive value known. One with other knowledge of a "
-        "person, such as an attribute that was left out, may infer more.",
-        "An interval covers the chance of having drawn these records and not others. It does not cover a population "
-        "that differs from them, or that changes.",
-    ]
-    if rule["correction"] is not None:
-        found.append("P-values were corrected for the number of tests, which forbids fewer sets and protects less.")
-    return found
-
-
-def join_names(names: Sequence[str], most: int | None = None) -> str:
-    """Names in a row, in quotes; so many of them.
-
-    Examples
-    --------
-    >>> from modicum.reporting.prism.data import join_names
-    >>> join_names(["age"]), join_names(["age", "job", "pay"]), join_names(["age", "job", "pay"], 1)
-    ('“age”', '“age”, “job” and “pay”', '“age” and 2 more')
-    """
-    shown = [quote_name(name) for name in (names if most is None else names[:most])]
-    more = len(names) - len(shown)
-    last = [f"{more:,} more"] if more else []
-    parts = [*shown, *last]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def proof_words(content: dict[str, Any]) -> list[str]:
-    """The proof, for people."""
-    proof, rule = content["proof"], content["rule"]
-    best = (
-        "No other allowed choice of attributes reaches a lower one, apart from the gap."
-        if proof["is_proven"]
-        else "Time ran out: another allowed choice may reach a lower one, down to the bound."
-    )
-    again = (
-        "The sets of chosen attributes were not measured once more: there are too many, or measuring takes long."
-        if proof["remeasured"] is None
-        else f"{count_of(proof['remeasured'], 'set')} of up to {rule['max_size']} of the chosen attributes "
-        f"{'was' if proof['remeasured'] == 1 else 'were'} then measured one by one: none reveals."
-    )
-    reached = (
-        "What is reached is not told: with nothing asked for it follows from how many records have each label. Nothing "
-        f"allowed falls below it by more than a gap of {proof['gap']:.2g} of it."
-        if proof["objective"] is None
-        else f"The choice reaches {proof['objective']:.6g}; nothing allowed falls below {proof['bound']:.6g}, a gap of "
-        f"{proof['gap']:.2g} of it."
-    )
-    return [
-        f"Training minimizes an objective: the size of the weights plus what errors cost. {reached} {best}",
-        f"Allowed were choices of at most {proof['max_predictors']} attributes that hold no revealing set whole; "
-        f"{proof['max_feasible']} is the most that hold none. That no set above is asked for whole was checked once "
-        f"more, by its names alone. {again}",
-    ]
-
-
-# Evidence on a PriSM classifier as plain data: every number that page, Markdown and JSON show.
-#
-# No number tells of fewer than ten people (`modicum.reporting.disclosure`), and a sensitive value that so few have is
-# not
-# named.
-
-_ORDER = (PRISM, PARSIMONY, SVM)
-
-
-def prism_summary(
-    found: PrismEvidence,
-    purpose: str | None = None,
-    date: str | None = None,
-    command: str | None = None,
-    people: str | None = None,
-) -> dict[str, Any]:
-    """Everything that a report on a PriSM classifier shows, ready for JSON.
-
-    Parameters
-    ----------
-    found : what `md.evidence` returned
-    purpose : what the prediction is for, in the user's words
-    date : YYYY-MM-DD; today where none is given
-    command : what makes it again
-    people : whom the records are of, in the user's words
-    """
-    check_size(found.people["test"], "test records" if found.unit == "people" else "people in the test records")
-    made, model = provenance(found.provenance, date, command), found.cost.prism
-    content: dict[str, Any] = {
-        "modicum": "prism",
-        "version": 1,
-        "purpose": purpose,
-        "people": people,
-        "provenance": made,
-        "label": found.label,
-        "unit": found.unit,
-        "trained_on": found.cost.trained_on,
-        "tested_on": found.cost.tested_on,
-        "confidence": found.confidence,
-        "sensitive": [_sensitive(name, found, made["date"]) for name in model.correlations_.critical_values],
-        "rule": _rule(found),
-        "sets": [_set(each, found) for each in model.correlations_],
-        "attributes": [_attribute(each, _errors_of(found)) for each in found.attributes],
-        "proof": _proof(found),
-        "utility": _utility(found),
-        "singling_out": _singling_out(found),
-        "linkability": _linkability(found),
-    }
-    content |= {"decision": decision(content), "warnings": warnings_of(content), "limits": limits_of(content)}
-    content = dict(plain(content))
-    PrismContent.model_validate(content)
-    return content
-
-
-def _rule(found: PrismEvidence) -> dict[str, Any]:
-    sets, model = found.cost.correlations, found.cost.prism
-    names = ("measure", "threshold", "p_value", "max_size", "encoding", "correction")
-    return {name: getattr(sets, name) for name in names} | {"bins": model.bins, "tested": list(sets.tested)}
-
-
-def _strength(found: Correlation) -> dict[str, Any]:
-    return {name: _round_or_none(getattr(found, name)) for name in ("strength", "by_chance")} | {
-        "p_value": None if found.p_value is None else float(f"{found.p_value:.2g}")
-    }
-
-
-def _round_or_none(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
-
-
-def _set(each: Correlation, found: PrismEvidence) -> dict[str, Any]:
-    asked = set(found.cost.prism.predictors_)
-    return {
-        **_strength(each),
-        "attributes": list(each.attributes),
-        "about": _about(each, found),
-        "is_known": each.encoding == "given",
-        "kept_out": [name for name in each.attributes if name not in asked],
-    }
-
-
-def _about(each: Correlation, found: PrismEvidence) -> str:
+def _describe_sensitive(each: Correlation, found: PrismEvidence) -> str:
     """What a set tells of; a value that few people have is not named."""
     if each.value is None:
         return each.sensitive
@@ -483,146 +404,11 @@ def _about(each: Correlation, found: PrismEvidence) -> str:
     return f"{each.sensitive} = a value of {FEW_TEXT} records" if many < FEW else each.about
 
 
-def _attribute(each: AttributeReason, n: int | None) -> dict[str, Any]:
-    return {
-        **{name: getattr(each, name) for name in ("name", "status", "reason", "why", "sets")},
-        "columns": list(each.columns),
-        "completes": len(each.completes),
-        "alone": None if each.alone is None else _strength(each.alone),
-        "other": _other(each.other, n),
-        "instead": _other(each.instead, n),
-    }
-
-
-def _other(found: PrismAlternative | None, n: int | None) -> dict[str, Any] | None:
-    """Another choice; the change of the error in tens of people."""
-    if found is None:
-        return None
-    return {
-        "instead_of": found.instead_of,
-        "objective": round(found.objective, 4) + 0.0,
-        "error": None if n is None else max(-1.0, min(1.0, change(found.error, n))),
-        "interval": None if n is None else _within(change_outward(found.interval, n)),
-    }
-
-
-def _within(ends: list[float] | None) -> list[float] | None:
-    return None if ends is None else [max(-1.0, ends[0]), min(1.0, ends[1])]
-
-
-def _proof(found: PrismEvidence) -> dict[str, Any]:
-    model = found.cost.prism
-    told = bool(model.predictors_)  # else the objective is as many times the rarer labels' count
-    return {
-        "is_proven": model.optimality_gap_ <= model.tol,
-        "objective": float(f"{model.objective_:.6g}") if told else None,
-        "bound": float(f"{model.bound_:.6g}") if told else None,
-        "gap": float(f"{model.optimality_gap_:.2g}"),
-        "max_predictors": model.max_predictors,
-        "max_feasible": found.cost.max_feasible,
-        "remeasured": found.remeasured,
-        "together": _strength(model.association_),
-    }
-
-
-def _is_balanced(found: PrismEvidence) -> bool:
-    return is_balanced(found.cost.prism)
-
-
-def _errors_of(found: PrismEvidence) -> int | None:
+def _count_people_of_errors(found: PrismEvidence) -> int | None:
     """Of how many people errors are told in tens: where every label counts the same, the rarest label's count most.
 
     None where these are too few for a share to say anything.
     """
     people = found.people["test"]
-    many = min(people, found.labels * found.rarest) if _is_balanced(found) else people
+    many = min(people, found.labels * found.rarest) if is_balanced(found.cost.prism) else people
     return many if many >= LEAST_RECORDS else None
-
-
-def _utility(found: PrismEvidence) -> dict[str, Any]:
-    balanced, n = _is_balanced(found), _errors_of(found)
-    models = {each.model: each for each in found.cost.models}
-    scores = {name: each.balanced_accuracy if balanced else each.accuracy for name, each in models.items()}
-    naive = 1 - float(scores[PRISM].naive or 0.0)  # with balanced labels it follows from their number alone
-    return {
-        "is_balanced": balanced,
-        "majority": naive if balanced or n is None else tens(naive, n),
-        "models": [
-            {
-                "model": name,
-                "asks": len(models[name].predictors),
-                "predictors": models[name].predictors,
-                "error": None if n is None else tens(1 - float(scores[name].value or 0.0), n),
-                "interval": None if n is None else outward(_flip_interval(scores[name].interval), n),
-            }
-            for name in _ORDER
-        ],
-    }
-
-
-def _flip_interval(ends: Any) -> tuple[float, float] | None:
-    """Of an error, from that of an accuracy."""
-    return None if ends is None else (1 - ends[1], 1 - ends[0])
-
-
-def _sensitive(name: str, found: PrismEvidence, date: str) -> dict[str, Any]:
-    n, models = found.people["train"], {each.model: each for each in found.cost.models}
-    attacks = {model: models[model].adversaries[name] for model in _ORDER if name in models[model].adversaries}
-    guesses = [
-        {
-            "model": model,
-            "asks": len(models[model].predictors),
-            "accuracy": tens(float(each.accuracy.value or 0.0), n),
-            "interval": outward(each.accuracy.interval, n),
-            "mcc": _round_or_none(each.mcc.value),
-            "mcc_interval": None if each.mcc.interval is None else [_round_or_none(end) for end in each.mcc.interval],
-        }
-        for model, each in attacks.items()
-    ]
-    values = found.values.get(name)
-    critical = found.cost.correlations.critical_values[name]
-    return {
-        "name": name,
-        "values": None if values is None else len(values),
-        "critical": None if critical is None else list(critical),
-        "naive": tens(next(iter(attacks.values())).class_frequency, n) if attacks else None,
-        "guesses": guesses,
-        **_summarize_certificate(name, found, date),
-    }
-
-
-def _summarize_certificate(name: str, found: PrismEvidence, date: str) -> dict[str, Any]:
-    certificate = found.exposure.certificate
-    known = certificate is not None and name in certificate.bounds
-    bound = tens_up(certificate.bounds[name], certificate.persons) if certificate is not None and known else None
-    sentence = certificate_sentence(name, certificate if known else None, bound, date, found.cost.tested_on)
-    naive = tens(certificate.naive[name], certificate.persons) if certificate is not None and known else None
-    says = bound is not None and bound < 1
-    return {"certified": bound if says else None, "certified_naive": naive if says else None, "sentence": sentence}
-
-
-def _singling_out(found: PrismEvidence) -> dict[str, Any]:
-    alone = found.exposure.singling_out
-    n = alone.people
-    return {
-        "alone": tens_up(1 - alone.error, n),
-        "interval": outward(_flip_interval(alone.interval), n),
-        "raw": tens_up(1 - alone.raw, n),
-        "naive": tens(1 - alone.naive, n),
-        "groups": combinations(alone.groups, alone.least),
-        "smallest": few(alone.least),
-        "people": n,
-    }
-
-
-def _linkability(found: PrismEvidence) -> dict[str, Any] | None:
-    linked = found.exposure.linkability
-    if linked is None:
-        return None
-    return {
-        "linked": tens(linked.linked, linked.people),
-        "interval": outward(_flip_interval(linked.interval), linked.people),
-        "naive": tens(1 - linked.naive, linked.people),
-        "k": linked.k,
-        "halves": [list(linked.a), list(linked.b)],
-    }

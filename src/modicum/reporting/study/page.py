@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
 
 from modicum.measures.certificate import confidence_text
-from modicum.reporting import charts
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import (
     Block,
@@ -19,12 +17,27 @@ from modicum.reporting.document import (
     Sign,
     Table,
     TableCell,
+    Tag,
     Text,
 )
-from modicum.reporting.formats import NONE, count_of, decimals, interval, number, percent, quote_name
+from modicum.reporting.formats import NONE, count_of, decimals, number, percent, quote_name
 from modicum.reporting.generalization import page as generalization_page
-from modicum.reporting.sources import provenance_section, sign_off
+from modicum.reporting.generalization.data import GeneralizationContent
+from modicum.reporting.generalization.generalization_charts import buckets_chart
+from modicum.reporting.parts import figure, name_columns, provenance_section, sign_off
 from modicum.reporting.study import study_charts
+from modicum.reporting.study.data import (
+    CandidateContent,
+    ChosenAttribute,
+    ChosenCertificate,
+    ChosenContent,
+    FrontRow,
+    JudgedRow,
+    MinimizerContent,
+    PeriodContent,
+    Sizes,
+    StudyContent,
+)
 
 # What a study compared: utility against privacy, the minimizers, the front, training sizes and later records.
 
@@ -37,267 +50,252 @@ WORDS = (
 )
 
 
-def utility_against_privacy(content: dict[str, Any]) -> Section:
+def utility_against_privacy(content: StudyContent) -> Section:
     """The picture of all candidates, and the ends that they lie between."""
-    chosen = content["chosen"]
-    signs = [*_signs(m["name"] for m in content["minimizers"]), *([Sign("◯ chosen")] if chosen else [])]
-    ends = {"raw data, in full detail": content["raw_data"], "nothing collected": content["nothing_collected"]}
-    columns = [Column("what is collected", False), Column("classifier’s error"), Column("adversary’s error")]
+    chosen = content.chosen
+    signs = [*_signs(m.name for m in content.minimizers), *([Sign("◯ chosen")] if chosen else [])]
+    ends = {"raw data, in full detail": content.raw_data, "nothing collected": content.nothing_collected}
+    columns = name_columns("what is collected", "classifier’s error", "adversary’s error")
     rows: list[list[TableCell | str]] = [
-        [name, percent(end["error"]), percent(end["adversary_error"])] for name, end in ends.items()
+        [name, percent(end.error), percent(end.adversary_error)] for name, end in ends.items()
     ]
     if chosen is not None:
-        rows.insert(1, [f"chosen: {chosen['name']}", *_both(chosen)])
+        rows.insert(1, [f"chosen: {chosen.name}", *_both(chosen)])
     blocks: list[Block] = [
         Text(WORDS),
         Text(_describe_picture(content), "soft"),
         Picture(study_charts.front_chart(content), [*signs, Sign("★ raw data, nothing collected")]),
         Table(columns, rows),
-        *([] if content["front"] else [Text(_weights(content["weights"]), "soft")]),
+        *([] if content.front else [Text(_weights(content.weights), "soft")]),
     ]
     return Section("Utility against privacy", blocks)
 
 
 def _weights(weights: dict[str, float]) -> str:
     """What the front's table tells where there is a front."""
-    told = ", ".join(f"{name} ({percent(weight)})" for name, weight in weights.items())
-    return f"The adversary’s error is the mean over the personal attributes with these weights: {told}."
+    shares = ", ".join(f"{name} ({percent(weight)})" for name, weight in weights.items())
+    return f"The adversary’s error is the mean over the personal attributes with these weights: {shares}."
 
 
-def _describe_picture(content: dict[str, Any]) -> str:
-    if content["fronts_of"] == "each":
+def _describe_picture(content: StudyContent) -> str:
+    if content.fronts_of == "each":
         lines = "The lines are what each minimizer’s front reaches, as judged."
     else:
-        all_together = ", the dark line what the front of all together reaches as judged" if content["front"] else ""
+        all_together = ", the dark line what the front of all together reaches as judged" if content.front else ""
         lines = f"Thin lines are what each minimizer’s front reaches by counts{all_together}."
     return (
-        f"Each dot is one of the {count_of(content['candidates_of_first_seed'], 'candidate')} of the first split of "
-        f"the records, on its test records (of {count_of(content['test_people'], 'person', 'people')}): the further "
+        f"Each dot is one of the {count_of(content.candidates_of_first_seed, 'candidate')} of the first split of "
+        f"the records, on its test records (of {count_of(content.test_people, 'person', 'people')}): the further "
         "left, the better the model; the higher, the less is learned about people. Small faint dots are by counts (a "
-        f"quick model that only counts); the {number(content['judged'])} larger ones were judged by stronger models. "
+        f"quick model that only counts); the {number(content.judged)} larger ones were judged by stronger models. "
         f"{lines} Fronts are chosen on validation records, which are others than the test records. Every dot is a "
         "line of the annex."
     )
 
 
-def _both(each: dict[str, Any]) -> list[TableCell]:
-    errors = ((each["error"], each["error_interval"]), (each["adversary_error"], each["adversary_interval"]))
-    return [TableCell(percent(value), _lines(interval(ends))) for value, ends in errors]
+def _both(each: JudgedRow) -> list[TableCell]:
+    return [figure(each.error, each.error_interval), figure(each.adversary_error, each.adversary_interval)]
 
 
-def minimizers(content: dict[str, Any]) -> Section:
+def minimizers(content: StudyContent) -> Section:
     """Each minimizer beside the others."""
-    by_judges, found = content["fronts_of"] == "each", content["minimizers"]
+    by_judges, found = content.fronts_of == "each", content.minimizers
     columns = [Column("minimizer", False), Column("candidates"), Column("hypervolume by counts")]
     columns += [Column("hypervolume judged")] if by_judges else []
-    columns += [Column(f"at raw +{percent(r['above_raw'])}") for r in (found[0]["reached"] if found else [])]
-    told = (
+    columns += [Column(f"at raw +{percent(r.above_raw)}") for r in (found[0].reached if found else [])]
+    intro = (
         "The hypervolume is the share of the area between the two ends that a front reaches: 1 would be the raw "
         "model’s error with an adversary who learns nothing. It stands with its 95% interval over seeds. The columns "
         "“at raw +” are the adversary’s error that is reached, by counts with the first seed, where the classifier’s "
         "error is at most so much above that on raw data. Candidates are those of the first split, beside those of "
         "all seeds and training sizes; seconds are those of all."
     )
-    blocks: list[Block] = [Text(content["comparison"])] if content["comparison"] else []
+    blocks: list[Block] = [Text(content.comparison)] if content.comparison else []
     rows = [_minimizer(each, by_judges) for each in found]
-    return Section("Minimizer by minimizer", [*blocks, Text(told, "soft"), Table([*columns, Column("seconds")], rows)])
+    return Section("Minimizer by minimizer", [*blocks, Text(intro, "soft"), Table([*columns, Column("seconds")], rows)])
 
 
-def _minimizer(each: dict[str, Any], by_judges: bool) -> list[TableCell | str]:
-    volume = each["hypervolume"]
-    made = [f"{number(each['candidates_of_all_seeds'])} in all", f"{number(each['judged'])} judged"]
+def _minimizer(each: MinimizerContent, by_judges: bool) -> list[TableCell | str]:
+    volume = each.hypervolume
+    counts = [f"{number(each.candidates_of_all_seeds)} in all", f"{number(each.judged)} judged"]
+    ends = decimals(volume.interval)
     return [
-        each["name"],
-        TableCell(number(each["candidates"]), made),
-        TableCell(number(volume["mean"]), [*_lines(decimals(volume["interval"])), count_of(volume["seeds"], "seed")]),
-        *([number(volume["judged"])] if by_judges else []),
-        *(percent(reached["adversary_error"]) for reached in each["reached"]),
-        number(each["seconds"], 1),
+        each.name,
+        TableCell(number(each.candidates), counts),
+        TableCell(number(volume.mean), [*([ends] if ends else []), count_of(volume.seeds, "seed")]),
+        *([number(volume.judged)] if by_judges else []),
+        *(percent(reached.adversary_error) for reached in each.reached),
+        number(each.seconds, 1),
     ]
 
 
-def front(content: dict[str, Any]) -> list[Section]:
+def front(content: StudyContent) -> list[Section]:
     """The candidates to choose from, and what each attribute has to do with it."""
-    found, many = content["front"], content["candidates"]
+    found, many = content.front, content.candidates
     if not found:
         return []
     holds = "holds" if many == 1 else f"holds for all {number(many)} candidates together"
-    told = (
+    intro = (
         f"The {count_of(len(found), 'judged candidate')} that no other one beats in both errors on validation records; "
         f"the numbers are those of test records, with 95% intervals. The certified error is from validation records "
-        f"and {holds}, with {confidence_text(content['confidence'])} confidence. The smallest group is how many people "
+        f"and {holds}, with {confidence_text(content.confidence)} confidence. The smallest group is how many people "
         "share the rarest combination of answers."
     )
-    columns = [Column("candidate", False), Column("attributes"), Column("buckets"), Column("classifier’s error")]
-    columns += [
-        Column("adversary’s error"),
-        Column("certified at least"),
-        Column("smallest group"),
-        Column("skill kept"),
-    ]
+    columns = name_columns("candidate", "attributes", "buckets", "classifier’s error", "adversary’s error")
+    columns += [Column("certified at least"), Column("smallest group"), Column("skill kept")]
     table = Table(columns, [_candidate(each) for each in found])
-    return [Section("The front", [Text(told, "soft"), table]), _along(content)]
+    return [Section("The front", [Text(intro, "soft"), table]), _along(content)]
 
 
-def _candidate(each: dict[str, Any]) -> list[TableCell | str]:
+def _candidate(each: FrontRow) -> list[TableCell | str]:
     return [
-        TableCell(each["name"], ["the chosen one"] if each["chosen"] else []),
-        number(each["needed"]),
-        number(each["buckets"]),
+        TableCell(each.name, ["the chosen one"] if each.chosen else []),
+        number(each.needed),
+        number(each.buckets),
         *_both(each),
-        at_least(each["certified_error"]),
-        number(each["smallest_group"]),
-        percent(each["skill_kept"]),
+        at_least(each.certified_error),
+        number(each.smallest_group),
+        percent(each.skill_kept),
     ]
 
 
-def _along(content: dict[str, Any]) -> Section:
-    found = content["personal"]
-    drawn = [each for each in found if each["drawn"]]
+def _along(content: StudyContent) -> Section:
+    found = content.personal
+    drawn = [each for each in found if each.drawn]
     some = f" Drawn are the {len(drawn)} with the largest change; the table has all." if len(drawn) < len(found) else ""
-    told = (
+    intro = (
         "The adversary’s error about each personal attribute for the points of the front, with the error of the naive "
         f"guess (the usual value, without seeing a record) as a faint dotted line.{some}"
     )
-    columns = [Column("personal attribute", False), Column("weight"), Column("lowest error on the front")]
-    columns += [Column("highest error on the front"), Column("naive guess")]
-    rows = [[each["name"], *(percent(each[key]) for key in ("weight", "lowest", "highest", "naive"))] for each in found]
-    picture = Picture(study_charts.attributes_chart(content))
-    return Section("Attribute by attribute along the front", [Text(told, "soft"), picture, Table(columns, rows)])
+    columns = name_columns("personal attribute", "weight", "lowest error on the front", "highest error on the front")
+    columns += [Column("naive guess")]
+    rows = [[a.name, *map(percent, (a.weight, a.lowest, a.highest, a.naive))] for a in found]
+    picture = Picture(study_charts.attributes_chart(content.front, found))
+    return Section("Attribute by attribute along the front", [Text(intro, "soft"), picture, Table(columns, rows)])
 
 
-def sizes(content: dict[str, Any]) -> Section:
+def sizes(content: StudyContent, found: Sizes) -> Section:
     """How many records it takes."""
-    seeds, found = len(content["seeds"]), content["sizes"]
+    seeds = len(content.seeds)
     ends = ", with its 95% interval" if seeds > 1 else ""
-    told = (
+    intro = (
         "Hypervolume by counts where the minimizers learn from a part of the training records, mean over "
         f"{count_of(seeds, 'seed')}{ends}."
     )
     reaches = (
-        f"What {found['minimizer']} reaches with the first seed, by counts, from these shares of the training records; "
+        f"What {found.minimizer} reaches with the first seed, by counts, from these shares of the training records; "
         "the points are in the annex."
     )
-    columns = [Column("minimizer", False), Column("share of the training records"), Column("hypervolume")]
-    columns += [Column("95% interval"), Column("seeds")]
+    columns = name_columns("minimizer", "share of the training records", "hypervolume", "95% interval", "seeds")
     rows = [
-        [each["name"], size_text(s), number(s["mean"]), decimals(s["interval"]) or NONE, number(s["seeds"])]
-        for each in content["minimizers"]
-        for s in each["sizes"]
+        [each.name, size_text(s.train_size), number(s.mean), decimals(s.interval) or NONE, number(s.seeds)]
+        for each in content.minimizers
+        for s in each.sizes
     ]
-    fronts = study_charts.fronts_chart(found["series"], "Front for each training size")
+    fronts = study_charts.fronts_chart(found.series, "Front for each training size")
     blocks: list[Block] = [
-        Text(told, "soft"),
-        Picture(study_charts.sizes_chart(content), _signs(each["name"] for each in content["minimizers"])),
+        Text(intro, "soft"),
+        Picture(study_charts.sizes_chart(content), _signs(each.name for each in content.minimizers)),
         Table(columns, rows),
         Text(reaches, "soft"),
-        Picture(fronts, _signs(size_text(s) for s in found["series"])),
+        Picture(fronts, _signs(size_text(s.train_size) for s in found.series)),
     ]
     return Section("How many records it takes", blocks)
 
 
-def later(content: dict[str, Any]) -> Section:
+def later(found: Sequence[PeriodContent]) -> Section:
     """The same generalizations on other records."""
-    found = content["later"]
-    told = (
+    intro = (
         "The same generalizations on other records: classifier and adversary learn anew there. Stars are raw data and "
         "nothing collected; the points are in the annex."
     )
-    columns = [Column("records", False), Column("candidates of the front"), Column("error on raw data")]
+    columns = name_columns("records", "candidates of the front", "error on raw data")
     columns += [Column("majority guess"), Column("naive adversary")]
-    keys = ("raw_error", "majority_error", "naive")
-    rows = [[each["name"], number(len(each["points"])), *(percent(each[key]) for key in keys)] for each in found]
-    drawing = study_charts.fronts_chart(found, "The front on later records", marks=True)
-    picture = Picture(drawing, _signs(each["name"] for each in found))
-    return Section("On later records", [Text(told, "soft"), picture, Table(columns, rows)])
+    rows = [
+        [each.name, number(len(each.points)), *map(percent, (each.raw_error, each.majority_error, each.naive))]
+        for each in found
+    ]
+    drawing = study_charts.fronts_chart(found, "The front on later records")
+    picture = Picture(drawing, _signs(each.name for each in found))
+    return Section("On later records", [Text(intro, "soft"), picture, Table(columns, rows)])
 
 
-def size_text(each: dict[str, Any]) -> str:
+def size_text(train_size: float) -> str:
     """A share of the training records."""
-    return f"{100 * each['train_size']:.4g}%"
+    return f"{100 * train_size:.4g}%"
 
 
 def _signs(names: Iterable[str]) -> list[Sign]:
     return [Sign(name, study_charts.colour(i)) for i, name in enumerate(names)]
 
 
-def _lines(text: str) -> Sequence[str]:
-    return [text] if text else []
-
-
 # The annex of a study: every candidate and every point that its pictures draw.
 
 
-def annex(content: dict[str, Any]) -> list[Section]:
+def annex(content: StudyContent) -> list[Section]:
     """The tables that are too long to stand among the text."""
-    made = [_front(content), _candidates(content), _sizes(content["sizes"]), _later(content["later"])]
-    return [section for section in made if section is not None]
-
-
-def _front(content: dict[str, Any]) -> Section | None:
-    if not content["front"]:
-        return None
-    asks = {each["name"]: each["asks"] for each in content["points"] if each["on_front"]}
-    columns = [Column("candidate", False), Column("what it asks", False), Column("adversary’s error about", False)]
-    rows = [
-        [
-            each["name"],
-            TableCell("", asks.get(each["name"]) or ["nothing"]),
-            TableCell("", pieces=[(name, percent(error)) for name, error in each["risks"].items()]),
-        ]
-        for each in content["front"]
+    return [
+        *([_front(content)] if content.front else []),
+        *([_candidates(content.points)] if content.points else []),
+        *([] if content.sizes is None else [_sizes(content.sizes)]),
+        *([] if content.later is None else [_later(content.later)]),
     ]
-    told = Text(
+
+
+def _front(content: StudyContent) -> Section:
+    asks = {each.name: each.asks for each in content.points if each.on_front}
+    columns = [Column("candidate", False), Column("what it asks", False), Column("adversary’s error about", False)]
+    rows: list[list[TableCell | str]] = [
+        [
+            each.name,
+            TableCell("", asks.get(each.name) or ["nothing"]),
+            TableCell("", pieces=[(name, percent(error)) for name, error in each.risks.items()]),
+        ]
+        for each in content.front
+    ]
+    intro = Text(
         "What each candidate of the front asks, and the adversary’s error about each personal attribute.", "soft"
     )
-    return Section("Annex: the front in detail", [told, Table(columns, rows)])
+    return Section("Annex: the front in detail", [intro, Table(columns, rows)])
 
 
-def _candidates(content: dict[str, Any]) -> Section | None:
-    if not content["points"]:
-        return None
-    told = Text(
+def _candidates(points: Sequence[CandidateContent]) -> Section:
+    intro = Text(
         "Every candidate of the first split on its test records. Two errors stand in each cell: the classifier’s, then "
         "the adversary’s.",
         "soft",
     )
-    columns = [Column("candidate", False), Column("attributes"), Column("buckets"), Column("smallest group")]
-    columns += [Column("by counts"), Column("as judged"), Column("place", False)]
-    return Section(
-        "Annex: every candidate", [told, Table(columns, [_annex_candidate(each) for each in content["points"]])]
-    )
+    columns = name_columns("candidate", "attributes", "buckets", "smallest group", "by counts", "as judged")
+    columns += [Column("place", False)]
+    return Section("Annex: every candidate", [intro, Table(columns, [_annex_candidate(each) for each in points])])
 
 
-def _annex_candidate(each: dict[str, Any]) -> list[TableCell | str]:
-    counts = [number(each[key]) for key in ("needed", "buckets", "smallest_group")]
-    judged = _pair((each["error"], each["adversary_error"])) if each["judged"] else "–"
-    return [each["name"], *counts, _pair(each["by_counts"]), judged, _place(each)]
+def _annex_candidate(each: CandidateContent) -> list[TableCell | str]:
+    counts = map(number, (each.needed, each.buckets, each.smallest_group))
+    judged = _pair((each.error, each.adversary_error)) if each.judged else "–"
+    return [each.name, *counts, _pair(each.by_counts), judged, _place(each)]
 
 
-def _place(each: dict[str, Any]) -> str:
-    if each["chosen"]:
+def _place(each: CandidateContent) -> str:
+    if each.chosen:
         return "chosen"
-    return "on the front" if each["on_front"] else "on its minimizer’s front" if each["on_own_front"] else ""
+    return "on the front" if each.on_front else "on its minimizer’s front" if each.on_own_front else ""
 
 
-def _sizes(found: dict[str, Any] | None) -> Section | None:
-    if found is None:
-        return None
-    told = Text(f"The fronts of {found['minimizer']} by counts, from parts of the training records.", "soft")
-    series = [(size_text(each), each["points"]) for each in found["series"]]
-    return Section("Annex: fronts for each training size", [told, _points("share of the training records", series)])
+def _sizes(found: Sizes) -> Section:
+    intro = Text(f"The fronts of {found.minimizer} by counts, from parts of the training records.", "soft")
+    series = [(size_text(each.train_size), each.points) for each in found.series]
+    return Section("Annex: fronts for each training size", [intro, _points("share of the training records", series)])
 
 
-def _later(found: Sequence[dict[str, Any]] | None) -> Section | None:
-    if found is None:
-        return None
-    told = Text("The candidates of the front on the study’s and on later records.", "soft")
-    series = [(each["name"], each["points"]) for each in found]
-    return Section("Annex: the front on later records", [told, _points("records", series)])
+def _later(found: Sequence[PeriodContent]) -> Section:
+    intro = Text("The candidates of the front on the study’s and on later records.", "soft")
+    series = [(each.name, each.points) for each in found]
+    return Section("Annex: the front on later records", [intro, _points("records", series)])
 
 
 def _points(what: str, series: Sequence[tuple[str, Sequence[Sequence[float]]]]) -> Table:
-    columns = [Column(what, False), Column("classifier’s error"), Column("adversary’s error")]
+    columns = name_columns(what, "classifier’s error", "adversary’s error")
     return Table(columns, [[name, percent(x), percent(y)] for name, points in series for x, y in points])
 
 
@@ -308,51 +306,45 @@ def _pair(errors: Sequence[float]) -> str:
 # What the chosen candidate of a study asks, attribute by attribute.
 
 MOST_PIECES = 40  # buckets of an attribute that are written out
-TONES: dict[str, Literal["good", "middle", "bad"]] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
+_TAGS: dict[str, Tag] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
 
 
-def build_attributes_section(chosen: dict[str, Any]) -> Section:
+def build_attributes_section(chosen: ChosenContent) -> Section:
     """Which attributes it asks for, in which buckets, and what that tells of people."""
     columns = [Column("attribute", False), Column("decision", False), Column("what is collected", False)]
     columns += [Column("adversary’s error"), Column("naive guess"), Column("certified at least")]
-    told = (
+    intro = (
         "A bucket is a range or a group of values: only the bucket is asked for, not the value in it. The picture "
         "shows how many buckets each attribute has, and of how many different values."
     )
     blocks: list[Block] = [
-        Text(told, "soft"),
-        Picture(charts.buckets_chart(chosen["attributes"])),
-        Table(columns, [_row(each) for each in chosen["attributes"]]),
+        Text(intro, "soft"),
+        Picture(buckets_chart(chosen.attributes)),
+        Table(columns, [_row(each) for each in chosen.attributes]),
     ]
     return Section("What the chosen one asks", blocks)
 
 
-def _row(each: dict[str, Any]) -> list[TableCell | str]:
+def _row(each: ChosenAttribute) -> list[TableCell | str]:
     return [
-        TableCell(each["name"], ["personal"] if each["personal"] else []),
-        TableCell(each["decision"], tag=TONES.get(each["decision"], "")),
+        TableCell(each.name, ["personal"] if each.personal else []),
+        TableCell(each.decision, tag=_TAGS[each.decision]),
         _build_buckets_cell(each),
-        TableCell(percent(each["adversary_error"]), _make_lines(interval(each["adversary_interval"]))),
-        percent(each["naive_error"]),
-        at_least(each["certified_error"]),
+        figure(each.adversary_error, each.adversary_interval),
+        percent(each.naive_error),
+        at_least(each.certified_error),
     ]
 
 
-def _build_buckets_cell(each: dict[str, Any]) -> TableCell:
-    of = f"of {count_of(each['values'], 'different value')}"
-    if each["decision"] == "not collected":
+def _build_buckets_cell(each: ChosenAttribute) -> TableCell:
+    of = f"of {count_of(each.values, 'different value')}"
+    if each.decision == "not collected":
         return TableCell("", [f"nothing {of}"])
-    if not each["buckets"]:
+    if not each.buckets:
         return TableCell("plain number, full detail", [of])
-    shown = each["buckets"][:MOST_PIECES]
-    more = " (the first of them here)" if len(shown) < len(each["buckets"]) else ""
-    return TableCell(
-        "", [f"{count_of(each['n_buckets'], 'bucket')} {of}{more}"], pieces=[(piece, "") for piece in shown]
-    )
-
-
-def _make_lines(text: str) -> list[str]:
-    return [text] if text else []
+    shown = each.buckets[:MOST_PIECES]
+    more = " (the first of them here)" if len(shown) < len(each.buckets) else ""
+    return TableCell("", [f"{count_of(each.n_buckets, 'bucket')} {of}{more}"], pieces=[(piece, "") for piece in shown])
 
 
 # The page
@@ -362,7 +354,7 @@ ROUNDED = (
 )
 
 
-def document(content: dict[str, Any]) -> Document:
+def document(content: StudyContent) -> Document:
     """The document of a study's content.
 
     Examples
@@ -375,43 +367,43 @@ def document(content: dict[str, Any]) -> Document:
     >>> md.report(study).document.title
     'What to collect to predict “income”'
     """
-    if content["evidence"] is not None:
-        return _with_evidence(content)
-    chosen = content["chosen"]
+    if content.evidence is not None:
+        return _with_evidence(content, content.evidence)
+    chosen = content.chosen
     lead: list[Block] = [
-        *([Text(content["purpose"])] if content["purpose"] else []),
+        *([Text(content.purpose)] if content.purpose else []),
         *_build_notes(content),
-        Text(content["decision"], "decision"),
+        Text(content.decision, "decision"),
         *_warnings(content),
         *([] if chosen is None else [_cards(content, chosen)]),
     ]
     sections = [
-        *([] if chosen is None else [_build_certificate_section(chosen["certificate"])]),
+        *([] if chosen is None else [_build_certificate_section(chosen.certificate)]),
         *_comparison(content),
         *([] if chosen is None else [build_attributes_section(chosen)]),
         *_more(content),
-        Section("What this does and does not say", [Bullets(content["limits"])]),
-        provenance_section(content["provenance"]),
+        Section("What this does and does not say", [Bullets(content.limits)]),
+        provenance_section(content.provenance),
         sign_off(),
         *annex(content),
     ]
     return Document(_title(content), lead, sections, _footer(content))
 
 
-def _build_notes(content: dict[str, Any]) -> list[Block]:
+def _build_notes(content: StudyContent) -> list[Block]:
     """Whom the records are of, and why there is no evidence."""
-    whom = [Text(f"Records: {content['people']}.", "soft")] if content["people"] else []
-    return [*whom, *([Text(content["without_evidence"], "soft")] if content["without_evidence"] else [])]
+    whom = [Text(f"Records: {content.people}.", "soft")] if content.people else []
+    return [*whom, *([Text(content.without_evidence, "soft")] if content.without_evidence else [])]
 
 
-def _with_evidence(content: dict[str, Any]) -> Document:
+def _with_evidence(content: StudyContent, evidence: GeneralizationContent) -> Document:
     """The report on the chosen candidate, and after its alternatives how they were compared.
 
     What the report says of the chosen one (cards, certificate, attributes) is not said again.
     """
-    report = generalization_page.document(content["evidence"])
-    limits = Section("What the comparison does and does not say", [Bullets(content["limits"])])
-    study = Section("How the minimizers were compared", [Text(content["decision"]), *_warnings(content)])
+    report = generalization_page.document(evidence)
+    limits = Section("What the comparison does and does not say", [Bullets(content.limits)])
+    study = Section("How the minimizers were compared", [Text(content.decision), *_warnings(content)])
     deeper = [replace(each, level=3) for each in (*_comparison(content), *_more(content), limits)]
     titles = [section.title for section in report.sections]
     place = titles.index("Alternatives considered") + 1 if "Alternatives considered" in titles else len(titles)
@@ -419,38 +411,37 @@ def _with_evidence(content: dict[str, Any]) -> Document:
     return replace(report, title=_title(content), sections=sections, footer=f"{_footer(content)} {report.footer}")
 
 
-def _title(content: dict[str, Any]) -> str:
-    return f"What to collect to predict {quote_name(content['label'])}"
+def _title(content: StudyContent) -> str:
+    return f"What to collect to predict {quote_name(content.label)}"
 
 
-def _warnings(content: dict[str, Any]) -> list[Block]:
-    return [Text(warning, "warning") for warning in content["warnings"]]
+def _warnings(content: StudyContent) -> list[Block]:
+    return [Text(warning, "warning") for warning in content.warnings]
 
 
-def _comparison(content: dict[str, Any]) -> list[Section]:
+def _comparison(content: StudyContent) -> list[Section]:
     return [utility_against_privacy(content), minimizers(content), *front(content)]
 
 
-def _more(content: dict[str, Any]) -> list[Section]:
+def _more(content: StudyContent) -> list[Section]:
     """Other training sizes, later records, and what was skipped, where there are any."""
-    skipped = content["skipped"]
     return [
-        *([] if content["sizes"] is None else [sizes(content)]),
-        *([] if content["later"] is None else [later(content)]),
-        *([Section("What was skipped", [Bullets(skipped)])] if skipped else []),
+        *([] if content.sizes is None else [sizes(content, content.sizes)]),
+        *([] if content.later is None else [later(content.later)]),
+        *([Section("What was skipped", [Bullets(content.skipped)])] if content.skipped else []),
     ]
 
 
-def _cards(content: dict[str, Any], chosen: dict[str, Any]) -> Cards:
-    raw, nothing, certificate = content["raw_data"], content["nothing_collected"], chosen["certificate"]
-    confidence = confidence_text(certificate["confidence"])
-    kept = chosen["skill_kept"]
+def _cards(content: StudyContent, chosen: ChosenContent) -> Cards:
+    raw, nothing, certificate = content.raw_data, content.nothing_collected, chosen.certificate
+    confidence = confidence_text(certificate.confidence)
+    kept = chosen.skill_kept
     return Cards(
         [
             Card(
                 "attributes asked for",
-                f"{chosen['needed']} of {chosen['of_attributes']}",
-                f"in {count_of(chosen['buckets'], 'bucket')}; in full detail: {chosen['in_full_detail'] or 'none'}",
+                f"{chosen.needed} of {chosen.of_attributes}",
+                f"in {count_of(chosen.buckets, 'bucket')}; in full detail: {chosen.in_full_detail or 'none'}",
             ),
             Card(
                 "skill of the model kept",
@@ -459,38 +450,37 @@ def _cards(content: dict[str, Any], chosen: dict[str, Any]) -> Cards:
             ),
             Card(
                 "personal values guessed wrong",
-                percent(chosen["adversary_error"]),
-                f"{percent(nothing['adversary_error'])} without seeing the record, "
-                f"{percent(raw['adversary_error'])} on raw data",
+                percent(chosen.adversary_error),
+                f"{percent(nothing.adversary_error)} without seeing the record, "
+                f"{percent(raw.adversary_error)} on raw data",
             ),
             Card(
                 "certified: wrong at least",
-                at_least(certificate["mean_error"]),
+                at_least(certificate.mean_error),
                 f"on average, for any adversary who sees only the record, with {confidence} confidence",
             ),
             Card(
                 "people with the rarest answers",
-                number(chosen["smallest_group"]),
-                f"of {number(certificate['records'])} test records, in {number(chosen['groups'])} combinations",
+                number(chosen.smallest_group),
+                f"of {number(certificate.records)} test records, in {number(chosen.groups)} combinations",
             ),
         ]
     )
 
 
-def _build_certificate_section(certificate: dict[str, Any]) -> Section:
-    told = (
-        f"Counted on {count_of(certificate['records'], 'test record')}, which had no part in making or choosing "
-        "anything."
+def _build_certificate_section(certificate: ChosenCertificate) -> Section:
+    intro = (
+        f"Counted on {count_of(certificate.records, 'test record')}, which had no part in making or choosing anything."
     )
-    quotes = [Text(sentence, "quote") for sentence in certificate["sentences"]]
-    note = [Text(certificate["note"], "soft")] if certificate["note"] else []
-    return Section("What is certified", [Text(told, "soft"), *quotes, *note])
+    quotes = [Text(sentence, "quote") for sentence in certificate.sentences]
+    note = [Text(certificate.note, "soft")] if certificate.note else []
+    return Section("What is certified", [Text(intro, "soft"), *quotes, *note])
 
 
-def _footer(content: dict[str, Any]) -> str:
-    seeds = content["seeds"]
+def _footer(content: StudyContent) -> str:
+    seeds = content.seeds
     return (
-        f"Made by modicum {content['modicum_version']}. Every number here is in the JSON of the same study (format "
-        f"{content['version']}); the seed{'s are' if len(seeds) != 1 else ' is'} "
+        f"Made by modicum {content.modicum_version}. Every number here is in the JSON of the same study (format "
+        f"{content.version}); the seed{'s are' if len(seeds) != 1 else ' is'} "
         f"{', '.join(str(seed) for seed in seeds)}. {ROUNDED}"
     )

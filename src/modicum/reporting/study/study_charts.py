@@ -1,13 +1,14 @@
-"""The charts of a study, drawn from its summary alone."""
+"""The charts of a study, made of its numbers alone."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from modicum.reporting.charts import AMBER, BLUE, DARK, GREEN, GREY, RED, SOFT, WIDTH, circle, line, readable, svg
+from modicum.reporting.generalization.data import EndContent
+from modicum.reporting.study.data import CandidateContent, FrontRow, PeriodContent, Personal, Series, StudyContent
 
 PALETTE = (BLUE, AMBER, "#7b3fa0", GREEN, RED, "#00838f", "#6d4c41")
 LEFT, TOP, BOTTOM = 62, 34, 46
@@ -86,38 +87,33 @@ class Plot:
         return svg(parts, TOP + self.height + BOTTOM, label)
 
 
-def front_chart(content: dict[str, Any]) -> Markup:
+def front_chart(content: StudyContent) -> Markup:
     """Every candidate's two errors, each minimizer's front, the two limits, the chosen one (papers/0 Figure 4)."""
-    points, raw, nothing = content["points"], content["raw_data"], content["nothing_collected"]
-    colours = {m["name"]: colour(i) for i, m in enumerate(content["minimizers"])}
-    width = max(0.01, abs(nothing["error"] - raw["error"]))
-    furthest = max(raw["error"], nothing["error"]) + 0.25 * width
-    errors = [
-        raw["error"],
-        nothing["error"],
-        *(min(x, furthest) for p in points for x in (p["error"], p["by_counts"][0])),
-    ]
-    heights = [0.0, nothing["adversary_error"], *(y for p in points for y in (p["adversary_error"], p["by_counts"][1]))]
+    points, raw, nothing = content.points, content.raw_data, content.nothing_collected
+    colours = {minimizer.name: colour(i) for i, minimizer in enumerate(content.minimizers)}
+    width = max(0.01, abs(nothing.error - raw.error))
+    furthest = max(raw.error, nothing.error) + 0.25 * width
+    errors = [raw.error, nothing.error, *(min(x, furthest) for p in points for x in (p.error, p.by_counts[0]))]
+    heights = [0.0, nothing.adversary_error, *(y for p in points for y in (p.adversary_error, p.by_counts[1]))]
     plot = Plot(pad_range(errors, 0.04, 0.06), (0.0, pad_range(heights, 0, 0.12)[1]), height=400)
     parts = plot.frame("error of the classifier", "mean error of the adversary (higher is safer)")
-    by_judges = content["fronts_of"] == "each"
+    by_judges = content.fronts_of == "each"
     for point in points:
-        if not (point["judged"] and by_judges):
-            x, y = point["by_counts"]
-            dot = _dot(*plot.at((x, y)), 3, colours[point["minimizer"]], 0.45)
-            parts.append(add_title(dot, _hover(point, x, y, " (by counts)")))
-    parts += [_steps(plot, m["line"], colours[m["name"]], 1.6 if by_judges else 1) for m in content["minimizers"]]
-    parts += [] if by_judges else [_steps(plot, content["front_line"], DARK, 1.6)]
+        if not (point.judged and by_judges):
+            dot = _dot(*plot.at(point.by_counts), 3, colours[point.minimizer], 0.45)
+            parts.append(add_title(dot, _hover(point, point.by_counts, " (by counts)")))
+    parts += [_steps(plot, each.line, colours[each.name], 1.6 if by_judges else 1) for each in content.minimizers]
+    parts += [] if by_judges else [_steps(plot, content.front_line, DARK, 1.6)]
     for point in points:
-        if point["judged"]:
-            judged = _hover(point, point["error"], point["adversary_error"])
-            shade = 1.0 if point["on_own_front"] else 0.55
-            parts.append(add_title(_dot(*_place(plot, point), 5, colours[point["minimizer"]], shade), judged))
+        if point.judged:
+            judged = _hover(point, (point.error, point.adversary_error))
+            shade = 1.0 if point.on_own_front else 0.55
+            parts.append(add_title(_dot(*_place(plot, point), 5, colours[point.minimizer], shade), judged))
     x, y = _place(plot, raw)
     parts += [_limit(x, y, "raw data", raw), words(x + 12, y - 7, "raw data")]
     x, y = _place(plot, nothing)
     parts += [_limit(x, y, "nothing collected", nothing), words(x + 26, y - 13, "nothing collected", anchor="end")]
-    for x, y in [_place(plot, p) for p in points if p["chosen"]]:
+    for x, y in [_place(plot, p) for p in points if p.chosen]:
         is_left = x > LEFT + 60  # there is room, and above and left of a front nothing stands
         parts += [
             _ring(x, y),
@@ -126,76 +122,71 @@ def front_chart(content: dict[str, Any]) -> Markup:
     return plot.draw(parts, "Classifier error against adversary error of all candidates")
 
 
-def attributes_chart(content: dict[str, Any]) -> Markup:
+def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[Personal]) -> Markup:
     """The adversary's error about each attribute along the front (papers/0 Figure 7), the naive guess's faint."""
-    front = sorted(content["front"], key=lambda p: (p["error"], p["adversary_error"]))
-    drawn = [a for a in content["personal"] if a["drawn"]]
-    heights = [0.0, *(a["naive"] for a in drawn), *(a["highest"] for a in drawn)]
-    plot = Plot(pad_range([p["error"] for p in front]), (0.0, pad_range(heights, 0, 0.04)[1]), right=190)
+    front = sorted(rows, key=lambda p: (p.error, p.adversary_error))
+    drawn = [a for a in personal if a.drawn]
+    heights = [0.0, *(a.naive for a in drawn), *(a.highest for a in drawn)]
+    plot = Plot(pad_range([p.error for p in front]), (0.0, pad_range(heights, 0, 0.04)[1]), right=190)
     parts = plot.frame("error of the classifier", "error of the adversary about one attribute")
-    ends = [plot.at((front[-1]["error"], front[-1]["risks"][a["name"]])) for a in drawn]
-    labels = spread([y for _, y in ends], TOP + 4, TOP + plot.height)
-    for i, (attribute, (x, y), label) in enumerate(zip(drawn, ends, labels, strict=True)):
-        name, own = readable(attribute["name"]), colour(i)
-        level = plot.up(attribute["naive"])
-        path = _draw_polyline(
-            [plot.at((p["error"], p["risks"][attribute["name"]])) for p in front], own, i >= len(PALETTE)
-        )
-        dots = [
-            _dot(*plot.at((p["error"], p["risks"][attribute["name"]])), 3 if len(front) <= 40 else 2, own)
-            for p in front
-        ]
-        edge = WIDTH - plot.right
+    places = [[plot.at((p.error, p.risks[a.name])) for p in front] for a in drawn]
+    labels = spread([at[-1][1] for at in places], TOP + 4, TOP + plot.height)
+    for i, (attribute, at, label) in enumerate(zip(drawn, places, labels, strict=True)):
+        name, own = readable(attribute.name), colour(i)
+        level, edge = plot.up(attribute.naive), WIDTH - plot.right
+        path = _draw_polyline(at, own, i >= len(PALETTE))
+        dots = [_dot(*place, 3 if len(front) <= 40 else 2, own) for place in at]
         parts += [
             Markup('<g stroke-dasharray="2 5" stroke-opacity=".35">') + line(LEFT, level, edge, level, own, 1),
             Markup("</g>"),
-            add_title(Markup("").join([path, *dots]), f"{name}\nnaive guess {attribute['naive']:.1%}"),
-            Markup('<g stroke-opacity=".4">') + line(x, y, edge + 8, label, own, 1) + Markup("</g>"),
+            add_title(Markup("").join([path, *dots]), f"{name}\nnaive guess {attribute.naive:.1%}"),
+            Markup('<g stroke-opacity=".4">') + line(*at[-1], edge + 8, label, own, 1) + Markup("</g>"),
             words(edge + 12, label + 4, _short(name), own, title=name),
         ]
     return plot.draw(parts, "Error of the adversary for each personal attribute along the front")
 
 
-def sizes_chart(content: dict[str, Any]) -> Markup:
+def sizes_chart(content: StudyContent) -> Markup:
     """Each minimizer's hypervolume from a part of the training records, with its interval over seeds."""
-    sizes = sorted(content["train_sizes"])
-    tops = [end for m in content["minimizers"] for s in m["sizes"] for end in [s["mean"], *(s["interval"] or [])]]
-    plot = Plot(
-        (-0.5, len(sizes) - 0.5), (0.0, pad_range([0.0, *(t for t in tops if t is not None)], 0, 0.05)[1]), height=240
-    )
+    sizes = sorted(content.train_sizes)
+    volumes = [volume for minimizer in content.minimizers for volume in minimizer.sizes]
+    tops = [end for volume in volumes for end in (volume.mean, *(volume.interval or [])) if end is not None]
+    plot = Plot((-0.5, len(sizes) - 0.5), (0.0, pad_range([0.0, *tops], 0, 0.05)[1]), height=240)
     parts = plot.frame("share of the training records", "hypervolume (higher is better)", False, x_ticks=False)
     bottom = TOP + plot.height
     parts += [words(plot.across(i), bottom + 18, f"{100 * size:.4g}%", SOFT, "middle") for i, size in enumerate(sizes)]
-    for j, minimizer in enumerate(content["minimizers"]):
-        aside = 9 * (j - (len(content["minimizers"]) - 1) / 2)
-        found = [s for s in minimizer["sizes"] if s["mean"] is not None]
-        places = [
-            (plot.across(sizes.index(s["train_size"])) + aside, s) for s in sorted(found, key=lambda s: s["train_size"])
+    for j, minimizer in enumerate(content.minimizers):
+        aside = 9 * (j - (len(content.minimizers) - 1) / 2)
+        found = [
+            (plot.across(sizes.index(volume.train_size)) + aside, volume.mean, volume.interval)
+            for volume in sorted(minimizer.sizes, key=lambda volume: volume.train_size)
+            if volume.mean is not None
         ]
-        parts.append(_draw_polyline([(x, plot.up(s["mean"])) for x, s in places], colour(j)))
-        for x, s in places:
-            if s["interval"]:
-                parts.append(line(x, plot.up(s["interval"][0]), x, plot.up(s["interval"][1]), colour(j), 2))
-            shown = f"{minimizer['name']}\nhypervolume {s['mean']:.3f}{_ends(s['interval'])}"
-            parts.append(add_title(_dot(x, plot.up(s["mean"]), 5, colour(j)), shown))
+        parts.append(_draw_polyline([(x, plot.up(mean)) for x, mean, _ in found], colour(j)))
+        for x, mean, ends in found:
+            if ends:
+                parts.append(line(x, plot.up(ends[0]), x, plot.up(ends[1]), colour(j), 2))
+            shown = f"{minimizer.name}\nhypervolume {mean:.3f}{_ends(ends)}"
+            parts.append(add_title(_dot(x, plot.up(mean), 5, colour(j)), shown))
     return plot.draw(parts, "Hypervolume of each minimizer for each training size")
 
 
-def fronts_chart(series: Sequence[dict[str, Any]], label: str, marks: bool = False) -> Markup:
-    """Several fronts side by side, each in its colour (papers/0 Figures 8 and 15); with their limits where `marks`."""
-    limits = [([s["raw_error"], 0.0], [s["majority_error"], s["naive"]]) for s in series] if marks else []
-    points = [p for s in series for p in s["points"]] + [p for pair in limits for p in pair]
+def fronts_chart(series: Sequence[Series | PeriodContent], label: str) -> Markup:
+    """Several fronts side by side, each in its colour (papers/0 Figures 8 and 15); those of periods with limits."""
+    limits = [
+        ([each.raw_error, 0.0], [each.majority_error, each.naive]) for each in series if isinstance(each, PeriodContent)
+    ]
+    points = [p for each in series for p in each.points] + [p for pair in limits for p in pair]
     if not points:
         return Markup("")
     plot = Plot(pad_range([x for x, _ in points]), (0.0, pad_range([0.0, *(y for _, y in points)], 0, 0.06)[1]))
     parts = plot.frame("error of the classifier", "mean error of the adversary (higher is safer)")
-    for i, (each, own) in enumerate((s, colour(i)) for i, s in enumerate(series)):
-        parts.append(_draw_polyline([plot.at(p) for p in each["points"]], own, i >= len(PALETTE)))
-        for x, y in each["points"]:
-            shown = f"{readable(each['name'])}\nclassifier error {x:.1%}\nadversary error {y:.1%}"
-            parts.append(add_title(circle(*plot.at((x, y)), 4, own), shown))
-    for pair, own in zip(limits, (colour(i) for i in range(len(limits))), strict=True):
-        parts += [_star(*plot.at(p), own) for p in pair]
+    for i, each in enumerate(series):
+        parts.append(_draw_polyline([plot.at(p) for p in each.points], colour(i), i >= len(PALETTE)))
+        for x, y in each.points:
+            shown = f"{readable(each.name)}\nclassifier error {x:.1%}\nadversary error {y:.1%}"
+            parts.append(add_title(circle(*plot.at((x, y)), 4, colour(i)), shown))
+    parts += [_star(*plot.at(p), colour(i)) for i, pair in enumerate(limits) for p in pair]
     return plot.draw(parts, label)
 
 
@@ -232,14 +223,14 @@ def add_title(part: Markup, title: str) -> Markup:
     return Markup("<g><title>{}</title>{}</g>").format(title, part)
 
 
-def _hover(point: dict[str, Any], error: float, adversary: float, how: str = "") -> str:
-    told = [
-        f"{point['name']}{how}",
-        f"classifier error {error:.1%}, adversary error {adversary:.1%}",
-        f"{point['buckets']} buckets, smallest group {point['smallest_group']}",
-        *(point["asks"] or ["nothing is asked"]),
+def _hover(point: CandidateContent, errors: Point, how: str = "") -> str:
+    lines = [
+        f"{point.name}{how}",
+        f"classifier error {errors[0]:.1%}, adversary error {errors[1]:.1%}",
+        f"{point.buckets} buckets, smallest group {point.smallest_group}",
+        *(point.asks or ["nothing is asked"]),
     ]
-    return readable("\n".join(told))
+    return readable("\n".join(lines))
 
 
 def _numbers(values: Sequence[float], percent: bool = True) -> list[str]:
@@ -250,8 +241,8 @@ def _numbers(values: Sequence[float], percent: bool = True) -> list[str]:
     return [write(value + 0.0) for value in values]
 
 
-def _place(plot: Plot, point: dict[str, Any]) -> tuple[float, float]:
-    return plot.at((point["error"], point["adversary_error"]))
+def _place(plot: Plot, point: EndContent) -> tuple[float, float]:
+    return plot.at((point.error, point.adversary_error))
 
 
 def _dot(x: float, y: float, radius: float, fill: str, opacity: float = 1.0) -> Markup:
@@ -272,8 +263,8 @@ def _star(x: float, y: float, fill: str = DARK) -> Markup:
     return Markup('<polygon points="{}" fill="{}" stroke="#fff"/>').format(places, fill)
 
 
-def _limit(x: float, y: float, name: str, point: dict[str, Any]) -> Markup:
-    errors = f"classifier error {point['error']:.1%}, adversary error {point['adversary_error']:.1%}"
+def _limit(x: float, y: float, name: str, point: EndContent) -> Markup:
+    errors = f"classifier error {point.error:.1%}, adversary error {point.adversary_error:.1%}"
     return add_title(_star(x, y), f"{name}\n{errors}")
 
 
