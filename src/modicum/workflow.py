@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import narwhals.stable.v2 as nw
 import pandas as pd
@@ -31,9 +31,28 @@ if TYPE_CHECKING:
     from modicum.minimizers.merge_path.merge_path import PathPoint
     from modicum.minimizers.sample_check import Sample, SampleCheck
     from modicum.reporting import Report
+    from modicum.reporting.generalization.data import GeneralizationContent
 
 Method = Literal["merge", "pat"]
 Risk = Literal["adversary", "certificate"]
+
+
+class Declaration(TypedDict):
+    """What is declared of the columns, as `Schema.declare` takes it."""
+
+    personal: list[str] | None
+    identifiers: list[str] | None
+    person: str | None
+    categories: list[str] | None
+    missing: str | Iterable[str]
+
+
+class TreeSettings(TypedDict):
+    """The parameters of PAT's tree, as for `PrivacyTree`; None is not given."""
+
+    max_leaves: int | None
+    privacy: float | None
+    min_leaf: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +125,9 @@ class Minimization:
         """
         X, y, split = self._require_records()
         path = [point.generalization for point in self.path] or None
-        own: dict[str, Any] = {"path": path, "why": self.why, "random_state": self.random_state}
-        own |= {"label_bins": self.label_bins, "depth": depth}
-        return gather_evidence(self.generalization, X, y, split, **(own | options))
+        options = {"label_bins": self.label_bins, "random_state": self.random_state} | options
+        why = options.pop("why", self.why)
+        return gather_evidence(self.generalization, X, y, split, depth=depth, path=path, why=why, **options)
 
     def report(
         self,
@@ -118,13 +137,14 @@ class Minimization:
         date: str | None = None,
         command: str | None = None,
         **options: Any,
-    ) -> "Report":
+    ) -> "Report[GeneralizationContent]":
         """Report the evidence: the first four as for `md.report`, `options` as for `evidence`."""
-        from modicum.reporting._report import check_head, report
+        from modicum.reporting import report
         from modicum.reporting.disclosure import check_people
+        from modicum.reporting.parts import Heading
 
         X, _, split = self._require_records()
-        check_head(purpose, people, date, command)  # before the work
+        Heading(purpose, people, date, command)  # refused before the work
         check_people(self.generalization.schema, take_rows(X, split.test))
         return report(self.evidence(**options), purpose, people=people, date=date, command=command)
 
@@ -217,11 +237,10 @@ def minimize(
     if schema is not None:
         require_schema(schema)
     stays = is_table(X) and sample is None
-    tree = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
-    target = {"keep": keep, "max_error": max_error}
-    method = check_settings(method, risk, tree, in_engine=stays, **target, min_group=min_group, split=split)
-    settings = {name: value for name, value in {**tree, "risk": risk}.items() if value is not None}
-    declared = {
+    tree = TreeSettings(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf)
+    limits = {"keep": keep, "max_error": max_error, "min_group": min_group, "split": split}
+    method = check_settings(method, risk, tree, in_engine=stays, **limits)
+    declared: Declaration = {
         "personal": as_names(personal),
         "identifiers": as_names(identifiers),
         "person": person,
@@ -233,7 +252,7 @@ def minimize(
     if stays and for_report:
         raise ParameterError("A report needs the records in memory: draw some of them with the 'sample' parameter.")
     if stays:
-        return _minimize_in_engine(X, y, schema, declared, label_bins, settings)
+        return _minimize_in_engine(X, y, schema, declared, label_bins, tree)
     if split is not None and sample is not None:
         raise ParameterError("The 'split' parameter is about the rows that are given, not about a sample: give one.")
     X, y = (X, y) if is_table(X) else _part_label(X, y, schema)
@@ -251,7 +270,9 @@ def minimize(
 
         check_people(schema, take_rows(X, split.test))
     check_min_group(min_group, X, schema.person, split)
-    task = _MinimizationTask(X, y, schema, split, target, min_group, label_bins, settings, progress, random_state)
+    task = _MinimizationTask(
+        X, y, schema, split, keep, max_error, min_group, risk, tree, label_bins, progress, random_state
+    )
     found = task.merge() if method == "merge" else task.grow()
     return found if other is None else replace(found, sample_check=_check_sample(found, other))
 
@@ -331,28 +352,28 @@ def gather_evidence(
 
 
 def check_settings(
-    method: Method | None, risk: Risk | None, tree: dict[str, Any], *, in_engine: bool, **in_memory: Any
+    method: Method | None, risk: Risk | None, tree: TreeSettings, *, in_engine: bool, **in_memory: object
 ) -> Method:
     """Find the method that is asked for; refuse settings of the other one, and what an engine cannot do.
 
     Parameters
     ----------
     method, risk : as for `minimize`
-    tree : parameters of the tree; None is not given, here and below
+    tree : the parameters of the tree
     in_engine : whether the records stay in an engine
-    **in_memory : parameters that need the records in memory
+    **in_memory : parameters that need the records in memory; None is not given
 
     Examples
     --------
-    >>> from modicum.workflow import check_settings
-    >>> check_settings(None, None, {"max_leaves": None}, in_engine=False)
+    >>> from modicum.workflow import TreeSettings, check_settings
+    >>> check_settings(None, None, TreeSettings(max_leaves=None, privacy=None, min_leaf=None), in_engine=False)
     'merge'
-    >>> check_settings(None, None, {"max_leaves": 4}, in_engine=False)
+    >>> check_settings(None, None, TreeSettings(max_leaves=4, privacy=None, min_leaf=None), in_engine=False)
     'pat'
     """
     if method is not None:
         check_choice_is(method, "method", "minimize", ("merge", "pat"))
-    of_tree = [name for name, value in tree.items() if value is not None]
+    of_tree = list(_select_given(tree))
     chosen: Method = method or ("pat" if of_tree or (in_engine and risk is None) else "merge")
     if chosen == "merge" and of_tree:
         raise ParameterError(f"The {of_tree[0]!r} parameter is about the tree: leave it out, or ask for method 'pat'.")
@@ -366,6 +387,10 @@ def check_settings(
             f"{needs[0]} needs the records in memory: leave it out, or draw some of them with the 'sample' parameter."
         )
     return chosen
+
+
+def _select_given(tree: TreeSettings) -> dict[str, object]:
+    return {name: value for name, value in tree.items() if value is not None}
 
 
 def check_min_group(min_group: int | None, X: Any, person: str | None, split: Split) -> None:
@@ -421,7 +446,7 @@ def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":
     return learning.X, learning.y, other
 
 
-def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: dict[str, Any]) -> Schema:
+def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: Declaration) -> Schema:
     """Find the schema of features and label, with what is declared of them."""
     frame, label = as_frame(X), label_name(y)
     values = label_values(y, len(frame)).tolist()
@@ -443,10 +468,12 @@ class _MinimizationTask:
     y: Any
     schema: Schema
     split: Split
-    target: dict[str, Any]
+    keep: float | None
+    max_error: float | None
     min_group: int | None
+    risk: Risk | None
+    tree: TreeSettings
     label_bins: int | None
-    settings: dict[str, Any]
     progress: bool
     seed: int
 
@@ -463,13 +490,14 @@ class _MinimizationTask:
         from modicum.minimizers import MergePath
 
         method = MergePath(
+            keep=self.keep,
+            max_error=self.max_error,
+            risk=self.risk or "adversary",
             min_group=self.min_group or 1,
             label_bins=self.label_bins,
             schema=self.schema,
             progress=self.progress,
             random_state=self.seed,
-            **self.target,
-            **self.settings,
         )
         X_val, y_val = self.validation
         method.fit(*self.train, X_val=X_val, y_val=y_val)
@@ -480,8 +508,8 @@ class _MinimizationTask:
         from modicum.minimizers import PrivacyTree
 
         choice, changed = None, None
-        if self.target["keep"] is None and self.target["max_error"] is None:
-            tree = PrivacyTree(label_bins=self.label_bins, schema=self.schema, **self.settings)
+        if self.keep is None and self.max_error is None:
+            tree = PrivacyTree(label_bins=self.label_bins, schema=self.schema).set_params(**_select_given(self.tree))
             g: Generalization = tree.fit(*self.train).generalization_
         else:
             choice = self._search()
@@ -496,14 +524,9 @@ class _MinimizationTask:
 
     def _search(self) -> "SearchChoice":
         """Search PAT's trees; the tree's settings narrow the grid."""
-        from modicum.evaluation.search import SIZES, most_private
+        from modicum.evaluation.search import MIN_LEAF, PRIVACY, SIZES, most_private
 
-        grid: dict[str, Any] = {
-            name: [self.settings[name]] for name in ("privacy", "min_leaf") if name in self.settings
-        }
-        if "max_leaves" in self.settings:
-            most = self.settings["max_leaves"]
-            grid["sizes"] = [*(size for size in SIZES if size < most), most]
+        most, privacy, min_leaf = self.tree["max_leaves"], self.tree["privacy"], self.tree["min_leaf"]
         (X, y), (X_val, y_val) = self.train, self.validation
         return most_private(
             X,
@@ -514,17 +537,27 @@ class _MinimizationTask:
             label_bins=self.label_bins,
             progress=self.progress,
             random_state=self.seed,
-            **self.target,
-            **grid,
+            keep=self.keep,
+            max_error=self.max_error,
+            sizes=SIZES if most is None else [*(size for size in SIZES if size < most), most],
+            privacy=PRIVACY if privacy is None else [privacy],
+            min_leaf=MIN_LEAF if min_leaf is None else [min_leaf],
         )
 
     def _build_result(self, g: Generalization, **how: Any) -> Minimization:
-        rest: dict[str, Any] = {"label_bins": self.label_bins, "random_state": self.seed, "split": self.split}
-        return Minimization(g, self.schema, records=(self.X, self.y), **rest, **how)
+        return Minimization(
+            g,
+            self.schema,
+            records=(self.X, self.y),
+            label_bins=self.label_bins,
+            random_state=self.seed,
+            split=self.split,
+            **how,
+        )
 
 
 def _minimize_in_engine(
-    X: Any, y: str, schema: Schema | None, declared: dict[str, Any], label_bins: int | None, settings: dict[str, Any]
+    X: Any, y: str, schema: Schema | None, declared: Declaration, label_bins: int | None, tree: TreeSettings
 ) -> Minimization:
     """Grow PAT's tree from counts of all records of a table."""
     from modicum.engines.coding import schema_at
@@ -533,7 +566,8 @@ def _minimize_in_engine(
     table = table_at(X)
     found = schema_at(table, table.columns) if schema is None else schema
     found = found.declare(label=y, **declared)
-    g = PrivacyTree(label_bins=label_bins, schema=found, **settings).fit(X, y).generalization_
+    method = PrivacyTree(label_bins=label_bins, schema=found).set_params(**_select_given(tree))
+    g = method.fit(X, y).generalization_
     return Minimization(g, found, label_bins=label_bins)
 
 

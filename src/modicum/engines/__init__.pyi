@@ -1,3 +1,3 @@
-from .file_tables import is_table, table_at
+from .dispatch import is_table, table_at
 
 __all__ = ["is_table", "table_at"]

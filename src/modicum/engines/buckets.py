@@ -7,7 +7,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.engines.coding import target_at
 from modicum.engines.counting import (
     PERSON,
     alike_value,
@@ -19,7 +18,7 @@ from modicum.engines.counting import (
     with_keys,
     with_person,
 )
-from modicum.engines.file_tables import is_table, table_at
+from modicum.engines.dispatch import table_at
 from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import ParameterError
 from modicum.generalization import Artifact, Generalization
@@ -29,7 +28,7 @@ from modicum.generalization.lazy import in_engine, moment
 from modicum.table.codes import NumberCoding
 from modicum.table.frames import numbers
 from modicum.table.schema import Attribute
-from modicum.table.targets import BINS, Target
+from modicum.table.targets import Target
 from modicum.typing import Codes, Floats
 
 _ALL = "modicum_all"  # there is always a key, also where nothing is collected
@@ -131,13 +130,6 @@ def target_key(table: EngineTable, target: Target) -> nw.Expr:
     above = [(value > edge).cast(nw.Int64) for edge in edges]
     code = nw.sum_horizontal(*above) if above else nw.lit(0)
     return nw.when(value.is_null()).then(nw.lit(target.missing_code)).otherwise(code)
-
-
-def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -> Target:
-    """`Target.fit` on known records that may be in an engine."""
-    if is_table(known):
-        return target_at(table_at(known), attribute, bins, **more)
-    return Target.fit(known, attribute, bins, **more)
 
 
 def bucket_counts(table: EngineTable, g: Generalization) -> dict[str, Codes]:

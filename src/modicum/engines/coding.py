@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.engines.counting import LIMIT, Numbers, Words, survey_columns
+from modicum.engines.counting import LIMIT, Numbers, Words, select_numbers, survey_columns
 from modicum.engines.order_statistics import CountBetween, Known, narrow_gaps
 from modicum.engines.table import COUNT, Counts, EngineTable, collect_arrow
 from modicum.errors import DataError
@@ -91,7 +91,7 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
 
 def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
     attribute = Attribute(name=name, kind="number")
-    found = survey_columns(table, [attribute])[name]
+    found = select_numbers(survey_columns(table, [attribute]))[name]
     check_labels(found.distinct, found.missing, repr(name))
     if found.complete:
         return Labels.of(found.distinct, found.counts, bins, name)
@@ -104,7 +104,7 @@ def _refuse(table: EngineTable, name: str) -> None:
     """Say why a label with so many values cannot be one."""
     (lazy, _), dtype = table.select_keys([name]), table.types[name]
     column = nw.col(lazy.collect_schema().names()[0])
-    asked: dict[str, Any] = {
+    asked: dict[str, nw.Expr] = {
         "absent": missing_mask(column, dtype).cast(nw.Int64).sum(),
         "different": column.n_unique(),
         "largest": column.abs().max() if dtype.is_float() else nw.len(),
@@ -235,7 +235,7 @@ def numbers_at(
     """
     table.check(list(groupings))
     schema = schema_at(table, list(groupings)) if schema is None else schema
-    found = _survey_attributes(table, [schema[name] for name in groupings])
+    found = select_numbers(_survey_attributes(table, [schema[name] for name in groupings]))
     for name in groupings:
         _check_numbers(schema[name], found[name], no_value)
     known = _narrow_open_columns(table, [(schema[name], grouping) for name, grouping in groupings.items()], found)
@@ -275,7 +275,9 @@ def target_at(
     )
 
 
-def _survey_attributes(table: EngineTable, attributes: Sequence[Attribute], words: int = LIMIT) -> dict[str, Any]:
+def _survey_attributes(
+    table: EngineTable, attributes: Sequence[Attribute], words: int = LIMIT
+) -> dict[str, Words | Numbers]:
     for attribute in attributes:
         if table.types[attribute.name].is_nested():
             raise no_categories(attribute.name)
@@ -283,17 +285,18 @@ def _survey_attributes(table: EngineTable, attributes: Sequence[Attribute], word
 
 
 def _narrow_open_columns(
-    table: EngineTable, asked: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Any]
+    table: EngineTable, asked: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Words | Numbers]
 ) -> dict[str, Known]:
     """What is known of the numbers that were not counted value by value; infinity is complained of later."""
+    counted = select_numbers(found)
     open_ = [
         (attribute, grouping)
         for attribute, grouping in asked
-        if not found[attribute.name].complete and np.isfinite(found[attribute.name].distinct[[0, -1]]).all()
+        if not counted[attribute.name].complete and np.isfinite(counted[attribute.name].distinct[[0, -1]]).all()
     ]
     attributes = {attribute.name: attribute for attribute, _ in open_}
     return narrow_gaps(
-        table, attributes, {name: found[name] for name in attributes}, {a.name: grouping for a, grouping in open_}
+        table, attributes, {name: counted[name] for name in attributes}, {a.name: grouping for a, grouping in open_}
     )
 
 

@@ -365,7 +365,7 @@ def survey_columns(
     limit: int = LIMIT,
     within: Mapping[str, tuple[Floats, Floats]] | None = None,
     words: int = LIMIT,
-) -> dict[str, Any]:
+) -> dict[str, Words | Numbers]:
     """What the columns hold, by name: `Words` of categories, `Numbers` of numbers and dates. One pass.
 
     Examples
@@ -388,6 +388,11 @@ def survey_columns(
         if isinstance(known, Numbers):
             known.settle()
     return found
+
+
+def select_numbers(found: Mapping[str, Words | Numbers]) -> dict[str, Numbers]:
+    """Of the columns that were surveyed, those of numbers and dates."""
+    return {name: known for name, known in found.items() if isinstance(known, Numbers)}
 
 
 def _inside(values: Floats, low: Floats, high: Floats) -> Mask:

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import narwhals.stable.v2 as nw
-
 from modicum.engines.failures import asking
 from modicum.engines.local_table import LocalTable
 from modicum.engines.spark import SparkTable, is_local, session
@@ -34,7 +32,6 @@ from modicum.table.files import (
     scan_table,
     scan_typed,
 )
-from modicum.table.frames import is_lazy
 from modicum.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -418,38 +415,3 @@ def _parquet(
 
 def _cast_folder_column(found: Listing, name: str, column: str) -> str:
     return f"CAST({column} AS BIGINT)" if found.whole(name) else column
-
-
-# From what a user holds to a table where it lives.
-
-SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
-
-
-def is_table(X: Any) -> bool:
-    """Whether X lives in an engine: a lazy table, or one that was opened.
-
-    Examples
-    --------
-    >>> import duckdb, pandas as pd
-    >>> from modicum.engines import is_table
-    >>> is_table(duckdb.sql("SELECT 1 AS n")), is_table(pd.DataFrame({"n": [1]}))
-    (True, False)
-    """
-    return isinstance(X, EngineTable) or is_lazy(X)
-
-
-def table_at(X: Any) -> EngineTable:
-    """X where it lives: a DuckDB relation, a Spark DataFrame, a polars LazyFrame, an Ibis table, or a frame in memory.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> from modicum.engines import table_at
-    >>> table = table_at(duckdb.sql("SELECT range AS n FROM range(5)"))
-    >>> table.engine, table.columns, table.rows()
-    ('duckdb', ['n'], 5)
-    """
-    if isinstance(X, EngineTable):
-        return X
-    lazy: Any = nw.from_native(X)
-    return SparkTable(X) if lazy.implementation in SPARK else LocalTable(X)

@@ -18,7 +18,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.engines.counting import LIMIT, Numbers, Weights, survey_columns
+from modicum.engines.counting import LIMIT, Numbers, Weights, select_numbers, survey_columns
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError
 from modicum.table.codes import Grouping
@@ -147,7 +147,7 @@ def narrow_gaps(
         if not chosen:
             return known
         within = {name: known[name].gaps(gaps) for name, gaps in chosen.items()}
-        inside = survey_columns(table, [attributes[name] for name in chosen], fetched, within)
+        inside = select_numbers(survey_columns(table, [attributes[name] for name in chosen], fetched, within))
         uncounted = [name for name in chosen if not inside[name].complete]
         for name, gaps in chosen.items():
             known[name] = known[name].fill_gaps(gaps, inside[name])

@@ -19,8 +19,9 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from modicum.engines.dispatch import SPARK
 from modicum.engines.failures import asking
-from modicum.engines.file_tables import SPARK, open_bounded_connection, open_table
+from modicum.engines.file_tables import open_bounded_connection, open_table
 from modicum.engines.local_table import LocalTable, batches_of
 from modicum.engines.spark import SparkTable, frames_of, is_local
 from modicum.engines.table import EngineTable, engine_of

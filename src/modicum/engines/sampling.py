@@ -16,12 +16,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.engines import is_table, table_at
 from modicum.engines.table import Counts, EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError, require
-from modicum.generalization import Generalization
 from modicum.table.frames import column, numbers, texts
-from modicum.table.schema import Attribute, Schema
+from modicum.table.schema import Attribute
 from modicum.typing import Codes, Mask
 
 # A number for each record that depends on its values alone: wherever it lies, in whatever order, it is the same.
@@ -276,52 +274,6 @@ class Picked(_Beginnings):
 
 
 # Records drawn from a table in an engine, where something must be learned from single ones.
-
-
-def in_memory(
-    g: Generalization, X: Any, y: Any, sample: int, random_state: int, beside: Sequence[str] = ()
-) -> tuple[Any, Any]:
-    """Records and labels as they are, or `sample` of those that a table in an engine holds.
-
-    Examples
-    --------
-    >>> import duckdb, pandas as pd, modicum as md
-    >>> from modicum.engines.sampling import in_memory
-    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"], "ill": ["no", "no", "yes"]})
-    >>> g = md.Uniform(buckets=2).fit(X[["age", "job"]]).generalization_
-    >>> records, y = in_memory(g, duckdb.sql("SELECT * FROM X"), "ill", 100, 0)
-    >>> len(records), sorted(y)
-    (3, ['no', 'no', 'yes'])
-    """
-    if not is_table(X):
-        return X, y
-    table = table_at(X)
-    y = label_column(table, y)
-    person = [g.schema.person] if g.schema.person is not None and g.schema.person in table.types else []
-    columns = list(dict.fromkeys([*g.schema.features, *person, *beside, y]))
-    found = draw_records(table, columns, sample, random_state)
-    labels = found[y].to_native().to_pandas().rename(y)
-    return found.drop(y), labels
-
-
-def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
-    """Records and labels as they are, or `sample` of a table in an engine, with every column that the schema knows.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> from modicum.engines.sampling import sample_if_table
-    >>> X, y = sample_if_table(duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(100)"), "odd", None, 10)
-    >>> X.columns.tolist(), y.name, len(y)
-    (['n'], 'odd', 10)
-    """
-    if not is_table(X):
-        return X, y
-    table = table_at(X)
-    y = label_column(table, y)
-    columns = table.columns if schema is None else [name for name in schema.names if name in table.types]
-    found = draw_records(table, list(dict.fromkeys([*columns, y])), sample).to_pandas()
-    return found.drop(columns=y), found[y]
 
 
 def label_column(table: EngineTable, y: Any) -> str:

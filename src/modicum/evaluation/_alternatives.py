@@ -7,14 +7,15 @@ other test records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from modicum.engines.sampling import SAMPLE, in_memory
+from modicum.engines.dispatch import in_memory
+from modicum.engines.sampling import SAMPLE
 from modicum.errors import ParameterError
 from modicum.evaluation._necessity import NeedData, Tried, make_need_data
 from modicum.evaluation._utility import check_generalization
@@ -26,7 +27,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.scores import compute_skill_kept
 from modicum.progress import run_all
 from modicum.table.estimator_input import attribute_weights, personal_attributes
-from modicum.table.values import plain
+from modicum.table.plain_data import LEFT_OUT, PlainResult
+from modicum.table.schema import Schema
 
 MOST = 8  # points of a path that are shown
 
@@ -47,7 +49,7 @@ class Alternative:
     """
 
     name: str
-    generalization: Generalization
+    generalization: Generalization = field(metadata=LEFT_OUT)
     buckets: int
     error: float
     adversary_error: float
@@ -57,7 +59,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Alternatives:
+class Alternatives(PlainResult):
     """The points of the trade-off that were considered, by falling detail.
 
     Attributes
@@ -94,12 +96,7 @@ class Alternatives:
     naive: dict[str, float]
     weights: dict[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without the artifacts."""
-        content = {key: value for key, value in vars(self).items() if key != "points"}
-        kept = ("name", "buckets", "error", "adversary_error", "skill_kept", "is_chosen", "risk")
-        points = [{key: getattr(point, key) for key in kept} for point in self.points]
-        return dict(plain(content | {"points": points}))
+    _last = ("points",)
 
 
 def alternatives(
@@ -147,7 +144,7 @@ def alternatives(
     data = make_need_data(g, X_train, y_train, X_test, y_test, shares, TREES, label_bins, random_state)
     if path is None:
         schema = g.schema.with_roles(personal=names)
-        path = _path(X_train, y_train, {"weights": weights, "label_bins": label_bins, "schema": schema}, random_state)
+        path = _path(X_train, y_train, schema, weights, label_bins, random_state)
     if any(other.names != g.names for other in path):
         raise ParameterError("The 'path' parameter must hold generalizations of the same attributes as 'g'.")
     shown = [*_thin_path([other for other in path if other != g]), g]
@@ -214,17 +211,20 @@ def alternatives_of(choice: Choice) -> Alternatives:
         why=choice.why,
         source="study",
         judge="by boosted trees and the adversary A1 as the study judges its front, without tuning its network",
-        records=(choice.candidate.judged.certificate if choice.candidate.judged else choice.certificate)["records"],
+        records=(choice.candidate.judged.certificate if choice.candidate.judged else choice.certificate).records,
         people=limits.people["test"],
         naive=dict(limits.naive),
         weights=dict(study.weights),
     )
 
 
-def _path(X: Any, y: Any, options: dict[str, Any], seed: int) -> list[Generalization]:
+def _path(
+    X: Any, y: Any, schema: Schema, weights: Mapping[str, float] | None, label_bins: int | None, seed: int
+) -> list[Generalization]:
     from modicum.minimizers import MergePath  # deferred: a path that was made already needs no maker
 
-    return [point.generalization for point in MergePath(random_state=seed, **options).fit_path(X, y)]
+    merge = MergePath(random_state=seed, weights=weights, label_bins=label_bins, schema=schema)
+    return [point.generalization for point in merge.fit_path(X, y)]
 
 
 def _naive(data: NeedData) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """What the prediction loses when it sees only buckets (DESIGN §4)."""
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,8 @@ from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 
 from modicum.engines import is_table
-from modicum.engines.sampling import SAMPLE, in_memory
+from modicum.engines.dispatch import in_memory
+from modicum.engines.sampling import SAMPLE
 from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail
@@ -27,9 +28,9 @@ from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.table.codes import FEW, group_rows
 from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import plain
 from modicum.typing import Codes, Floats
 
 # Groups of people for whom scores are shown: the values of a column, or ranges of a number.
@@ -233,7 +234,7 @@ class GroupScore:
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(PlainResult):
     """How well the label is predicted from minimized data.
 
     Attributes
@@ -271,6 +272,8 @@ class Utility:
     rarest: int
     by_group: dict[str, GroupScore] = field(default_factory=dict)
 
+    _last = ("raw_skill", "is_weak", "worst_group")
+
     @property
     def raw_skill(self) -> float:
         """How much of the majority guess's log-loss the raw model takes away."""
@@ -287,11 +290,6 @@ class Utility:
         """The group of at least ten persons with the highest error."""
         large = [name for name, score in self.by_group.items() if score.persons >= FEW]
         return max(large, key=lambda name: self.by_group[name].error, default=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data; a number that does not exist is null."""
-        content = asdict(self) | {"raw_skill": self.raw_skill, "is_weak": self.is_weak, "worst_group": self.worst_group}
-        return plain(content)
 
 
 def utility(
@@ -373,7 +371,7 @@ def compare_utility(
     truth: Codes,
     *,
     persons: Codes | None,
-    groups: dict[str, Any] | None,
+    groups: Mapping[str, Members] | None,
     trained_on: int,
     estimator: Any,
     random_state: int,
@@ -455,7 +453,7 @@ def _draws(n: int, classes: int) -> int:
 
 
 def _by_group(
-    found: dict[str, Predictions], names: dict[str, npt.NDArray[np.bool_]], persons: Codes | None
+    found: dict[str, Predictions], names: Mapping[str, Members], persons: Codes | None
 ) -> dict[str, GroupScore]:
     groups = {}
     for name, members in names.items():
@@ -468,7 +466,7 @@ def _by_group(
     return groups
 
 
-def _scorers(scoring: Any) -> dict[str, Any]:
+def _scorers(scoring: Any) -> dict[str, Callable[..., float]]:
     if scoring is None:
         return {}
     given = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
@@ -478,7 +476,7 @@ def _scorers(scoring: Any) -> dict[str, Any]:
         raise ParameterError(f"The 'scoring' parameter must be a scikit-learn scorer. Got {scoring!r}.") from error
 
 
-def _apply_scorer(scorer: Any, name: str, chances: Floats, truth: Codes) -> float:
+def _apply_scorer(scorer: Callable[..., float], name: str, chances: Floats, truth: Codes) -> float:
     """A scorer's value on the records whose class was known at training."""
     known = truth >= 0
     try:

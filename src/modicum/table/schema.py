@@ -7,13 +7,14 @@ so that an artifact knows what is personal.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import yaml
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, field_validator, model_validator
 
 from modicum.errors import ParameterError, SchemaError, format_names
 from modicum.table.atomic_writing import replacing
+from modicum.table.plain_data import PlainSchema
 from modicum.table.values import canonical, seconds
 
 Kind = Literal["number", "ordered", "category", "date"]
@@ -140,6 +141,17 @@ class Suggestion(BaseModel):
 
     def __str__(self) -> str:
         return f"{self.attribute}: {self.reason}"
+
+
+class GivenRoles(TypedDict, total=False):
+    """Roles as a person gives them: names of columns, each for the whole role; None leaves a role as it is."""
+
+    label: str | None
+    personal: Iterable[str] | None
+    quasi_identifiers: Iterable[str] | None
+    sensitive: Iterable[str] | None
+    person: str | None
+    identifiers: Iterable[str] | None
 
 
 class Schema(BaseModel):
@@ -315,7 +327,7 @@ class Schema(BaseModel):
         *,
         categories: str | Iterable[str] | None = None,
         missing: str | Iterable[str] = (),
-        **roles: Any,
+        **roles: Unpack[GivenRoles],
     ) -> "Schema":
         """Copy the schema with what a person declares: categories, texts that mean missing, and roles.
 
@@ -349,7 +361,7 @@ class Schema(BaseModel):
         """A copy with only these attributes, in this order."""
         return self._rebuilt(self[name] for name in names)
 
-    def _rebuilt(self, attributes: Iterable[Attribute | dict[str, Any]]) -> "Schema":
+    def _rebuilt(self, attributes: Iterable[Attribute | dict[str, object]]) -> "Schema":
         content = [a if isinstance(a, dict) else a.model_dump() for a in attributes]
         built = parse_schema({"missing": self.missing, "attributes": content})
         built._suggestions = self._suggestions
@@ -369,10 +381,10 @@ class Schema(BaseModel):
                 Path(temporary).write_text(text, encoding="utf-8")
         return text
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PlainSchema:
         """The schema as plain data, what is as usual left out."""
         attributes = [attribute.model_dump(mode="json", exclude_defaults=True) for attribute in self.attributes]
-        return {**({"missing": list(self.missing)} if self.missing else {}), "attributes": attributes}
+        return {"missing": list(self.missing), "attributes": attributes} if self.missing else {"attributes": attributes}
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> "Schema":

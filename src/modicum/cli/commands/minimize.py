@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -41,13 +42,14 @@ from modicum.cli.output import (
     show_effect,
     show_report,
     show_suggestions,
-    summary,
+    summarize_effect,
     write_report,
 )
 from modicum.errors import ParameterError
 
 if TYPE_CHECKING:
     from modicum.reporting import Report
+    from modicum.reporting.generalization.data import GeneralizationContent
     from modicum.table.schema import Suggestion
     from modicum.workflow import Minimization
 
@@ -114,7 +116,7 @@ def minimize(
     """
     import modicum as md
     from modicum.cli.input_files import Roles, drop_unlabelled_at, parse_groups
-    from modicum.workflow import check_settings
+    from modicum.workflow import TreeSettings, check_settings
 
     check_places([file, schema], output, report)
     check_report_options(report, by=by, purpose=purpose, people=people)
@@ -122,26 +124,39 @@ def minimize(
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
     if report is not None and engine is not None and sample is None:
         raise ParameterError("--report needs the records in memory: leave it out, or draw some of them with --sample.")
-    tree = {"max_leaves": max_leaves, "privacy": privacy, "min_leaf": min_leaf}
-    target = {"keep": keep, "max_error": max_error, "min_group": min_group}
-    chosen = check_settings(method, risk, tree, in_engine=engine is not None and sample is None, **target)
-    asked: dict[str, Any] = {"method": method, "risk": risk, "label_bins": label_bins, "random_state": seed}
-    asked |= {**target, **tree, "sample": sample, "for_report": report is not None}
+    tree = TreeSettings(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf)
+    in_engine = engine is not None and sample is None
+    chosen = check_settings(
+        method, risk, tree, in_engine=in_engine, keep=keep, max_error=max_error, min_group=min_group
+    )
+    run = partial(
+        md.minimize,
+        keep=keep,
+        max_error=max_error,
+        min_group=min_group,
+        method=method,
+        risk=risk,
+        label_bins=label_bins,
+        sample=sample,
+        for_report=report is not None,
+        random_state=seed,
+        **tree,
+    )
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     if engine is None and sample is None:
         X, y, found = roles.read_task(file)
         groups = parse_groups(by, list(X.columns), label)
         has_bar = chosen == "merge" or keep is not None or max_error is not None
         with nullcontext() if has_bar else notes.status("Learning what is needed …"):
-            made = md.minimize(X, y, schema=found, **asked)
+            made = run(X, y, schema=found)
     else:
         with roles.open(file, engine or "duckdb") as whole, notes.status("Learning what is needed …"):
             table = drop_unlabelled_at(whole, label)
             groups, own = parse_groups(by, table.columns, label), roles.parse(table.columns)
-            asked |= {"schema": roles.schema, "missing": missing or (), "progress": False, **own}
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="A sample of")  # it is said below
-                made = md.minimize(table.lazy.to_native(), label, **asked)
+                X, given = table.lazy.to_native(), roles.schema
+                made = run(X, label, schema=given, missing=missing or (), progress=False, **own)
     page = None
     if report is not None:
         with notes.status("Judging what is lost and what could leak …"):
@@ -156,7 +171,7 @@ def minimize(
         _show(made, label, output, min_group, report, page)
 
 
-def _summarize(made: Minimization, label: str, output: Path) -> dict[str, Any]:
+def _summarize(made: Minimization, label: str, output: Path) -> dict[str, object]:
     """The result for programs."""
     from dataclasses import asdict
 
@@ -167,13 +182,13 @@ def _summarize(made: Minimization, label: str, output: Path) -> dict[str, Any]:
     if made.choice is not None:
         choice = {name: plain(value) for name, value in asdict(made.choice).items() if name != "generalization"}
         search = {"method": "merge" if made.path else "pat", **choice}
-    content = {
+    content: dict[str, object] = {
         "output": str(output),
         **disclose_description(made.description),
         "suggestions": [suggestion.model_dump() for suggestion in _open_questions(made, label)],
         "search": search,
     }
-    content |= {} if made.coarsening is None else {"coarsened": summary(made.coarsening)}
+    content |= {} if made.coarsening is None else {"coarsened": summarize_effect(made.coarsening)}
     return content | ({} if made.sample_check is None else {"sample": made.sample_check.to_dict()})
 
 
@@ -183,7 +198,12 @@ def _open_questions(made: Minimization, label: str) -> tuple[Suggestion, ...]:
 
 
 def _show(
-    made: Minimization, label: str, output: Path, min_group: int | None, report: Path | None, page: Report | None
+    made: Minimization,
+    label: str,
+    output: Path,
+    min_group: int | None,
+    report: Path | None,
+    page: Report[GeneralizationContent] | None,
 ) -> None:
     """The result for people."""
     show_suggestions(_open_questions(made, label), out)
@@ -205,7 +225,7 @@ def _show(
         out.print(f"\n{describe_check(made.sample_check)}", markup=False)
     if report is not None and page is not None:
         out.print()
-        show_report(page, out)
+        show_report(page.content, out)
         out.print()
         out.print(describe_report_files(report))
     out.print(f"\nWritten to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
