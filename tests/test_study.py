@@ -120,7 +120,7 @@ def test_the_quoted_certificate_is_of_test_records_which_chose_nothing(found, ad
     choice = found[0].choose(knee=True)
     parts = split_rows(y, random_state=0)
     by_hand = md.certify(choice.generalization, X.iloc[parts.test], known=X.iloc[parts.train])
-    assert choice.certificate["bounds"] == pytest.approx(by_hand.bounds)
+    assert choice.certificate.bounds == pytest.approx(by_hand.bounds)
 
 
 def test_a_target_is_met_on_validation_records_by_the_most_private(found):
@@ -214,6 +214,16 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
         monkeypatch.setattr(study_work, name, never)
     again = small(adult, folder=folder, seeds=2)
     assert again.table().equals(study.table())
+    assert (again.candidates, again.limits) == (study.candidates, study.limits)
+
+
+@pytest.mark.parametrize("damaged", ["{", '{"skipped": null}', '{"skipped": null, "found": [{"parameters": {}}]}'])
+def test_a_damaged_piece_is_named(adult, tmp_path, damaged):
+    small(adult, folder=tmp_path, minimizers=["Uniform"])
+    piece = next((tmp_path / "pieces").glob("0-1.0-Uniform-*.json"))
+    piece.write_text(damaged)
+    with pytest.raises(DataError, match=rf"{piece.name}' of the study cannot be read; remove it"):
+        small(adult, folder=tmp_path, minimizers=["Uniform"])
 
 
 def test_a_study_goes_on_with_more_seeds_and_minimizers(adult, tmp_path, monkeypatch):
@@ -338,8 +348,8 @@ def test_a_number_with_many_values_is_predicted_by_ranges(adult):
 
 def test_another_confidence_is_another_certificate(adult, tmp_path):
     low, high = (small(adult, minimizers=["Uniform"], folder=tmp_path, confidence=c) for c in (0.9, 0.999))
-    assert low.choose(knee=True).certificate["confidence"] == 0.9
-    assert high.choose(knee=True).certificate["confidence"] == 0.999
+    assert low.choose(knee=True).certificate.confidence == 0.9
+    assert high.choose(knee=True).certificate.confidence == 0.999
     assert high.of()[-1].certified_error < low.of()[-1].certified_error
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pandas as pd
 
@@ -104,11 +104,12 @@ def identity(artifact: Collected) -> str:
     check_collected(artifact)
     kind = "questionnaire" if isinstance(artifact, Questionnaire) else "artifact"
     content = content_of(artifact)
-    content["schema"] = [_deciding(attribute) for attribute in content["schema"]["attributes"]]
-    return hashlib.sha256(f"{kind}\n{storage.lines(content)}".encode("utf-8", "surrogatepass")).hexdigest()
+    deciding = [_deciding(attribute) for attribute in content["schema"]["attributes"]]
+    written = storage.lines({**content, "schema": deciding})
+    return hashlib.sha256(f"{kind}\n{written}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _deciding(attribute: dict[str, Any]) -> dict[str, Any]:
+def _deciding(attribute: Mapping[str, object]) -> dict[str, object]:
     fields = [field for field in _DECIDING if field != "domain" or attribute["kind"] == "ordered"]
     return {field: attribute[field] for field in fields if field in attribute}
 
@@ -118,7 +119,7 @@ def _deciding(attribute: dict[str, Any]) -> dict[str, Any]:
 _ELSEWHERE = ("schema", "progress")  # a schema is hashed; a bar changes nothing
 
 
-def describe_settings(owner: Any) -> dict[str, Any]:
+def describe_settings(owner: Any) -> dict[str, object]:
     """An estimator's parameters as plain data; what is none is named.
 
     Examples
@@ -133,7 +134,7 @@ def describe_settings(owner: Any) -> dict[str, Any]:
     )
 
 
-def describe_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def describe_parameters(parameters: Mapping[str, object]) -> dict[str, object]:
     """Parameters as plain data; a function or an estimator by its name.
 
     Examples
@@ -175,14 +176,22 @@ def _describe_value(value: Any) -> Any:
 # Where evidence comes from: hashes of what it rests on, versions and settings; nothing of it changes with the day.
 
 
+class EvidenceSources(TypedDict, total=False):
+    """What evidence rests on, as plain data: hashes of records and artifacts, versions, and every setting."""
+
+    hashes: dict[str, str]
+    versions: dict[str, str]
+    settings: dict[str, object]
+
+
 def generalization_provenance(
     g: Generalization,
     train: tuple[Any, Any],
     test: tuple[Any, Any],
-    settings: dict[str, Any],
+    settings: Mapping[str, object],
     model: bytes | None = None,
-) -> dict[str, Any]:
-    """What evidence about a generalization rests on, as plain data.
+) -> EvidenceSources:
+    """What evidence about a generalization rests on.
 
     Parameters
     ----------
@@ -201,7 +210,7 @@ def generalization_provenance(
     if model is not None:
         hashes["model"] = hashlib.sha256(model).hexdigest()
     sizes = {"training_records": len(train[0]), "test_records": len(test[0])}
-    return {"hashes": hashes, "versions": versions(), "settings": plain(settings | sizes)}
+    return {"hashes": hashes, "versions": versions(), "settings": plain({**settings, **sizes})}
 
 
 def data_hash(X: Any, y: Any, schema: Schema) -> str:

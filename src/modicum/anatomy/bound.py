@@ -1,9 +1,8 @@
 """The bound (4.6) of papers/4, computed for a release."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from modicum.anatomy.training import check_asked, class_of, make_generator
 from modicum.errors import DataError, check_number
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
+from modicum.table.plain_data import PlainResult
 from modicum.table.targets import label_values
 from modicum.typing import Floats
 
@@ -21,7 +21,7 @@ _CHEAPEST, _DEAREST = 1e-6, 1e6  # penalties with which the search ends
 
 
 @dataclass(frozen=True)
-class PaperBound:
+class PaperBound(PlainResult):
     """The right side of (4.6), with what it is made of. It is the paper's figure, not a guarantee.
 
     Attributes
@@ -61,6 +61,8 @@ class PaperBound:
     sensitive: int
     training_error: float
 
+    _last = ("vacuous", "note")
+
     @property
     def vacuous(self) -> bool:
         """Whether it says nothing: an error is never above 1."""
@@ -75,10 +77,6 @@ class PaperBound:
             f"{says}It is the figure (4.6) of papers/4 and no guarantee: its proof assumes that the training data is "
             f"linearly separable{separated}, and it bounds the excess over the best linear rule, on average."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {**asdict(self), "vacuous": self.vacuous, "note": self.note}
 
     def __str__(self) -> str:
         return f"{self.bound:.3g} = {self.vc_term:.3g} + {self.pruning_term:.3g}. {self.note}"

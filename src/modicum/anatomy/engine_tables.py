@@ -26,7 +26,7 @@ from modicum.errors import DataError, ParameterError, require
 from modicum.measures.anonymity import size_counts
 from modicum.measures.diversity import l_diversity
 from modicum.releases.anatomy_files import WrittenAnatomy, entry_of, table_files, write_description
-from modicum.releases.anatomy_release import group_column
+from modicum.releases.anatomy_release import GroupFigures, group_column
 from modicum.table.atomic_writing import beside_folder
 from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
@@ -198,7 +198,7 @@ class Written:
 
     def _measure_table(
         self, own: EngineValues, deal: Deal, identifying: EngineTable, table: EngineTable
-    ) -> dict[str, int]:
+    ) -> GroupFigures:
         """What a sensitive table has, by group-bys; refused where it is not what was asked for."""
         name, gid = own.attribute.name, group_column(own.attribute.name, len(self.values))
         found = l_diversity(table.lazy.to_native(), [gid], name, kind="frequency")
@@ -209,8 +209,13 @@ class Written:
         whole = np.array_equal(there, np.minimum(own.counts, deal.most)) and _have_same_groups(identifying, table, gid)
         if found < self.l or not whole:
             raise DataError(f"The groups of {name!r} are not what was asked for, so that nothing is released.")
-        ends = {"smallest_group": int(sizes[0]), "largest_group": int(sizes[-1])}
-        return {"l": int(found), "groups": int(often.sum()), **ends, "values": len(own.words)}
+        return {
+            "l": int(found),
+            "groups": int(often.sum()),
+            "smallest_group": int(sizes[0]),
+            "largest_group": int(sizes[-1]),
+            "values": len(own.words),
+        }
 
 
 def _have_same_groups(identifying: EngineTable, sensitive: EngineTable, gid: str) -> bool:

@@ -30,7 +30,7 @@ from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choice, check_number
 from modicum.measures.closeness import Distance
 from modicum.measures.diversity import Diversity
-from modicum.releases.release import Release
+from modicum.releases.release import Release, ReleaseTerms
 from modicum.table.estimator_input import frame_of, schema_of
 from modicum.table.frames import is_array
 from modicum.table.schema import Schema
@@ -252,12 +252,20 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         asked = self._describe_requirement(task.needs.requirement.distance)
         self.release_ = release(task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed)
 
-    def _describe_requirement(self, distance: Distance) -> dict[str, Any]:
+    def _describe_requirement(self, distance: Distance) -> ReleaseTerms:
         """What was asked for, as a release tells it."""
-        asked = {"k": self.k} | {name: getattr(self, name) for name in ("l", "t") if getattr(self, name) is not None}
+        asked: ReleaseTerms = {"k": self.k}
         if self.l is not None:
-            asked |= {"diversity": self.diversity} | ({"c": self.c} if self.diversity == "recursive" else {})
-        return asked if self.t is None else asked | {"distance": distance}
+            asked["l"] = self.l
+        if self.t is not None:
+            asked["t"] = self.t
+        if self.l is not None:
+            asked["diversity"] = self.diversity
+        if self.l is not None and self.diversity == "recursive":
+            asked["c"] = self.c
+        if self.t is not None:
+            asked["distance"] = distance
+        return asked
 
     def _values(self, task: Task, groups: Codes) -> list[GroupValues]:
         """What stands for each group, one attribute after another."""

@@ -1,11 +1,12 @@
 """From groups to a table: each record gets what stands for its group, and what comes out is measured anew."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from modicum.anonymizers.group_representatives import GroupMembers, GroupValues
@@ -19,7 +20,7 @@ from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.group_costs import classification_metric, discernibility
 from modicum.measures.information_loss import InformationLoss, category_widths, group_ncp, number_widths
-from modicum.releases.release import Release
+from modicum.releases.release import Release, ReleaseTerms
 from modicum.table.frames import as_frame
 from modicum.table.values import canonical, iso
 from modicum.typing import Codes, Floats
@@ -126,7 +127,7 @@ def _cast_like(made: Any, given: nw.Series[Any]) -> Any:
     return made.astype(native.dtype)
 
 
-def _with_columns(task: Task, columns: dict[str, Any]) -> Any:
+def _with_columns(task: Task, columns: Mapping[str, pd.Series | npt.NDArray[np.object_]]) -> Any:
     native = task.frame.to_native()
     if isinstance(native, pd.DataFrame):
         found = native[task.published].copy(deep=False)
@@ -167,7 +168,7 @@ def release(
     values: Sequence[GroupValues] | None,
     *,
     method: str,
-    asked: dict[str, Any],
+    asked: ReleaseTerms,
     suppressed: int,
 ) -> Release:
     """The table that these groups make, with what it really has; refused where that is less than was asked for."""
@@ -234,7 +235,7 @@ def _codes(name: str, codes: Any, like: nw.DataFrame[Any]) -> nw.Series[Any]:
     return series
 
 
-def refuse_broken(asked: dict[str, Any], k: int, diversity: float | None, closeness: float | None) -> None:
+def refuse_broken(asked: ReleaseTerms, k: int, diversity: float | None, closeness: float | None) -> None:
     """Nothing is released that has less than was asked for."""
     broken = [
         name

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from modicum.attacks.breach import ADVERSARY, KNOWLEDGE, Breach, Knowledge, OverlapWarning, warn_of_overlap
 from modicum.attacks.linkability import Linkability, LinkResult, people_in
@@ -18,16 +18,19 @@ from modicum.generalization import Artifact, Generalization
 from modicum.learners.portfolio import MEMBERS
 from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.measures.uniqueness import check_population
-from modicum.provenance import frame_hash, text_hash, versions
+from modicum.provenance import EvidenceSources, frame_hash, text_hash, versions
 from modicum.table.estimator_input import as_names, attribute_weights
+from modicum.table.plain_data import PlainResult
 from modicum.table.targets import BINS
 from modicum.table.values import plain
 
 # What the adversaries were run on: hashes of records and artifacts, versions, and every setting.
 
 
-def suite_provenance(breach: Breach, others: Sequence[Generalization], settings: dict[str, Any]) -> dict[str, Any]:
-    """What a suite rests on, as plain data; the records of both sides with their attributes and whose they are.
+def suite_provenance(
+    breach: Breach, others: Sequence[Generalization], settings: Mapping[str, object]
+) -> EvidenceSources:
+    """What a suite rests on; the records of both sides with their attributes and whose they are.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ def suite_provenance(breach: Breach, others: Sequence[Generalization], settings:
     if hasattr(artifact, "to_dict"):
         hashes["artifact"] = text_hash(artifact.to_dict())
     hashes |= {f"artifact {i}": text_hash(other.to_dict()) for i, other in enumerate(others, start=2)}
-    return {"hashes": hashes, "versions": versions(), "settings": dict(plain(settings))}
+    return {"hashes": hashes, "versions": versions(), "settings": plain({**settings})}
 
 
 # The suite
@@ -55,7 +58,7 @@ Halves = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True)
-class SuiteResult:
+class SuiteResult(PlainResult):
     """What every adversary found.
 
     Attributes
@@ -91,26 +94,17 @@ class SuiteResult:
     overlap: int
     random_state: int
     seconds: float
-    provenance: dict[str, Any] = field(default_factory=dict, repr=False)
+    provenance: EvidenceSources = field(default_factory=EvidenceSources, repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
-        return dict(
-            plain(
-                {
-                    "reconstruction": {name: result.to_dict() for name, result in self.reconstruction.items()},
-                    "confident": [result.to_dict() for result in self.confident],
-                    "linkability": None if self.linkability is None else self.linkability.to_dict(),
-                    "singling_out": self.singling_out.to_dict(),
-                    "certificates": {name: found.to_dict() for name, found in self.certificates.items()},
-                    "skipped": self.skipped,
-                    "overlap": self.overlap,
-                    "random_state": self.random_state,
-                    "seconds": self.seconds,
-                    "provenance": self.provenance,
-                }
-            )
-        )
+
+class AdversaryOptions(TypedDict):
+    """Parameters of every adversary that guesses attributes."""
+
+    bins: int
+    members: Sequence[str]
+    n_jobs: int | None
+    progress: bool
+    random_state: int
 
 
 def suite(
@@ -162,7 +156,7 @@ def suite(
     """
     start = time.perf_counter()
     personal = as_names(personal)
-    options: dict[str, Any] = {
+    options: AdversaryOptions = {
         "bins": bins,
         "members": members,
         "n_jobs": n_jobs,
@@ -270,8 +264,8 @@ def _linkability(
 def _certify_breach(
     breach: Breach, kind: Knowledge, confidence: float, weights: Mapping[str, float] | None, bins: int
 ) -> Certificate:
-    options: dict[str, Any] = {"knowledge": kind, "weights": weights, "known": breach.known, "bins": bins}
-    return certify(breach.artifact, breach.breached, breach.attributes, confidence, **options)
+    asked = breach.artifact, breach.breached, breach.attributes, confidence
+    return certify(*asked, knowledge=kind, weights=weights, known=breach.known, bins=bins)
 
 
 def _halves(names: Sequence[str], personal: Sequence[str]) -> Halves:

@@ -10,8 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from modicum.engines.buckets import buckets_at, target_key, target_of
-from modicum.engines.file_tables import is_table, table_at
+from modicum.engines.buckets import buckets_at, target_key
+from modicum.engines.dispatch import is_table, table_at, target_of
 from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from modicum.engines.counting import count_combinations, with_keys
-from modicum.engines.file_tables import is_table, table_at
+from modicum.engines.dispatch import is_table, table_at
 from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Artifact, Generalization
 from modicum.generalization.core import raw_generalization
@@ -17,8 +17,8 @@ from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.estimator_input import as_names, person_codes
 from modicum.table.frames import as_frame, column
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
-from modicum.table.values import plain
 from modicum.typing import Codes
 
 # The records of A7 as it needs them: every combination of both halves once, and how many records have it.
@@ -145,7 +145,7 @@ _BALANCING = 50
 
 
 @dataclass(frozen=True)
-class LinkResult:
+class LinkResult(PlainResult):
     """How many halves were joined rightly.
 
     Attributes
@@ -183,14 +183,12 @@ class LinkResult:
     random_state: int
     seconds: float
 
+    _last = ("linked",)
+
     @property
     def linked(self) -> float:
         """The share of people whose halves were joined rightly."""
         return 1 - self.error
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(plain(asdict(self) | {"linked": self.linked}))
 
 
 class Linkability:

@@ -1,8 +1,8 @@
 """What an attack found, always beside what it is compared to."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.errors import ParameterError, format_names
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
-from modicum.table.values import plain
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.typing import Codes
 
 # A2: the guesses that an adversary is most confident of (papers/0 §5, §8.1).
@@ -19,7 +19,7 @@ PERCENT = (1.0, 5.0, 10.0, 25.0, 50.0, 100.0)  # of the guesses, the most confid
 
 
 @dataclass(frozen=True)
-class ConfidentResult:
+class ConfidentResult(PlainResult):
     """The adversary's success on the guesses it is most confident of (A2).
 
     Attributes
@@ -53,14 +53,12 @@ class ConfidentResult:
     by_attribute: dict[str, float]
     naive_by_attribute: dict[str, float]
 
+    _last = ("worst",)
+
     @property
     def worst(self) -> str:
         """The attribute about which these guesses gain most over the naive one."""
         return max(self.by_attribute, key=lambda name: self.naive_by_attribute[name] - self.by_attribute[name])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(plain(asdict(self) | {"worst": self.worst}))
 
 
 @dataclass(frozen=True)
@@ -228,8 +226,16 @@ class AttributeResult:
         return self.naive - self.error
 
 
+class Aggregate(TypedDict):
+    """An error over the attributes beside that of the naive guess, and the attribute whose it is, where it is one's."""
+
+    error: float
+    naive: float
+    attribute: str | None
+
+
 @dataclass(frozen=True)
-class AttackResult:
+class AttackResult(PlainResult):
     """The adversary's success, mean over attributes and for each.
 
     Attributes
@@ -267,8 +273,10 @@ class AttackResult:
     known: int
     random_state: int
     seconds: float
-    guesses: dict[str, Guesses] = field(repr=False, compare=False)
-    persons: Codes | None = field(repr=False, compare=False)
+    guesses: dict[str, Guesses] = field(repr=False, compare=False, metadata=LEFT_OUT)
+    persons: Codes | None = field(repr=False, compare=False, metadata=LEFT_OUT)
+
+    _last = ("by_attribute", "worst", "aggregates")
 
     @property
     def worst(self) -> str:
@@ -277,7 +285,7 @@ class AttackResult:
         return max(counted, key=lambda name: self.by_attribute[name].gain)
 
     @property
-    def aggregates(self) -> dict[str, dict[str, Any]]:
+    def aggregates(self) -> dict[str, Aggregate]:
         """The error as mean, max and min over the attributes (papers/0 §8.2), and whose the latter two are."""
         errors = {name: result.error for name, result in self.by_attribute.items()}
         most, least = max(errors, key=lambda name: errors[name]), min(errors, key=lambda name: errors[name])
@@ -335,13 +343,6 @@ class AttackResult:
             raise ParameterError(
                 "The breach was counted in an engine, so that there are no single guesses; attack a sample in memory."
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        names = [f.name for f in fields(self) if f.name not in ("guesses", "persons", "by_attribute")]
-        content = {name: getattr(self, name) for name in names}
-        content["by_attribute"] = {name: asdict(result) for name, result in self.by_attribute.items()}
-        return dict(plain(content | {"worst": self.worst, "aggregates": self.aggregates}))
 
 
 # A measured number with its interval and what it is compared to.

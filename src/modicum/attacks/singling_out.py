@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -32,8 +32,9 @@ from modicum.measures.uniqueness import Uniqueness, check_population, estimate_u
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.schema import Schema
-from modicum.table.values import iso, plain
+from modicum.table.values import iso
 from modicum.typing import Codes
 
 # How many people are alike in what is seen of them: the counts behind A8, from memory or from an engine.
@@ -156,7 +157,7 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)  # where the bars of the histo
 
 
 @dataclass(frozen=True)
-class SinglingOutResult:
+class SinglingOutResult(PlainResult):
     """Who stands out in a breach.
 
     Attributes
@@ -192,17 +193,11 @@ class SinglingOutResult:
     rarest: int
     groups: int
     sizes: dict[str, int]
-    predicate: str
+    predicate: str = field(metadata=LEFT_OUT)  # it fits few
     population: Uniqueness | None
     people: int
     random_state: int
     seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, for the team: small counts are in it. The predicate, which fits few, is not."""
-        content = asdict(self)
-        content.pop("predicate")
-        return dict(plain(content))
 
 
 class SinglingOut:

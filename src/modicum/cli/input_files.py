@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from modicum.cli.options import names, notes
 from modicum.errors import ArtifactError, DataError, ParameterError, format_names
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from modicum.engines.table import EngineTable
     from modicum.generalization import Generalization
     from modicum.table.schema import Schema
+
+
+class DeclaredRoles(TypedDict):
+    """What `Schema.declare` takes of columns that are there."""
+
+    personal: list[str] | None
+    identifiers: list[str] | None
+    categories: list[str] | None
+    person: str | None
 
 
 @dataclass(frozen=True)
@@ -41,16 +50,19 @@ class Roles:
 
         return None if self.schema_file is None else Schema.from_yaml(self.schema_file)
 
-    def parse(self, columns: Sequence[str]) -> dict[str, Any]:
+    def parse(self, columns: Sequence[str]) -> DeclaredRoles:
         """Parse the options into roles and categories for `Schema.declare`; refuse a column that is not there."""
         if self.person is not None and self.person not in columns:
             there = format_names(columns, limit=8)
             raise DataError(
                 f"The column {self.person!r}, which says whose a row is, is not in the file; it has {there}."
             )
-        lists = {"personal": self.personal, "identifiers": self.identifiers, "categories": self.categories}
-        found = {option: names(given, columns) for option, given in lists.items()}
-        return {**found, "person": self.person}
+        return {
+            "personal": names(self.personal, columns),
+            "identifiers": names(self.identifiers, columns),
+            "categories": names(self.categories, columns),
+            "person": self.person,
+        }
 
     def declare(self, schema: Schema, columns: Sequence[str]) -> Schema:
         """Add the roles to a schema."""

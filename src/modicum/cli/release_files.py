@@ -1,7 +1,8 @@
 """Files for `modicum anonymize` and `anatomize`: records in, and records out whose other columns are what they were."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from modicum.table.files import (
 from modicum.table.schema import Schema
 
 if TYPE_CHECKING:
+    from modicum.anonymizers.base import Anonymizer
     from modicum.engines.table import EngineTable
     from modicum.releases import Release
 
@@ -57,8 +59,8 @@ def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str],
 
 def check_release_options(
     table: pd.DataFrame, schema: Schema, by: Sequence[str] | None, population: int | None
-) -> dict[str, Any]:
-    """Check the options of a release's report before any work is done; return them as `md.evidence` takes them."""
+) -> list[str] | None:
+    """Check the options of a release's report before any work is done; return the columns to show scores by."""
     from modicum.measures.uniqueness import check_population
     from modicum.reporting.disclosure import check_people
 
@@ -67,7 +69,7 @@ def check_release_options(
         check_population(population, people)
     if by and schema.label is None:
         raise ParameterError("The option --by shows a model's error by group: name what it predicts with --label.")
-    return {"by": names(by, schema.features, "what a model may learn from"), "population": population}
+    return names(by, schema.features, "what a model may learn from")
 
 
 def write_records(file: Path, output: Path, release: "Release", schema: Schema, rows: Any) -> None:
@@ -108,28 +110,21 @@ def anonymize_there(
     output: Path,
     engine: str,
     roles: Roles,
-    make: Callable[[dict[str, Any]], Any],
+    anonymizer: "Anonymizer",
     rows_at_once: int | None,
     quasi_identifiers: Sequence[str] | None,
 ) -> "tuple[Release, float | None]":
-    """Anonymize files where an engine reads them; what was measured, and the share of the label's most frequent value.
-
-    `make` gives the anonymizer for the schema and the quasi-identifiers.
-    """
+    """Anonymize files where an engine reads them; what was measured, and the share of the most frequent label."""
     from modicum.anonymizers.task import parts_of
 
     with roles.open(file, engine) as table:
         schema = roles.declare_at(table)
-        anonymizer = make(
-            {
-                "quasi_identifiers": parse_quasi_identifiers(quasi_identifiers, table.columns, schema),
-                "schema": schema,
-            }
-        )
+        named = parse_quasi_identifiers(quasi_identifiers, table.columns, schema)
+        anonymizer.set_params(quasi_identifiers=named, schema=schema)
         quasi, sensitive = parts_of(anonymizer, schema)
         typed = _whole_there(table, schema, [*quasi, *([] if sensitive is None else [sensitive])])
-        rows = {} if rows_at_once is None else {"rows_at_once": rows_at_once}
-        release = anonymizer.release_to(typed, output, schema.label, **rows).release_
+        write = partial(anonymizer.release_to, typed, output, schema.label)
+        release = (write() if rows_at_once is None else write(rows_at_once=rows_at_once)).release_
         return release, None if schema.label is None else _most_frequent(table, schema.label)
 
 

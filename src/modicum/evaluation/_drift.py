@@ -1,7 +1,7 @@
 """Did utility or risk change since a generalization was learned, and must it be learned anew? (papers/0 Appendix H)"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,10 @@ import pandas as pd
 
 from modicum.attacks import AttackResult, Reconstruction
 from modicum.engines import is_table, table_at
-from modicum.engines.buckets import missing_at, number_buckets, target_key, target_of
+from modicum.engines.buckets import missing_at, number_buckets, target_key
 from modicum.engines.counting import count_combinations, histogram, with_keys
-from modicum.engines.sampling import SAMPLE, in_memory
+from modicum.engines.dispatch import in_memory, target_of
+from modicum.engines.sampling import SAMPLE
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, format_names
 from modicum.evaluation._utility import model_on
@@ -27,9 +28,9 @@ from modicum.progress import run_all
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import as_names, attribute_weights, personal_attributes, unit_codes
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.splits import Rows, draw_rows, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import plain
 from modicum.typing import Codes, Floats
 
 # Two periods of the same kind of records: their people and classes, split alike, and how the values moved.
@@ -292,7 +293,7 @@ class RiskChange:
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(PlainResult):
     """What changed from then to now, and what to do about it.
 
     Attributes
@@ -336,6 +337,8 @@ class Drift:
     tolerance: float
     estimator: str
     random_state: int
+
+    _last = ("learn_anew", "retrain", "reasons", "notes", "sentence")
 
     @property
     def learn_anew(self) -> bool:
@@ -393,11 +396,6 @@ class Drift:
             )
         beyond = f" and the tolerance of {100 * self.tolerance:g}%" if self.tolerance else ""
         return f"Nothing got worse beyond chance{beyond}: the generalization still serves."
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record; a number that does not exist is null."""
-        advice = ("learn_anew", "retrain", "reasons", "notes", "sentence")
-        return dict(plain(asdict(self) | {name: getattr(self, name) for name in advice}))
 
 
 def _format_change(change: MeanChange) -> str:

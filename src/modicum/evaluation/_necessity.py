@@ -1,7 +1,7 @@
 """Why each attribute is needed: what one step coarser, leaving it out or asking it in full would change."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from modicum.attacks.breach import breach_target, compute_weighted_sum
-from modicum.engines.sampling import SAMPLE, in_memory
+from modicum.engines.dispatch import in_memory
+from modicum.engines.sampling import SAMPLE
 from modicum.errors import DataError
 from modicum.evaluation._utility import check_generalization, model_on
 from modicum.generalization import Generalization
@@ -25,10 +26,10 @@ from modicum.progress import cores, run_all
 from modicum.table.codes import EqualCounts, first_rows, group_numbers
 from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame, column, numbers
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.splits import draw_rows
-from modicum.table.targets import BINS, Labels, label_name, label_values
-from modicum.table.values import plain
+from modicum.table.targets import BINS, Labels, Target, label_name, label_values
 from modicum.typing import Codes, Floats
 
 # What the detail of each attribute is good for: every change of it by one step, measured.
@@ -38,7 +39,7 @@ WOULD_HELP, NOT_MISSED = "not collected, would help", "not collected, not missed
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(PlainResult):
     """What changes when one attribute is collected in another detail and all others stay as they are.
 
     Every change is the alternative's figure minus that of the generalization, on the same test records, with the 95%
@@ -73,6 +74,8 @@ class Step:
     own_change: float | None = None
     own_interval: Interval | None = None
 
+    _last = ("is_worse", "is_better")
+
     @property
     def is_worse(self) -> bool:
         """Whether the prediction is shown to get worse: by the error or by the skill, each by its 95% interval."""
@@ -83,13 +86,9 @@ class Step:
         """Whether it is shown to get better by one of the two, and worse by neither."""
         return not self.is_worse and (self.error_interval[1] < 0 or self.skill_interval[0] > 0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data; a number that does not exist is null."""
-        return dict(plain(asdict(self) | {"is_worse": self.is_worse, "is_better": self.is_better}))
-
 
 @dataclass(frozen=True)
-class AttributeNeed:
+class AttributeNeed(PlainResult):
     """The alternatives to how one attribute is collected.
 
     Attributes
@@ -117,6 +116,8 @@ class AttributeNeed:
     without: Step | None = None
     in_full: Step | None = None
 
+    _last = ("verdict", "coarser", "without", "in_full")
+
     @property
     def verdict(self) -> str:
         """What the alternatives say, in words.
@@ -142,17 +143,9 @@ class AttributeNeed:
         named = {"coarser": self.coarser, "without": self.without, "in_full": self.in_full}
         return {name: step for name, step in named.items() if step is not None}
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        found = {name: None if (step := getattr(self, name)) is None else step.to_dict() for name in _STEPS}
-        return {"name": self.name, "action": self.action, "personal": self.personal, "verdict": self.verdict, **found}
-
-
-_STEPS = ("coarser", "without", "in_full")
-
 
 @dataclass(frozen=True)
-class Necessity:
+class Necessity(PlainResult):
     """Why each attribute is collected as it is, or not at all.
 
     Attributes
@@ -184,6 +177,8 @@ class Necessity:
     adversary: str
     random_state: int
 
+    _last = ("note", "attributes")
+
     @property
     def note(self) -> str:
         """How far the verdicts can be trusted together."""
@@ -192,12 +187,6 @@ class Necessity:
             "make no difference, about one in twenty may be called needed, or missed, by chance. The intervals are "
             "over the test records, for models trained once; how much another training would move them is not in them."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data; a number that does not exist is null."""
-        content = {name: getattr(self, name) for name in type(self).__dataclass_fields__ if name != "attributes"}
-        attributes = {name: need.to_dict() for name, need in self.attributes.items()}
-        return dict(plain(content | {"note": self.note, "attributes": attributes}))
 
 
 # One generalization tried on the records: what a model predicts from it, and what an adversary guesses.
@@ -250,7 +239,7 @@ class NeedData:
         return self.g.codes(self.train), self.g.codes(self.test)
 
     @cached_property
-    def _targets(self) -> dict[str, Any]:
+    def _targets(self) -> dict[str, Target]:
         return {name: breach_target(self.g, self.train, name, BINS) for name in self.weights}
 
     @cached_property

@@ -12,10 +12,11 @@ from modicum.generalization import Generalization
 from modicum.generalization.description import count_asked_buckets
 from modicum.measures.certificate import Certificate, certify
 from modicum.table.frames import as_frame
+from modicum.table.plain_data import PlainResult
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(PlainResult):
     """Two generalizations of the same attributes, judged side by side.
 
     Attributes
@@ -45,11 +46,10 @@ class Effect:
     smallest_before: int
     smallest_after: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, for the team: small counts are in it."""
+    def _parts(self) -> dict[str, object]:
         return {
-            "singling_out": {"before": self.singling_out_before.to_dict(), "after": self.singling_out_after.to_dict()},
-            "certificate": {"before": self.certificate_before.to_dict(), "after": self.certificate_after.to_dict()},
+            "singling_out": {"before": self.singling_out_before, "after": self.singling_out_after},
+            "certificate": {"before": self.certificate_before, "after": self.certificate_after},
             "buckets": {"before": self.buckets_before, "after": self.buckets_after},
             "smallest_group": {"before": self.smallest_before, "after": self.smallest_after},
         }

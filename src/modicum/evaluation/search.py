@@ -146,13 +146,13 @@ def most_private(
             list(_make_generalizations(X_train, y_train, schema, privacy, fitting, leaf, label_bins)) if fitting else []
         )
         considered += len(made)
-        shown: dict[str, Any] = {"progress": progress}
-        tried = track_progress(made, "Trying candidates", total=len(made), **shown)
+        tried = track_progress(made, "Trying candidates", total=len(made), progress=progress)
         near = [m for m in tried if judge.within(_quick(m.g, task), _NEAR)]
-        attacked = track_progress(near, "Attacking candidates", total=len(near), **shown)
+        attacked = track_progress(near, "Attacking candidates", total=len(near), progress=progress)
         leaks = [(m, _adversary_error(m.g, task)) for m in attacked]
         leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
-        for m, leak in track_progress(leaks, "Checking the most private first", total=len(leaks), **shown):
+        checked = track_progress(leaks, "Checking the most private first", total=len(leaks), progress=progress)
+        for m, leak in checked:
             p = _predictions(m.g, task, random_state)
             of_tree, limits = (m.privacy, m.max_leaves, leaf), (judge.raw.error(), judge.majority.error())
             candidate = SearchChoice(m.g, *of_tree, considered, p.error(), judge.skill(p), leak, *limits)

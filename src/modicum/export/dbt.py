@@ -6,7 +6,6 @@ as an expression that renders to itself.
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import yaml
 from sqlglot import exp
@@ -106,9 +105,9 @@ def _tests(g: Generalization, name: str, dialect: Dialect) -> str:
     return yaml.safe_dump({"version": 2, "models": [model]}, sort_keys=False, allow_unicode=True, width=1000)
 
 
-def _column(partition: AnyPartition, dialect: Dialect) -> dict[str, Any]:
+def _column(partition: AnyPartition, dialect: Dialect) -> dict[str, object]:
     identifier = dialect.identifier(partition.name, "column").sql(dialect=dialect.name)
-    found: dict[str, Any] = {"name": jinja(identifier[1:-1], _JINJA_VALUE), "quote": True}
+    found: dict[str, object] = {"name": jinja(identifier[1:-1], _JINJA_VALUE), "quote": True}
     if not isinstance(partition, FullDetail):
         values = [_value(label, partition.name, dialect) for label in partition.labels]
         return found | {"data_tests": ["not_null", {"accepted_values": {"values": values, "quote": True}}]}

@@ -24,7 +24,7 @@ from modicum.errors import ParameterError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
-from modicum.generalization.loading import Collected
+from modicum.generalization.loading import Collected, kind_of
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.provenance import identity
 from modicum.table.atomic_writing import replacing
@@ -33,7 +33,7 @@ from modicum.table.schema import Attribute
 # An artifact as the data of its JavaScript module: lists and fixed field names, so that no name in it is a key.
 
 
-def content(artifact: Collected, representatives: bool) -> dict[str, Any]:
+def content(artifact: Collected, representatives: bool) -> dict[str, object]:
     """All that a module knows of its artifact; the artifact's identity refuses what must not be passed on."""
     if isinstance(artifact, Generalization):
         attributes = [describe_attribute(p.attribute, p) for p in artifact.partitions]
@@ -43,13 +43,13 @@ def content(artifact: Collected, representatives: bool) -> dict[str, Any]:
     raise ParameterError("The 'artifact' parameter must be a Generalization, CellPartition or Questionnaire.")
 
 
-def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> dict[str, Any]:
+def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> dict[str, object]:
     """Cells, and what a questionnaire about them needs besides; their values only where they are asked for."""
     form = artifact if isinstance(artifact, Questionnaire) else None
     cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
     own = [_of_cells(cells, name, form is not None, representatives) for name in cells.names]
     tree = cells.tree
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "kind": "cells" if form is None else "questionnaire",
         "artifact": identity(artifact),
         "attributes": own,
@@ -66,7 +66,7 @@ def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> di
     return found | ({"values": [list(cell.values) for cell in tree.cells]} if representatives else {})
 
 
-def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: bool) -> dict[str, Any]:
+def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: bool) -> dict[str, object]:
     """One attribute: how it is told, and where it is told by cell, in which words."""
     attribute, detail = cells.schema[name], cells.detail[name]
     if name not in cells.needed:
@@ -84,7 +84,7 @@ def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: boo
     return found
 
 
-def _words(attribute: Attribute) -> dict[str, Any]:
+def _words(attribute: Attribute) -> dict[str, object]:
     """What names of several categories together are made of."""
     below: dict[str, dict[str, None]] = {}
     for value, path in (attribute.hierarchy or {}).items():
@@ -98,7 +98,7 @@ def _words(attribute: Attribute) -> dict[str, Any]:
     }
 
 
-def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> dict[str, Any]:
+def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> dict[str, object]:
     """An attribute as a form shows it, and its buckets; no partition where it is not collected."""
     dropped = partition is None or isinstance(partition, Dropped)
     return {
@@ -113,7 +113,7 @@ def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> 
     }
 
 
-def describe_buckets(partition: AnyPartition) -> dict[str, Any] | None:
+def describe_buckets(partition: AnyPartition) -> dict[str, object] | None:
     """A partition's buckets: labels by code, then edges or groups of values, and where unseen and missing ones go."""
     if isinstance(partition, FullDetail):
         return {"missing": -1 if partition.missing == "refuse" else 0}
@@ -221,18 +221,18 @@ def to_javascript(artifact: Collected, *, representatives: bool = False) -> Java
     >>> print(g.to_javascript().types.splitlines()[-1])
     export declare function generalize(record: FullRecord): { [name: string]: string | number | null };
     """
-    data = content(artifact, representatives)
-    if representatives and data["kind"] == "generalization":
+    data, kind = content(artifact, representatives), kind_of(artifact)
+    if representatives and kind == "generalization":
         raise ParameterError(
             "The 'representatives' parameter is for cells and questionnaires, not for a generalization."
         )
-    pieces, offered = _KINDS[data["kind"]]
-    if representatives and data["kind"] == "cells":
+    pieces, offered = _KINDS[kind]
+    if representatives and kind == "cells":
         offered = [*offered, "representative"]
     names = ", ".join([*_COMMON, *offered])
     inner = "\n".join([f"const data = {literal(data)};", *(_piece(f"{piece}.js") for piece in pieces)])
     module = f"{_HEADER}export const {{ {names} }} = (() => {{\n{inner}\nreturn {{ {names} }};\n}})();\n"
-    return JavaScript(module, _types(data["kind"], representatives))
+    return JavaScript(module, _types(kind, representatives))
 
 
 _HEADER = """\

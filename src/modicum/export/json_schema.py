@@ -8,8 +8,7 @@ to a questionnaire are enough and no finer than they need be.
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -35,8 +34,10 @@ _DATES = [
 ]
 _LARGEST = sys.float_info.max
 
+JsonSchema = dict[str, object]  # or a part of one
 
-def to_json_schema(artifact: Collected) -> dict[str, Any]:
+
+def to_json_schema(artifact: Collected) -> JsonSchema:
     """The contract of an artifact's records: see `Generalization.to_json_schema`.
 
     Examples
@@ -52,12 +53,12 @@ def to_json_schema(artifact: Collected) -> dict[str, Any]:
     return _cells(artifact) if isinstance(artifact, CellPartition) else _generalization(artifact)
 
 
-def _generalization(g: Generalization) -> dict[str, Any]:
+def _generalization(g: Generalization) -> JsonSchema:
     told = {name: _build_value_schema(g[name]) for name in g.needed}
     return _record(g, g.needed, told, g.needed, "What is collected of a person: one bucket of each attribute.")
 
 
-def _cells(cells: CellPartition) -> dict[str, Any]:
+def _cells(cells: CellPartition) -> JsonSchema:
     kept = {name: cells.told(name)[0] for name in cells.kept}
     told = {
         name: _build_value_schema(kept[name]) if name in kept else _labels(cells.labels(name)) for name in cells.needed
@@ -72,7 +73,7 @@ def _cells(cells: CellPartition) -> dict[str, Any]:
     return found if {} in different else found | {"anyOf": different}
 
 
-def _questionnaire(form: Questionnaire) -> dict[str, Any]:
+def _questionnaire(form: Questionnaire) -> JsonSchema:
     cells = form.cells
     told = {
         name: _build_value_schema(cells.told(name)[0])
@@ -88,8 +89,8 @@ def _questionnaire(form: Questionnaire) -> dict[str, Any]:
 
 
 def _record(
-    artifact: Collected, names: Sequence[str], told: dict[str, Any], required: Sequence[str], said: str
-) -> dict[str, Any]:
+    artifact: Collected, names: Sequence[str], told: Mapping[str, JsonSchema], required: Sequence[str], said: str
+) -> JsonSchema:
     attributes = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).schema
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -103,16 +104,16 @@ def _record(
     }
 
 
-def _words(attribute: Attribute) -> dict[str, str]:
+def _words(attribute: Attribute) -> JsonSchema:
     helping = {} if attribute.help is None else {"description": attribute.help}
     return {"title": attribute.question or attribute.name, **helping}
 
 
-def _labels(labels: Sequence[str]) -> dict[str, Any]:
+def _labels(labels: Sequence[str]) -> JsonSchema:
     return {"enum": list(labels)}
 
 
-def _build_value_schema(partition: AnyPartition) -> dict[str, Any]:
+def _build_value_schema(partition: AnyPartition) -> JsonSchema:
     """What may be sent of an attribute that is told the same way in every record."""
     if not isinstance(partition, FullDetail):
         return _labels(partition.labels)
@@ -123,9 +124,9 @@ def _build_value_schema(partition: AnyPartition) -> dict[str, Any]:
     return {"type": kinds, "minimum": -_LARGEST, "maximum": _LARGEST}
 
 
-def _cell(cells: CellPartition, cell: int, local: Sequence[str], kept: dict[str, AnyPartition]) -> dict[str, Any]:
+def _cell(cells: CellPartition, cell: int, local: Sequence[str], kept: dict[str, AnyPartition]) -> JsonSchema:
     """What one cell admits beyond what each attribute admits by itself; nothing where it admits all of that."""
-    told = {name: {"const": cells.labels(name)[cells.told_by_cell(name)[cell]]} for name in local}
+    told: dict[str, JsonSchema] = {n: {"const": cells.labels(n)[cells.told_by_cell(n)[cell]]} for n in local}
     box = cells.tree.boxes[cell]
     for name, partition in kept.items():
         mask = box.get(cells.names.index(name))
@@ -134,7 +135,7 @@ def _cell(cells: CellPartition, cell: int, local: Sequence[str], kept: dict[str,
     return {"properties": told} if told else {}
 
 
-def _within(kept: AnyPartition, detail: AnyPartition, mask: Mask) -> dict[str, Any]:
+def _within(kept: AnyPartition, detail: AnyPartition, mask: Mask) -> JsonSchema:
     """What a cell whose side is `mask` admits of an attribute that is told besides."""
     if isinstance(kept, FullDetail) and isinstance(detail, Intervals):
         absent = [{"type": "null"}] if detail.missing_code >= 0 and mask[detail.missing_code] else []
@@ -144,7 +145,7 @@ def _within(kept: AnyPartition, detail: AnyPartition, mask: Mask) -> dict[str, A
     return _labels([label for label, code in zip(kept.labels, codes, strict=True) if code >= 0 and mask[code]])
 
 
-def _range(partition: Intervals, code: int) -> dict[str, Any]:
+def _range(partition: Intervals, code: int) -> JsonSchema:
     ends = [None, *partition.edges.tolist(), None]
     low = {} if ends[code] is None else {"exclusiveMinimum": ends[code]}
     high = {} if ends[code + 1] is None else {"maximum": ends[code + 1]}

@@ -8,7 +8,7 @@ the folder is loaded.
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -20,10 +20,10 @@ import numpy as np
 from modicum.errors import ArtifactError, ParameterError, format_names
 from modicum.export.stored_model import model_bytes, model_of
 from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail
+from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
 from modicum.generalization.cells import code_of
 from modicum.generalization.loading import Collected, check_collected, content_of, kind_of, with_content
-from modicum.generalization.record_format import Inputs, RecordFormat, Told, record_format
+from modicum.generalization.record_format import Inputs, PredictedRecord, RecordFormat, Told, record_format
 from modicum.provenance import identity
 from modicum.table.atomic_writing import check_folder, replacing_folder
 from modicum.table.values import canonical, plain
@@ -116,13 +116,13 @@ def _trials(artifact: Collected) -> Iterator[Told]:
             yield tuple(_trial(p, i, p.value) for p in partitions)
 
 
-def _trial(partition: AnyPartition, i: int, value: Any) -> Any:
+def _trial(partition: AnyPartition, i: int, value: Scalar) -> float:
     if not isinstance(partition, FullDetail):
         return min(i, len(partition.labels) - 1)
     return 0.0 if value is None else float(partition.as_number(value))
 
 
-def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, Any]]]:
+def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, float]]]:
     """Every cell, and beside it what is told the same way in every cell, each of its buckets in turn."""
     kept = {name: cells.told(name)[0] for name in cells.kept}
     for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
@@ -171,7 +171,7 @@ def hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def section(manifest: dict[str, Any], name: str, fields: Sequence[str]) -> dict[str, str]:
+def section(manifest: Mapping[str, object], name: str, fields: Sequence[str]) -> dict[str, str]:
     """A part of the manifest that has these fields, all of them texts."""
     found = manifest.get(name)
     if not isinstance(found, dict) or any(not isinstance(found.get(each), str) for each in fields):
@@ -252,7 +252,7 @@ class Bundle:
     inputs: Inputs = "labels"
     label: str | None = None
     classes: list[Any] | None = None
-    manifest: dict[str, Any] = field(default_factory=dict)
+    manifest: dict[str, object] = field(default_factory=dict)
     identity: str = field(init=False)
     format: RecordFormat = field(init=False)
 
@@ -270,7 +270,7 @@ class Bundle:
         """Whether there is a model, or an artifact whose cells say what the model would."""
         return self.model is not None or _predicts_itself(self.artifact)
 
-    def predict(self, told: Sequence[Told]) -> list[dict[str, Any]]:
+    def predict(self, told: Sequence[Told]) -> list[PredictedRecord]:
         """The prediction for checked records (`format.check`), each with the probabilities of the classes if known.
 
         Examples
@@ -435,7 +435,7 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     return bundle
 
 
-def _manifest(bundle: Bundle, files: dict[str, bytes], format: str | None) -> dict[str, Any]:
+def _manifest(bundle: Bundle, files: dict[str, bytes], format: str | None) -> dict[str, object]:
     model = None
     if format is not None:
         model = {

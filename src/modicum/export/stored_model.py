@@ -11,7 +11,7 @@ import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -68,7 +68,7 @@ class _Renaming:
             node = node | {"content": sorted(node["content"], key=_serialize_node)}
         return {key: self._entry(key, value, node) for key, value in node.items()}
 
-    def _entry(self, key: str, value: Any, node: dict[str, Any]) -> Any:
+    def _entry(self, key: str, value: Any, node: Mapping[str, object]) -> Any:
         """A node's own number or file is a number or a text; an attribute that is called so is a node again."""
         if key == "__id__" and isinstance(value, int):
             return self.ids[_serialize_node(node) if node.get("__loader__") in _PLAIN else value]

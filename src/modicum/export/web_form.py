@@ -327,9 +327,9 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _script(artifact: Collected, data: dict[str, Any]) -> str:
+def _script(artifact: Collected, data: Mapping[str, object]) -> str:
     """The artifact's module, then the page's own code in a block of its own, so that no two names meet."""
-    data = data | {"wording": wording(artifact), "told": list_told_labels(artifact)}
+    data = {**data, "wording": wording(artifact), "told": list_told_labels(artifact)}
     own = "\n".join((_PARTS / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     return f"\n{to_javascript(artifact).module}\n{{\nconst page = {_literal(data)};\n{own}}}\n"
 

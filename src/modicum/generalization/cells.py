@@ -1,7 +1,7 @@
 """Cells: disjoint boxes over several attributes at once, from the leaves of a tree (papers/1 §3.2, local recoding)."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -491,7 +491,7 @@ class CellPartition(TableExports):
 
     # Keeping it
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> storage.PlainArtifact:
         """The artifact as plain data, ready for JSON; refused where a cell's values are an actual person's."""
         if self._representatives == "record":
             raise ArtifactError(
@@ -500,7 +500,7 @@ class CellPartition(TableExports):
             )
         return self._plain()
 
-    def _plain(self) -> dict[str, Any]:
+    def _plain(self) -> storage.PlainArtifact:
         return {
             "modicum": "cells",
             "version": storage.VERSION,
@@ -511,7 +511,7 @@ class CellPartition(TableExports):
         }
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "CellPartition":
+    def from_dict(cls, content: Mapping[str, object]) -> "CellPartition":
         """The artifact from plain data; everything is checked."""
         if not isinstance(content, dict) or content.get("modicum") != "cells":
             raise ArtifactError("The artifact's field 'modicum' does not say 'cells'.")

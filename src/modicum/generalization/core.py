@@ -1,7 +1,7 @@
 """The artifact: one partition per attribute; global, single-dimensional, strict (papers/0 §4)."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
@@ -379,7 +379,7 @@ class Generalization(GeneralizationExports):
 
     # Keeping it
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> storage.PlainArtifact:
         """The artifact as plain data, ready for JSON."""
         return {
             "modicum": "generalization",
@@ -389,7 +389,7 @@ class Generalization(GeneralizationExports):
         }
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "Generalization":
+    def from_dict(cls, content: Mapping[str, object]) -> "Generalization":
         """The artifact from plain data; everything is checked."""
         if not isinstance(content, dict) or content.get("modicum") != "generalization":
             raise ArtifactError("The artifact's field 'modicum' does not say 'generalization'.")

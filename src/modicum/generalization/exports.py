@@ -29,7 +29,7 @@ class Exports:
 
         return to_javascript(self, representatives=representatives)
 
-    def to_json_schema(self: Any) -> dict[str, Any]:
+    def to_json_schema(self: Any) -> dict[str, object]:
         """A JSON Schema (draft 2020-12) for an interface that takes generalized records and nothing finer.
 
         Examples

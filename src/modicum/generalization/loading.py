@@ -1,6 +1,7 @@
 """Load artifacts of any kind, and turn them into plain data and back."""
 
 import os
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from modicum.errors import ArtifactError, ParameterError
@@ -25,7 +26,7 @@ def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
     return parse_artifact(storage.read_json(path), f"The file {os.fspath(path)!r}")
 
 
-def parse_artifact(content: dict[str, Any], where: str) -> Generalization | CellPartition:
+def parse_artifact(content: Mapping[str, object], where: str) -> Generalization | CellPartition:
     """The artifact of a document, whatever kind it is; `where` it is from is said where that kind is unknown."""
     if content["modicum"] == "generalization":
         return Generalization.from_dict(content)
@@ -68,7 +69,7 @@ def kind_of(artifact: Collected) -> str:
     return next(kind for kind, type_ in _KINDS.items() if isinstance(artifact, type_))
 
 
-def content_of(artifact: Collected) -> dict[str, Any]:
+def content_of(artifact: Collected) -> storage.PlainArtifact:
     """An artifact as plain data; a questionnaire as its cells.
 
     Examples
@@ -82,7 +83,7 @@ def content_of(artifact: Collected) -> dict[str, Any]:
     return (artifact.cells if isinstance(artifact, Questionnaire) else artifact).to_dict()
 
 
-def with_content(kind: str, content: dict[str, Any], where: str) -> Collected:
+def with_content(kind: str, content: Mapping[str, object], where: str) -> Collected:
     """The artifact of this kind and content; `where` it is kept is said where the two contradict each other."""
     found = parse_artifact(content, where)
     artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found

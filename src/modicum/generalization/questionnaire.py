@@ -261,7 +261,7 @@ class Questionnaire(Exports):
         values = dict(zip(self.cells.names, one.values, strict=True)) | exact if prediction is None else None
         return QuestionnaireState((), True, prediction, values, told, cells)
 
-    def least(self, answers: Mapping[str, Any]) -> dict[str, Any]:
+    def least(self, answers: Mapping[str, Any]) -> dict[str, object]:
         """The least of these answers that still decides: what is sent, and nothing finer.
 
         An early answer may be finer than it need be once the later ones are known. From the last answer to the first,
@@ -344,7 +344,7 @@ class Questionnaire(Exports):
             raise ParameterError(f"The record contradicts what has been answered about {name!r}.")
         return found[0]
 
-    def answers_of(self, record: Any, order: Sequence[str] | None = None) -> dict[str, Any]:
+    def answers_of(self, record: Any, order: Sequence[str] | None = None) -> dict[str, object]:
         """All that a record answers when questions come in an order (the artifact's by default) until it is decided.
 
         Examples
@@ -361,7 +361,7 @@ class Questionnaire(Exports):
         unknown = [name for name in first if name not in self.cells.names]
         if unknown:
             raise ParameterError(f"The 'order' parameter names {unknown[0]!r}, which the cells do not have.")
-        answers: dict[str, Any] = {}
+        answers: dict[str, object] = {}
         state = self.state(answers)
         for name in dict.fromkeys([*first, *self.cells.names]):
             if any(question.name == name for question in state.questions):

@@ -13,7 +13,7 @@ or a name that came from outside.
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,6 +31,7 @@ from modicum.table.values import iso
 # One attribute of a generalized record: how it is checked, written as plain data and given to a model.
 
 Inputs = Literal["labels", "codes", "values"]
+Record = dict[str, Scalar | list[str]]  # what is told of each attribute
 Told = tuple[Any, ...]  # a checked record, ready to be a key: equal where records tell the same
 
 
@@ -54,7 +55,7 @@ class AskedAttribute:
             kind = "date" if self.partition.attribute.kind == "date" else "number"
             raise DataError(f"What is sent about {self.name!r} must be a {kind}.") from None
 
-    def word(self, own: Any) -> Any:
+    def word(self, own: Any) -> Scalar:
         """The same as plain data."""
         return self._plain(own) if isinstance(self.partition, FullDetail) else self.partition.labels[own]
 
@@ -176,11 +177,11 @@ class QuestionnaireRecords:
             raise DataError(f"What is sent about {name!r} names all its buckets, which tells nothing; leave it out.")
         return tuple(codes)
 
-    def _answers(self, told: Told) -> dict[str, Any]:
+    def _answers(self, told: Told) -> dict[str, object]:
         """The key as `Questionnaire.state` takes it."""
         return {name: self._kept[name].answer(own) if name in self._kept else own for name, own in told}
 
-    def record(self, told: Told) -> dict[str, Any]:
+    def record(self, told: Told) -> Record:
         return {
             name: self._kept[name].word(own)
             if name in self._kept
@@ -210,6 +211,13 @@ class QuestionnaireRecords:
 # The format of records
 
 
+class PredictedRecord(TypedDict):
+    """What is predicted of a record, and where it is known how likely each class is."""
+
+    prediction: bool | int | float | str | None
+    probabilities: dict[str, float] | None
+
+
 class RecordFormat(Protocol):
     """What a generalized record of one artifact looks like."""
 
@@ -222,7 +230,7 @@ class RecordFormat(Protocol):
         """A record that tells what it should and nothing finer, as a key; else one sentence that repeats nothing."""
         ...
 
-    def record(self, told: Told) -> dict[str, Any]:
+    def record(self, told: Told) -> Record:
         """The record of a key, as plain data in the artifact's order."""
         ...
 
@@ -269,7 +277,7 @@ class _PlainRecords:
         check_fields(record, self.names, self.generalization.names)
         return tuple(asked.check(record[asked.name]) for asked in self._asked)
 
-    def record(self, told: Told) -> dict[str, Any]:
+    def record(self, told: Told) -> Record:
         return {asked.name: asked.word(own) for asked, own in zip(self._asked, told, strict=True)}
 
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
@@ -319,7 +327,7 @@ class _CellRecords:
         code = asked.code_in(self.cells.detail.partitions[j], own)
         return code >= 0 and bool(mask[code])
 
-    def record(self, told: Told) -> dict[str, Any]:
+    def record(self, told: Told) -> Record:
         kept = {asked.name: asked.word(own) for asked, own in zip(self._kept, told[1:], strict=True)}
         return {
             name: kept[name] if name in kept else self.cells.labels(name)[self.cells.told_by_cell(name)[told[0]]]
@@ -329,7 +337,7 @@ class _CellRecords:
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         cells = np.array([each[0] for each in told], dtype=np.int64)
         kept = {a.name: [each[1 + i] for each in told] for i, a in enumerate(self._kept)}
-        columns: dict[str, Any] = {}
+        columns: dict[str, object] = {}
         for j, name in enumerate(self.cells.names):
             if name in kept:
                 columns[name] = column(self.cells.told(name)[0], kept[name], len(told), kind)

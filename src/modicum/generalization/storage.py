@@ -2,27 +2,40 @@
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from pydantic import ValidationError
 
 from modicum.errors import ArtifactError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.table.atomic_writing import replacing
+from modicum.table.plain_data import PlainSchema
 from modicum.table.schema import Schema, first_complaint, parse_schema
 
 VERSION = 1
 _LARGEST = 256 * 2**20  # bytes; a larger file is no artifact
 
 
-def write_json(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
+class PlainArtifact(TypedDict):
+    """What the file of an artifact holds; the last two of cells alone."""
+
+    modicum: str
+    version: int
+    schema: PlainSchema
+    attributes: list[dict[str, object]]
+    kept: NotRequired[list[dict[str, object]]]
+    cells: NotRequired[list[dict[str, object]]]
+
+
+def write_json(document: Mapping[str, object], path: str | os.PathLike[str]) -> None:
     """Write a document so that a reader sees the old file or the new one, never a half."""
     with replacing(path) as temporary:
         Path(temporary).write_text(lines(document) + "\n", encoding="utf-8")
 
 
-def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_json(path: str | os.PathLike[str]) -> dict[str, object]:
     """Read a document of ours, or say in one sentence why it is none."""
     where = repr(os.fspath(path))
     try:
@@ -34,7 +47,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     return parse_json(content, where)
 
 
-def parse_json(written: bytes, where: str) -> dict[str, Any]:
+def parse_json(written: bytes, where: str) -> dict[str, object]:
     """A document of ours from a file's bytes; `where` they are from is said where it is none."""
     try:
         content = json.loads(written.decode("utf-8"), parse_constant=_refuse_constant)
@@ -53,7 +66,7 @@ def _refuse_constant(name: str) -> Any:
     raise ArtifactError(f"The file holds {name}, which is not valid JSON.")
 
 
-def check_version(content: dict[str, Any]) -> None:
+def check_version(content: Mapping[str, object]) -> None:
     """Refuse what a newer release wrote, because it may mean something else."""
     version = content.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -96,10 +109,10 @@ def _holds_records(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value)
 
 
-def dump_partition(partition: AnyPartition) -> dict[str, Any]:
+def dump_partition(partition: AnyPartition) -> dict[str, object]:
     """A partition as plain data, its buckets last, each with what it holds first."""
     content = partition.model_dump(mode="json", exclude_defaults=True)
-    kind: dict[str, Any] = {}
+    kind: dict[str, bool] = {}
     if isinstance(partition, Dropped):
         kind = {"collected": False}
     elif isinstance(partition, FullDetail):
@@ -108,7 +121,7 @@ def dump_partition(partition: AnyPartition) -> dict[str, Any]:
     return {"name": partition.name, **kind, **content, **buckets}
 
 
-def _bucket(content: dict[str, Any]) -> dict[str, Any]:
+def _bucket(content: dict[str, object]) -> dict[str, object]:
     edge = content.get("up_to")
     if isinstance(edge, float) and edge.is_integer() and abs(edge) < 2**53:
         content["up_to"] = int(edge)
@@ -134,7 +147,7 @@ def parse_partition(content: Any, schema: Schema) -> AnyPartition:
         ) from None
 
 
-def parse_artifact_schema(content: dict[str, Any]) -> Schema:
+def parse_artifact_schema(content: Mapping[str, object]) -> Schema:
     """The schema inside an artifact."""
     try:
         return parse_schema(content["schema"])

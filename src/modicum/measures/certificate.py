@@ -25,23 +25,24 @@ hold together. A number is certified at the resolution of `modicum.table.targets
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from modicum.engines import is_table, table_at
-from modicum.engines.buckets import best_at, target_of
+from modicum.engines.buckets import best_at
 from modicum.engines.counting import PERSON, records_of, with_person
+from modicum.engines.dispatch import target_of
 from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Artifact
 from modicum.generalization.core import raw_generalization
 from modicum.table.codes import group_rows
 from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame, column, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
-from modicum.table.values import plain
 from modicum.typing import Codes
 
 _EMPTY = DataError("The holdout has no rows, so nothing can be certified.")
@@ -54,7 +55,7 @@ _SEEN = {
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(PlainResult):
     """What no adversary can exceed, on average over people.
 
     Attributes
@@ -93,6 +94,8 @@ class Certificate:
     bins: int
     knowledge: str
     weights: dict[str, float]
+
+    _last = ("mean", "unit", "worst", "vacuous", "note")
 
     @property
     def mean(self) -> float:
@@ -142,11 +145,6 @@ class Certificate:
             f"{_SEEN[self.knowledge]} guesses {attribute!r} correctly for more than {bound:.1%} of "
             f"{self.unit} like those in the holdout, on average."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        more = {name: getattr(self, name) for name in ("mean", "unit", "worst", "vacuous", "note")}
-        return dict(plain({**asdict(self), **more}))
 
 
 def confidence_text(confidence: float) -> str:

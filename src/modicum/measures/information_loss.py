@@ -23,6 +23,7 @@ from modicum.generalization.bins import Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.table.estimator_input import attribute_weights
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Attribute
 from modicum.typing import Codes, Floats
 
@@ -30,7 +31,7 @@ Domain = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class InformationLoss:
+class InformationLoss(PlainResult):
     """NCP of each attribute, mean over the records, and their weighted mean: the Global Certainty Penalty.
 
     0 is full detail, 1 is nothing.
@@ -46,10 +47,6 @@ class InformationLoss:
 
     gcp: float
     by_attribute: dict[str, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {"gcp": self.gcp, "by_attribute": dict(self.by_attribute)}
 
 
 def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, float] | None = None) -> InformationLoss:

@@ -20,7 +20,7 @@ four, and where few different records are possible at all by more. The interval,
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from modicum.errors import ParameterError
 from modicum.measures.anonymity import alike, count_group_values
 from modicum.measures.intervals import LEVEL, Interval, mean_interval
 from modicum.table.frames import as_frame
-from modicum.table.values import plain
+from modicum.table.plain_data import PlainResult
 from modicum.typing import Codes
 
 Sizes = npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ _STARTS = ([0.0, 3.0], [-2.0, 5.0], [2.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Uniqueness:
+class Uniqueness(PlainResult):
     """How many people are expected to be unique in a population.
 
     Attributes
@@ -65,10 +65,6 @@ class Uniqueness:
     unique: float
     interval: Interval
     of_sample: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(plain(asdict(self)))
 
 
 def check_population(population: Any, people: int) -> None:

@@ -6,7 +6,7 @@ do worse. Whether a sample is too small shows on records that it does not hold.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.table.frames import as_frame, column
+from modicum.table.plain_data import PlainResult
 from modicum.table.splits import take_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.table.values import plain
 from modicum.typing import Codes, Floats
 
 # Some records to learn from and as many others to check with, of a table in memory or in an engine.
@@ -82,7 +82,7 @@ TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
-class SampleCheck:
+class SampleCheck(PlainResult):
     """Whether what was learned from a sample holds on other records.
 
     Each answer that is collected (for a tree, the leaf) predicts the label as most records of the sample with that
@@ -121,11 +121,6 @@ class SampleCheck:
     records: int
     others: int
     tolerance: float = TOLERANCE
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        content: dict[str, Any] = plain(asdict(self))
-        return content
 
 
 def check_sample(method: Any, learning: Sample, other: Sample) -> SampleCheck:

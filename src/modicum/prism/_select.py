@@ -7,11 +7,11 @@ from modicum.errors import ParameterError
 from modicum.prism.discovery.correlation_result import Correlation, Correlations
 from modicum.prism.prism_classifier import PrismClassifier
 from modicum.prism.prism_regressor import PrismRegressor
-from modicum.table.values import plain
+from modicum.table.plain_data import PlainResult
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(PlainResult):
     """What to ask for.
 
     Attributes
@@ -40,21 +40,6 @@ class Selection:
     max_feasible: int
     gap: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(
-            plain(
-                {
-                    "attributes": self.attributes,
-                    "columns": self.columns,
-                    "correlations": self.correlations.to_dict(),
-                    "association": self.association.to_dict(),
-                    "max_feasible": self.max_feasible,
-                    "gap": self.gap,
-                }
-            )
-        )
-
 
 def select(X: Any, y: Any, sensitive: Any = None, *, task: str = "classification", **settings: Any) -> Selection:
     """The attributes that predict the label best among those that do not reveal the sensitive one, for any classifier.
@@ -79,7 +64,10 @@ def select(X: Any, y: Any, sensitive: Any = None, *, task: str = "classification
     ['age', 'education']
     >>> seen = X[chosen.columns]  # what any other classifier may be trained on
     """
-    kinds: dict[str, Any] = {"classification": PrismClassifier, "regression": PrismRegressor}
+    kinds: dict[str, type[PrismClassifier | PrismRegressor]] = {
+        "classification": PrismClassifier,
+        "regression": PrismRegressor,
+    }
     if task not in kinds:
         raise ParameterError(f"The 'task' parameter must be 'classification' or 'regression'. Got {task!r} instead.")
     model = kinds[task](sensitive, **settings).fit(X, y)

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,10 +22,11 @@ import pandas as pd
 
 from modicum.errors import ArtifactError, DataError, ParameterError, SchemaError
 from modicum.generalization.storage import VERSION, parse_artifact_schema, read_json, write_json
-from modicum.releases.anatomy_release import AnatomyRelease
+from modicum.releases.anatomy_release import AnatomyFigures, AnatomyRelease, GroupFigures, describe_tables
 from modicum.table.files import file_format, open_connection, quote_name, reading
 from modicum.table.frames import as_frame, numbers, texts
 from modicum.table.inference import storage_of
+from modicum.table.plain_data import PlainSchema
 from modicum.table.schema import Attribute, Schema, Storage
 
 # One table of a release as a file and back, with the types that the schema tells.
@@ -266,7 +267,7 @@ class WrittenAnatomy:
     rows: int
     suppressed: int
     grouping: str
-    groups: dict[str, dict[str, int]]
+    groups: dict[str, GroupFigures]
 
     @property
     def label(self) -> str | None:
@@ -278,20 +279,35 @@ class WrittenAnatomy:
         """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
         return min(each["l"] for each in self.groups.values())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AnatomyFigures:
         """What was released as plain data, as `AnatomyRelease.to_dict` tells it."""
-        return {
-            "rows": self.rows,
-            "suppressed": self.suppressed,
-            "grouping": self.grouping,
-            "l": self.l,
-            "label": self.label,
-            "identifying": self.identifying_names,
-            "sensitive": self.groups,
-        }
+        return describe_tables(self, self.groups)
 
 
 # The folder
+
+
+class TableEntry(TypedDict):
+    """A table in the description of a release."""
+
+    name: NotRequired[str]
+    file: str
+    sha256: str
+    columns: list[str]
+
+
+class AnatomyDescription(TypedDict):
+    """What the file of a release's description holds."""
+
+    modicum: str
+    version: int
+    suppressed: int
+    grouping: str | None
+    label: str | None
+    identifying: TableEntry
+    sensitive: list[TableEntry]
+    schema: PlainSchema
+
 
 _KIND = "anatomy"
 _DESCRIPTION = "release.json"
@@ -336,14 +352,12 @@ def save_release(release: AnatomyRelease, folder: str | os.PathLike[str], format
 def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
     """Read what `save_release` wrote; tables that were changed, or are another release's, are refused."""
     where = Path(_path(folder, "load"))
-    content = read_json(where / _DESCRIPTION)
-    schema = _check_description(content)
+    content, schema = _check_description(read_json(where / _DESCRIPTION))
     entries = [content["identifying"], *content["sensitive"]]
     for entry in entries:
         _check_hash(where, entry)
     tables = [read_columns(where / entry["file"], entry["columns"], schema) for entry in entries]
-    names = [entry["name"] for entry in content["sensitive"]]
-    own = dict(zip(names, tables[1:], strict=True))
+    own = dict(zip([entry["name"] for entry in content["sensitive"]], tables[1:], strict=True))
     return AnatomyRelease(tables[0], own, schema, content["suppressed"], content["grouping"])
 
 
@@ -372,18 +386,18 @@ def _write(release: AnatomyRelease, folder: Path, format: str) -> None:
 
 
 def write_description(
-    release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]], folder: str | os.PathLike[str]
+    release: AnatomyRelease | WrittenAnatomy, entries: list[TableEntry], folder: str | os.PathLike[str]
 ) -> None:
     """Write what the folder holds; each table's entry has its file, hash and columns, the identifying one first."""
     write_json(_describe_release(release, entries), Path(folder) / _DESCRIPTION)
 
 
-def entry_of(folder: Path, file: str, columns: list[str]) -> dict[str, Any]:
+def entry_of(folder: Path, file: str, columns: list[str]) -> TableEntry:
     """A table's entry in the description."""
     return {"file": file, "sha256": _hash(folder / file), "columns": columns}
 
 
-def _describe_release(release: AnatomyRelease | WrittenAnatomy, entries: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_release(release: AnatomyRelease | WrittenAnatomy, entries: list[TableEntry]) -> AnatomyDescription:
     named = zip(release.sensitive_names, entries[1:], strict=True)
     return {
         "modicum": _KIND,
@@ -403,13 +417,14 @@ def table_files(format: str, many: int) -> list[str]:
     return [f"identifying.{format}", *(f"sensitive{number}.{format}" for number in numbers)]
 
 
-def _check_description(content: dict[str, Any]) -> Schema:
-    """The schema of a description in which every field is what it should be."""
-    if content["modicum"] != _KIND:
+def _check_description(read: Mapping[str, object]) -> tuple[AnatomyDescription, Schema]:
+    """A description in which every field is what it should be, with its schema."""
+    if read["modicum"] != _KIND:
         raise ArtifactError(f"The file {_DESCRIPTION!r} does not describe an anatomy, but another kind of artifact.")
     for name, kinds in _FIELDS.items():
-        if name not in content or not isinstance(content[name], kinds) or isinstance(content[name], bool):
+        if name not in read or not isinstance(read[name], kinds) or isinstance(read[name], bool):
             raise ArtifactError(f"The release's field {name!r} is missing or not what it should be.")
+    content = cast(AnatomyDescription, read)
     if not 0 <= content["suppressed"] < _MOST:
         raise ArtifactError("The release's field 'suppressed' must be a number of records.")
     _check_entries(content)
@@ -419,10 +434,10 @@ def _check_description(content: dict[str, Any]) -> Schema:
         raise ArtifactError(str(error)) from None
     if schema.label != content["label"]:
         raise ArtifactError("The release's field 'label' names another column than its schema.")
-    return schema
+    return content, schema
 
 
-def _check_entries(content: dict[str, Any]) -> None:
+def _check_entries(content: AnatomyDescription) -> None:
     entries = [content["identifying"], *content["sensitive"]]
     if not all(map(_is_entry, entries)):
         raise ArtifactError("Each table of the release needs the fields 'file', 'sha256' and 'columns'.")
@@ -446,7 +461,7 @@ def _is_entry(entry: Any) -> bool:
     )
 
 
-def _check_hash(folder: Path, entry: dict[str, Any]) -> None:
+def _check_hash(folder: Path, entry: TableEntry) -> None:
     file = entry["file"]
     try:
         found = _hash(folder / file)

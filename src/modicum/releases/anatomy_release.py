@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -14,6 +14,9 @@ from modicum.table.frames import as_frame, column, missing_values, texts
 from modicum.table.inference import infer_attribute
 from modicum.table.schema import Schema, require_schema
 from modicum.typing import Codes
+
+if TYPE_CHECKING:
+    from modicum.releases.anatomy_files import WrittenAnatomy
 
 GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls it
 
@@ -41,6 +44,28 @@ class GroupCandidates:
     def sizes(self) -> Codes:
         """How many records each group has."""
         return np.diff(self.starts)
+
+
+class GroupFigures(TypedDict):
+    """The groups of one sensitive attribute, as plain data."""
+
+    l: int
+    groups: int
+    smallest_group: int
+    largest_group: int
+    values: int
+
+
+class AnatomyFigures(TypedDict):
+    """What was released, as plain data."""
+
+    rows: int
+    suppressed: int
+    grouping: str | None
+    l: int
+    label: str | None
+    identifying: list[str]
+    sensitive: dict[str, GroupFigures]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,28 +184,9 @@ class AnatomyRelease:
         tables |= {f"table of {name}": own for name, own in self.sensitive_tables.items()}
         return {name: [str(column) for column in as_frame(table).columns] for name, table in tables.items()}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AnatomyFigures:
         """What was released as plain data, without any record."""
-        found = {name: self.candidates(name) for name in self.sensitive_tables}
-        diversity = {name: _diversity(each) for name, each in found.items()}
-        return {
-            "rows": self.rows,
-            "suppressed": self.suppressed,
-            "grouping": self.grouping,
-            "l": min(diversity.values()),
-            "label": self.label,
-            "identifying": self.identifying_names,
-            "sensitive": {
-                name: {
-                    "l": diversity[name],
-                    "groups": len(each.sizes),
-                    "smallest_group": int(each.sizes.min()),
-                    "largest_group": int(each.sizes.max()),
-                    "values": len(each.values),
-                }
-                for name, each in found.items()
-            },
-        }
+        return describe_tables(self, {name: _measure_groups(self.candidates(name)) for name in self.sensitive_tables})
 
     def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:
         """Write the tables and a description into a new folder, all of it or nothing; `load` reads it back."""
@@ -194,6 +200,29 @@ class AnatomyRelease:
         from modicum.releases.anatomy_files import load_release
 
         return load_release(folder)
+
+
+def _measure_groups(found: GroupCandidates) -> GroupFigures:
+    return {
+        "l": _diversity(found),
+        "groups": len(found.sizes),
+        "smallest_group": int(found.sizes.min()),
+        "largest_group": int(found.sizes.max()),
+        "values": len(found.values),
+    }
+
+
+def describe_tables(release: "AnatomyRelease | WrittenAnatomy", groups: dict[str, GroupFigures]) -> AnatomyFigures:
+    """What a release says of itself, with the groups of each sensitive attribute."""
+    return {
+        "rows": release.rows,
+        "suppressed": release.suppressed,
+        "grouping": release.grouping,
+        "l": min(each["l"] for each in groups.values()),
+        "label": release.label,
+        "identifying": release.identifying_names,
+        "sensitive": groups,
+    }
 
 
 def group_column(sensitive: str, many: int) -> str:

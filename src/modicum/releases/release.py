@@ -1,16 +1,27 @@
 """A published table, tied to one dataset: what was released, and what was measured of it."""
 
 import os
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal, NotRequired, TypedDict
 
 from modicum.table.files import write_frame
-from modicum.table.values import plain
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.typing import Codes
 
 
+class ReleaseTerms(TypedDict):
+    """What was asked of a release; what was not asked for is left out."""
+
+    k: int
+    l: NotRequired[float]
+    t: NotRequired[float]
+    diversity: NotRequired[Literal["distinct", "entropy", "recursive"]]
+    c: NotRequired[float]
+    distance: NotRequired[Literal["equal", "ordered", "hierarchical"]]
+
+
 @dataclass(frozen=True)
-class Release:
+class Release(PlainResult):
     """A k-anonymous table and what it lost.
 
     Attributes
@@ -39,16 +50,16 @@ class Release:
     (['31–32', '31–32', '34–61', '34–61', '34–61'], 2, 2)
     """
 
-    frame: Any = field(repr=False)
+    frame: Any = field(repr=False, metadata=LEFT_OUT)
     method: str
     output: str
     quasi_identifiers: tuple[str, ...]
     sensitive: str | None
-    asked: dict[str, Any]
+    asked: ReleaseTerms
     k: int
     l: float | None
     t: float | None
-    classes: Codes | None = field(repr=False, compare=False)
+    classes: Codes | None = field(repr=False, compare=False, metadata=LEFT_OUT)
     n_classes: int
     rows: int
     suppressed: int
@@ -56,11 +67,6 @@ class Release:
     ncp_by_attribute: dict[str, float]
     discernibility: int
     classification_metric: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was measured as plain data, without any record."""
-        content = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("frame", "classes")}
-        return dict(plain(content))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the released table (.csv or .parquet), whole or not at all."""

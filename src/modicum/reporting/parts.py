@@ -226,6 +226,21 @@ def name_columns(*titles: str) -> list[Column]:
     return [Column(titles[0], is_number=False), *(Column(title) for title in titles[1:])]
 
 
+# What is certified about the personal attributes.
+
+
+class CertifiedPart(ContentPart):
+    """What no adversary with the same knowledge can exceed, on average."""
+
+    bounds: dict[str, Share] = Field(description="Attribute → the highest share of right guesses, rounded up to tens.")
+    mean_error: Share = Field(description="The lowest mean error that follows from the bounds.")
+    confidence: Share = Field(description="The probability with which all bounds hold together.")
+    records: int = Field(description="On how many records it was counted.")
+    unit: str = Field(description="What the average is over: people, or records where one person has several.")
+    vacuous: list[str] = Field(description="The attributes about which it says nothing: their bound is 1.")
+    note: str | None = Field(description="Why it says nothing about these.")
+
+
 # How many people share what an adversary knows of them, as it may leave the team.
 
 _ALONE = "1"  # the size of a group of one

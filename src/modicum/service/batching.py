@@ -11,10 +11,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from modicum.export.model_bundle import Bundle
-from modicum.generalization.record_format import Told
+from modicum.generalization.record_format import PredictedRecord, Told
 from modicum.service.stores.store import PATIENCE, Entry, Store, StoreUnavailable
 
 Item = TypeVar("Item")
@@ -165,7 +165,7 @@ class RememberedPredictions:
         return [answers[each] for each in told]
 
 
-def _content(answer: dict[str, Any]) -> bytes:
+def _content(answer: PredictedRecord) -> bytes:
     return json.dumps(answer, allow_nan=False).encode()
 
 

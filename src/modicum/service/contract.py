@@ -1,11 +1,13 @@
 """What the service promises, for the OpenAPI document: only buckets are admitted."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from modicum.export.model_bundle import Bundle
 from modicum.service.reading import RANDOM_ID, SentOutcomes
 
-ERROR: dict[str, Any] = {
+Answers = dict[int | str, dict[str, object]]  # status → its description and schema
+
+ERROR: dict[str, object] = {
     "type": "object",
     "properties": {"detail": {"type": "string"}},
     "required": ["detail"],
@@ -27,19 +29,19 @@ _WHY = {
 _REFUSALS = (400, 405, 408, 409, 413, 415, 422, 429, 500, 503)
 
 
-def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def responses(*statuses: int) -> Answers:
     """The refusals that an address may answer with."""
     return {
         status: {"description": _WHY[status], "content": {"application/json": {"schema": ERROR}}} for status in statuses
     }
 
 
-def answer(status: int, what: str, schema: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+def answer(status: int, what: str, schema: Mapping[str, object]) -> Answers:
     """The answer where all is well."""
     return {status: {"description": what, "content": {"application/json": {"schema": schema}}}}
 
 
-_ID: dict[str, Any] = {
+_ID: dict[str, object] = {
     "type": "string",
     "format": "uuid",
     "pattern": RANDOM_ID,
@@ -48,10 +50,10 @@ _ID: dict[str, Any] = {
 
 
 def describe_sent_record(
-    bundle: Bundle, record: dict[str, Any], outcomes: SentOutcomes | None = None
-) -> dict[str, Any]:
+    bundle: Bundle, record: Mapping[str, object], outcomes: SentOutcomes | None = None
+) -> dict[str, object]:
     """The body of a request with a record; where it is to be kept, with an id and an outcome where one may be sent."""
-    properties: dict[str, Any] = {
+    properties: dict[str, object] = {
         "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
         "record": record,
     }
@@ -68,14 +70,14 @@ def describe_sent_record(
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def outcome_schema(outcomes: SentOutcomes) -> dict[str, Any]:
+def outcome_schema(outcomes: SentOutcomes) -> dict[str, object]:
     """What may be sent as an outcome."""
     if outcomes.numbers:
         return {"type": ["number", "null"], "description": "What came of it."}
     return {"enum": [*(outcomes.classes or []), None], "description": "What came of it."}
 
 
-def describe_kept_answer() -> dict[int | str, dict[str, Any]]:
+def describe_kept_answer() -> Answers:
     """Answers of POST /records."""
     schema = {
         "type": "object",
@@ -86,7 +88,7 @@ def describe_kept_answer() -> dict[int | str, dict[str, Any]]:
     return answer(201, "The record is kept, on disk, under this random name.", schema) | responses(*_REFUSALS)
 
 
-def prediction_answer(bundle: Bundle) -> dict[int | str, dict[str, Any]]:
+def prediction_answer(bundle: Bundle) -> Answers:
     """Answers of POST /predict."""
     chances = {"type": ["object", "null"], "additionalProperties": {"type": "number"}}
     properties = {"prediction": {"type": ["string", "number", "boolean", "null"]}, "probabilities": chances}
@@ -100,7 +102,7 @@ def prediction_answer(bundle: Bundle) -> dict[int | str, dict[str, Any]]:
     return told | responses(404, *_REFUSALS)
 
 
-def artifact_answer() -> dict[int | str, dict[str, Any]]:
+def artifact_answer() -> Answers:
     """Answers of GET /generalization."""
     properties = {
         "generalization": {"type": "string"},

@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -23,7 +23,7 @@ _REMEMBERED_BYTES = 4096
 _SLACK = 4096  # for the other fields, and spaces
 
 
-async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, Any]:
+async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, object]:
     """The fields of a request's body; `generalization` and `record` must be there."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "The request must be JSON, and its content type application/json.")
@@ -42,7 +42,7 @@ async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, A
     return fields
 
 
-def read_id(fields: dict[str, Any]) -> str | None:
+def read_id(fields: Mapping[str, object]) -> str | None:
     """The random id under which a record may be sent again until an answer comes; nothing else fits into one.
 
     Examples
@@ -52,8 +52,10 @@ def read_id(fields: dict[str, Any]) -> str | None:
     '1b4e28ba-2fa1-4d2e-883f-0016d3cca427'
     >>> read_id({})
     """
-    found = fields.get("id")
-    if "id" in fields and not (isinstance(found, str) and re.fullmatch(RANDOM_ID, found)):
+    if "id" not in fields:
+        return None
+    found = fields["id"]
+    if not isinstance(found, str) or not re.fullmatch(RANDOM_ID, found):
         raise HTTPException(422, "The field 'id' must be a random UUID (version 4) in small letters.")
     return found
 
@@ -77,7 +79,7 @@ def parse_json(body: bytes) -> Any:
         raise HTTPException(400, "The request is not valid JSON, or names a field twice.") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name occurs twice")
@@ -105,7 +107,7 @@ class SentRecords:
         self._most = remembered if isinstance(bundle.artifact, Questionnaire) else 0
         self._known: OrderedDict[str, Told] = OrderedDict()
 
-    def read_record(self, fields: dict[str, Any]) -> Told:
+    def read_record(self, fields: Mapping[str, object]) -> Told:
         """The record, if it belongs to the artifact and tells nothing finer."""
         if not isinstance(fields["generalization"], str):
             raise HTTPException(422, "The field 'generalization' must be a text.")
@@ -195,7 +197,7 @@ def largest_body(bundle: Bundle) -> int:
     artifact = bundle.artifact
     if isinstance(artifact, Questionnaire):
         labels = {name: [*artifact.cells.told(name)[0].labels] for name in bundle.format.names}
-        record: dict[str, Any] = labels
+        record: Mapping[str, object] = labels
     else:
         every = {
             n: artifact.labels(n) if isinstance(artifact, CellPartition) else artifact[n].labels

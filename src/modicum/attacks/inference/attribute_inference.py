@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,9 +17,9 @@ from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, boots
 from modicum.measures.scores import share_of
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.targets import BINS
-from modicum.table.values import plain
 from modicum.typing import Codes, Floats
 
 # What attribute inference found: with the model, without it, and with both.
@@ -63,7 +63,7 @@ class GuessedRecords:
 
 
 @dataclass(frozen=True)
-class AttributeInferenceResult:
+class AttributeInferenceResult(PlainResult):
     """What can be learned of an attribute of the people whose records trained a model.
 
     Attributes
@@ -107,10 +107,6 @@ class AttributeInferenceResult:
     overlap: int
     random_state: int
     seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        return dict(plain(asdict(self)))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class GuessRule:
     cut: float | None = None
     power: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         weighed = {"cut": self.cut, "power": self.power}
         return {"model": self.member} | {name: each for name, each in weighed.items() if each is not None}
 

@@ -43,7 +43,7 @@ class NuSetting:
     nu_share: float
     weighting: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The same as plain data."""
         return {"model": "nu-SVC", "kernel": "linear" if self.gamma is None else "rbf", **asdict(self)}
 
@@ -268,7 +268,7 @@ class NuChoice:
     cut: float
     expected: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {**self.setting.to_dict(), "cut": self.cut}
 
 

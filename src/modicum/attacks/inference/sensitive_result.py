@@ -1,7 +1,7 @@
 """What can be guessed of a sensitive attribute from predictors."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,10 @@ from modicum.learners.inputs import Inputs
 from modicum.table.estimator_input import person_codes, unit_codes
 from modicum.table.frames import as_frame, column, texts
 from modicum.table.inference import infer_attribute
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import canonical, plain
+from modicum.table.values import canonical
 from modicum.typing import Codes
 
 # Records whose sensitive value is guessed: what is seen of each, and the value that is not.
@@ -109,7 +110,7 @@ class SensitiveAnswer:
     guess: Codes
     expected: float
     tried: float
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     rows: int
 
 
@@ -257,13 +258,13 @@ class GuessedSensitive:
 
     accuracy: Estimate
     mcc: Estimate
-    settings: Mapping[str, tuple[Mapping[str, Any], ...]]
+    settings: Mapping[str, tuple[Mapping[str, object], ...]]
     expected: Mapping[str, float]
     rows: int
 
 
 @dataclass(frozen=True)
-class SensitiveInferenceResult:
+class SensitiveInferenceResult(PlainResult):
     """What someone guesses of a sensitive attribute who sees the predictors that a classifier asks for.
 
     Attributes
@@ -314,10 +315,6 @@ class SensitiveInferenceResult:
     distinct: int
     random_state: int
     seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        return dict(plain(asdict(self)))
 
     def __str__(self) -> str:
         many = len(self.predictors)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from modicum.errors import ParameterError, check_number, format_names
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.releases.anatomy_release import AnatomyRelease
-from modicum.table.values import plain
-from modicum.typing import Codes
+from modicum.table.plain_data import PlainResult
+from modicum.typing import Codes, Floats
 
 if TYPE_CHECKING:
-    from modicum.attacks.matching.learning import LearnedChances
+    from modicum.attacks.matching.learning import Informed, LearnedChances
 
 
 # How often people are matched to their sensitive values, by each adversary.
@@ -28,7 +28,7 @@ _WITH = {"both": "naive Bayes and a network together", "network": "a network"}
 
 
 @dataclass(frozen=True)
-class MatchingResult:
+class MatchingResult(PlainResult):
     """How often an adversary who has a release gives a person the right sensitive value.
 
     Attributes
@@ -75,6 +75,8 @@ class MatchingResult:
     random_state: int
     seconds: float
 
+    _last = ("accuracy", "interval", "baseline", "naive", "gain", "identifiable", "note")
+
     @property
     def accuracy(self) -> float:
         """The share of people to whom the deFinetti adversary, who has the release only, gives the right value."""
@@ -112,38 +114,40 @@ class MatchingResult:
         """What the accuracy does not say, in words; None where there is nothing to add."""
         return " ".join(_notes(self)) or None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        sizes = {str(size): many for size, many in self.group_sizes.items()}
-        told = {"accuracy": self.accuracy, "interval": self.interval, "baseline": self.baseline}
-        told |= {"naive": self.naive, "gain": self.gain, "identifiable": self.identifiable, "note": self.note}
+    def _parts(self) -> dict[str, object]:
         found = {
-            name: {"value": each.value, "interval": each.interval, "baseline": each.naive, "means": self._means(name)}
+            name: {
+                "value": each.value,
+                "interval": each.interval,
+                "baseline": each.naive,
+                "means": describe_adversary(self, name),
+            }
             for name, each in self.by_adversary.items()
         }
-        return dict(plain(asdict(self) | {"group_sizes": sizes, "by_adversary": found} | told))
+        return super()._parts() | {"by_adversary": found}
 
     def __str__(self) -> str:
         lines = [f"{self.sensitive!r} of {self.records:,} people, {self.groups:,} groups, l = {self.l}; right is:"]
         for name, found in self.by_adversary.items():
             assert found.interval is not None
             ends = "exactly" if name == RANDOM else f"{found.interval[0]:.3f} to {found.interval[1]:.3f}"
-            lines.append(f"  {_value(found):.3f} ({ends + ')':<15} {name}: {self._means(name)}")
+            lines.append(f"  {_value(found):.3f} ({ends + ')':<15} {name}: {describe_adversary(self, name)}")
         return "\n".join(lines + ([] if self.note is None else [f"Note: {self.note}"]))
 
-    def _means(self, name: str) -> str:
-        """An adversary in words."""
-        chosen = "nothing to learn from, guesses at random"
-        if self.learner is not None:
-            chosen = f"here by {_WITH.get(self.learner, self.learner)}, which fitted groups set aside best"
-        by = name.removeprefix(f"{DEFINETTI}, ")
-        return {
-            RANDOM: "who learns nothing and says the most frequent value of the person's group",
-            NAIVE: "who says the most frequent value of all, of everybody",
-            DEFINETTI: f"who learns from the release alone how attributes go with values ({chosen})",
-            INFORMED: f"who has the release and learned from {self.known:,} complete records of other people",
-            WITHOUT: f"who learned from the same {self.known:,} records and sees the attributes only",
-        }.get(name, f"the same by {_WITH.get(by, by)}")
+
+def describe_adversary(result: MatchingResult, name: str) -> str:
+    """An adversary in words."""
+    chosen = "nothing to learn from, guesses at random"
+    if result.learner is not None:
+        chosen = f"here by {_WITH.get(result.learner, result.learner)}, which fitted groups set aside best"
+    by = name.removeprefix(f"{DEFINETTI}, ")
+    return {
+        RANDOM: "who learns nothing and says the most frequent value of the person's group",
+        NAIVE: "who says the most frequent value of all, of everybody",
+        DEFINETTI: f"who learns from the release alone how attributes go with values ({chosen})",
+        INFORMED: f"who has the release and learned from {result.known:,} complete records of other people",
+        WITHOUT: f"who learned from the same {result.known:,} records and sees the attributes only",
+    }.get(name, f"the same by {_WITH.get(by, by)}")
 
 
 def _notes(result: MatchingResult) -> Iterator[str]:
@@ -245,8 +249,8 @@ class Matching:
         name = self._check(release, sensitive)
         groups = ReleaseGroups.of(release, name)
         truths = groups.truths(truth, name)
-        scores, learned, known = self._scores(release, name, groups)
-        found = self._judge_scores(groups, truths, scores)
+        scores, learned, informed = self._scores(release, name, groups)
+        found = self._judge_scores(groups, truths, scores, None if informed is None else informed.guess)
         table = release.sensitive_tables[name]
         sizes, many = np.unique(groups.sizes, return_counts=True)
         return MatchingResult(
@@ -261,7 +265,7 @@ class Matching:
             records=len(truths),
             groups=len(groups.sizes),
             group_sizes=dict(zip(sizes.tolist(), many.tolist(), strict=True)),
-            known=known,
+            known=0 if informed is None else informed.records,
             random_state=self.random_state,
             seconds=time.perf_counter() - start,
         )
@@ -278,8 +282,8 @@ class Matching:
 
     def _scores(
         self, release: AnatomyRelease, name: str, groups: ReleaseGroups
-    ) -> "tuple[dict[str, Any], list[LearnedChances], int]":
-        """What each adversary goes by, what was learned from the release, and how many others are known."""
+    ) -> "tuple[dict[str, Floats], list[LearnedChances], Informed | None]":
+        """What each adversary goes by, what was learned from the release, and from others."""
         from modicum.attacks.matching.chance_models import ChanceCoder
         from modicum.attacks.matching.learning import learn_all, learn_from_known
 
@@ -288,20 +292,23 @@ class Matching:
         learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress)
         nothing = np.zeros(int(groups.blocks[-1]))
         best = max(learned, key=lambda each: each.fit).scores if learned else nothing
-        scores: dict[str, Any] = {DEFINETTI: best, **{f"{DEFINETTI}, {each.learner}": each.scores for each in learned}}
+        scores = {DEFINETTI: best, **{f"{DEFINETTI}, {each.learner}": each.scores for each in learned}}
         if self.known is None:
-            return scores, learned, 0
+            return scores, learned, None
         informed = learn_from_known(self.known, name, coder, coded, groups, self.random_state)
-        return scores | {INFORMED: informed.matched, WITHOUT: informed.guess}, learned, informed.records
+        return scores | {INFORMED: informed.matched}, learned, informed
 
-    def _judge_scores(self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Any]) -> dict[str, Estimate]:
-        """Each adversary's accuracy; scores of pairs are matched first, values stay as they are."""
+    def _judge_scores(
+        self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Floats], without: Codes | None
+    ) -> dict[str, Estimate]:
+        """Each adversary's accuracy: scores of pairs are matched first, what is guessed `without` a release is not."""
         chance = groups.random_worlds
         found = {RANDOM: Estimate(chance, (chance, chance), chance)}
-        guesses: dict[str, Any] = {NAIVE: np.full(len(truths), int(groups.shares.argmax()))}
+        guesses = {NAIVE: np.full(len(truths), int(groups.shares.argmax()))}
         for key, each in scores.items():
             random = np.random.default_rng([self.random_state, 2])
-            guesses[key] = groups.likeliest(each, random) if key != WITHOUT else each
+            guesses[key] = groups.likeliest(each, random)
+        guesses |= {} if without is None else {WITHOUT: without}
         for key, guess in guesses.items():
             right = (guess == truths).astype(np.float64)
             found[key] = Estimate(float(right.mean()), mean_interval(right, groups.groups), chance)

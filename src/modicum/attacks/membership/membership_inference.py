@@ -1,8 +1,8 @@
 """Membership inference: was this record in the model's training data? (papers/2 §4.2)"""
 
 import time
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,8 @@ from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.splits import take_rows
-from modicum.table.values import plain
 from modicum.typing import Codes, Floats, Mask
 
 # What a membership attack found, beside what guessing would find.
@@ -39,7 +39,7 @@ _FEW_FALSE = 5  # false positives on which a rate rests roughly
 
 
 @dataclass(frozen=True)
-class MembershipResult:
+class MembershipResult(PlainResult):
     """How well members are told from others, on records of which the adversary did not know it.
 
     Attributes
@@ -83,7 +83,9 @@ class MembershipResult:
     overlap: int
     random_state: int
     seconds: float
-    answers: "MembershipAnswers" = field(repr=False, compare=False)
+    answers: "MembershipAnswers" = field(repr=False, compare=False, metadata=LEFT_OUT)
+
+    _last = ("gap",)
 
     @property
     def gap(self) -> float:
@@ -101,12 +103,15 @@ class MembershipResult:
         side = np.where(self.answers.member[first], "members", "others")
         return pd.DataFrame({"side": side, "row": self.answers.rows[first], "score": self.answers.scores[first]})
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        names = [f.name for f in fields(self) if f.name != "answers"]
-        content = {name: getattr(self, name) for name in names} | {"gap": self.gap}
-        content["tpr"] = {f"{rate:g}": asdict(found) for rate, found in self.tpr.items()}
-        return dict(plain({k: asdict(v) if isinstance(v, Estimate) else v for k, v in content.items()}))
+
+class MembershipFigures(TypedDict):
+    """The figures of `MembershipResult` that follow from the answers."""
+
+    accuracy: Estimate
+    precision: Estimate
+    recall: Estimate
+    auc: Estimate
+    tpr: dict[float, Estimate]
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ class MembershipAnswers:
     rows: Codes
     units: Codes | None
 
-    def compute_figures(self, threshold: float, random_state: int) -> dict[str, Any]:
+    def compute_figures(self, threshold: float, random_state: int) -> MembershipFigures:
         """Every figure of the attack."""
         taken = self.scores >= threshold
         accuracy = share_of(taken == self.member, np.ones(len(taken), dtype=bool), self.units)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -125,7 +125,7 @@ def anatomize(
         table = drop_unlabelled(table, found.label)
     protected = parse_sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
-    asked = {} if report is None else check_release_options(table, found, by, population)
+    groups = None if report is None else check_release_options(table, found, by, population)
     told = _identifiers(found, protected)
     _say(told)
     grouping = grouping or "bucketize"
@@ -140,14 +140,14 @@ def anatomize(
     page = None
     if report is not None:  # made before anything is written; the seed of the groups must stay secret
         with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
-            evidence = md.evidence(anatomy, table, without_value=unknown, **asked)
+            evidence = md.evidence(anatomy, table, without_value=unknown, by=groups, population=population)
             page = md.report(evidence, purpose, people=people, command=command_line(without="--seed"))
     release.save(output, format=format or "csv")
     if report is not None and page is not None:
         write_report(page, report)
         notes.print(describe_report_files(report))
     noticed = [str(each.message) for each in said]
-    more: dict[str, Any] = {"without_sensitive_value": unknown}
+    more: dict[str, object] = {"without_sensitive_value": unknown}
     if attack:
         more["attack"] = {name: result.to_dict() for name, result in attacked.items()}
     lines = [line for each in attacked.values() for line in _attack_lines(each)]
@@ -160,14 +160,14 @@ def _tell(
     output: Path,
     as_json: bool,
     noticed: list[str],
-    more: dict[str, Any],
+    more: Mapping[str, object],
     told: Sequence[str] = (),
     lines: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Say what was released, for programs or for people."""
     if as_json:
-        content = release.to_dict() | {"asked_l": asked, "folder": str(output), "warnings": [*told, *noticed]}
-        out.print_json(json.dumps(content | more), ensure_ascii=True)
+        content = {**release.to_dict(), "asked_l": asked, "folder": str(output), "warnings": [*told, *noticed], **more}
+        out.print_json(json.dumps(content), ensure_ascii=True)
     else:
         facts([*_lines(release, asked, output), *lines], out)
         notes.print(printable(f"Written to {output}."))

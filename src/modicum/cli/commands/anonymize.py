@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -42,6 +41,7 @@ from modicum.cli.output import (
 from modicum.errors import ParameterError
 
 if TYPE_CHECKING:
+    from modicum.anonymizers.base import Anonymizer
     from modicum.releases import Release
     from modicum.table.schema import Schema
 
@@ -144,24 +144,30 @@ def anonymize(
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
     if (diversity is not None and l is None) or (distance is not None and t is None):
         raise ParameterError("The option --diversity belongs to --l, and --distance to --t.")
-    settings: dict[str, Any] = {"k": k, "output": form, "sensitive": sensitive, "t": t, "c": c, "distance": distance}
-    settings["diversity"] = diversity or "distinct"
-    settings["l"] = int(l) if l is not None and l.is_integer() else l
+    anonymizer = _find_kind(chosen)(
+        k=k,
+        l=int(l) if l is not None and l.is_integer() else l,
+        t=t,
+        sensitive=sensitive,
+        diversity=diversity or "distinct",
+        c=c,
+        distance=distance,
+        output=form,
+    )
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
         if max_suppressed:
             raise ParameterError("With --engine no record is left out; do without --max-suppressed.")
         with notes.status("Making groups where the records are …"):
-            make = partial(_anonymizer, chosen, settings)
-            release, share = anonymize_there(file, output, engine, roles, make, rows_at_once, quasi_identifiers)
+            release, share = anonymize_there(file, output, engine, roles, anonymizer, rows_at_once, quasi_identifiers)
         _show(release, output, as_json, majority=share)
         return
     if rows_at_once is not None:
         raise ParameterError("The option --rows-at-once belongs to --engine.")
     table, found = read_records(file, roles)
-    asked = {} if report is None else check_release_options(table, found, by, population)
-    settings["quasi_identifiers"] = parse_quasi_identifiers(quasi_identifiers, list(table.columns), found)
-    anonymizer = _anonymizer(chosen, settings, {"schema": found, "max_suppressed": max_suppressed})
+    groups = None if report is None else check_release_options(table, found, by, population)
+    named = parse_quasi_identifiers(quasi_identifiers, list(table.columns), found)
+    anonymizer.set_params(quasi_identifiers=named, schema=found, max_suppressed=max_suppressed)
     y = None if label is None else table[label]
     with notes.status("Making groups …"):
         if max_suppressed:
@@ -172,7 +178,7 @@ def anonymize(
     made = None
     if report is not None:  # made before anything is written, so that a refusal leaves nothing behind
         with notes.status("Measuring what is lost and what could leak …"):
-            evidence = md.evidence(anonymizer, table, y, **asked)
+            evidence = md.evidence(anonymizer, table, y, by=groups, population=population)
             made = md.report(evidence, purpose, people=people, command=command_line())
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
@@ -189,16 +195,16 @@ def _method(method: AnonymizationMethod | None, label: str | None) -> Anonymizat
     return method or (AnonymizationMethod.guided if label is not None else AnonymizationMethod.mondrian)
 
 
-def _anonymizer(method: AnonymizationMethod, settings: dict[str, Any], more: dict[str, Any]) -> Any:
+def _find_kind(method: AnonymizationMethod) -> type[Anonymizer]:
     import modicum as md
 
-    kinds = {
+    kinds: dict[AnonymizationMethod, type[Anonymizer]] = {
         AnonymizationMethod.guided: md.AccuracyGuided,
         AnonymizationMethod.mondrian: md.Mondrian,
         AnonymizationMethod.hilbert: md.Hilbert,
         AnonymizationMethod.rplus_tree: md.RPlusTree,
     }
-    return kinds[method](**settings, **more)
+    return kinds[method]
 
 
 def _show(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -34,6 +34,16 @@ _FEWEST = 10  # records to train and to test on
 _CLASSES = 20  # a number with more values than these is an amount
 
 
+class ModelFigures(TypedDict):
+    """What a model does on records that it was not trained on."""
+
+    measure: str
+    error: float
+    interval: list[float]
+    naive: float
+    tested_on: int
+
+
 def bundle(
     artifact: Annotated[Path, typer.Argument(help="A saved generalization or cells (JSON).", callback=check_artifact)],
     file: Annotated[
@@ -61,7 +71,7 @@ def bundle(
     g = load_artifact(artifact, questionnaire)
     if file is not None and onnx is not None:
         raise ParameterError("Give a file of records to train on, or --onnx with a trained model, not both.")
-    found: dict[str, Any] = {}
+    found: ModelFigures | None = None
     trained: Any = onnx
     if file is not None:
         if not isinstance(g, Generalization):
@@ -72,7 +82,7 @@ def bundle(
         with notes.status("Training …"):
             trained, found = _train_model(g, X, y, seed)
     made = save_bundle(output, g, trained, label=label)
-    content = {"identity": made.identity, "kind": made.kind, "label": made.label, **found}
+    content = {"identity": made.identity, "kind": made.kind, "label": made.label, **(found or {})}
     if as_json:
         typer.echo(json.dumps(content, allow_nan=False))
         return
@@ -108,7 +118,7 @@ def _numbers_if_all_are(y: pd.Series) -> pd.Series:
     return y if numbers.isna().any() else numbers
 
 
-def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) -> tuple[Any, dict[str, Any]]:
+def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) -> tuple[Any, ModelFigures]:
     """A model on all records, and what one like it does on records it has not seen."""
     import numpy as np
     from sklearn.base import clone, is_classifier
@@ -132,7 +142,7 @@ def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) ->
         most = float(lost.max()) or 1.0  # the interval is one for values from 0 to 1
         low, high = mean_interval(lost / most)
         interval, measure = (most * low, most * high), "Mean absolute error"
-    found = {
+    found: ModelFigures = {
         "measure": measure,
         "error": float(lost.mean()),
         "interval": [float(end) for end in interval],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -35,9 +34,12 @@ from modicum.cli.output import describe_report_files, facts, printable, write_re
 from modicum.errors import ParameterError, format_names
 
 if TYPE_CHECKING:
-    from modicum.evaluation import ModelCost, PrismCost
+    import pandas as pd
+
+    from modicum.evaluation import ModelCost, PrismCost, PrismEvidence
     from modicum.evaluation._evidence import Depth
-    from modicum.prism import Correlation, Correlations
+    from modicum.prism import Correlation, Correlations, PrismClassifier
+    from modicum.table.schema import Schema
 
 
 def prism(
@@ -110,6 +112,7 @@ def prism(
     attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
     every attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
+    import modicum as md
     from modicum.cli.input_files import Roles
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
@@ -141,8 +144,9 @@ def prism(
     with notes.status("Searching what reveals it, and training …"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
         if report is not None:
-            told: dict[str, Any] = {"purpose": purpose, "people": people, "command": command_line()}
-            cost = _report_evidence(model, X, y, report, told, adversary, seed)
+            evidence = _gather_evidence(model, found, X, y, adversary, seed)
+            write_report(md.report(evidence, purpose, people=people, command=command_line()), report)
+            cost = evidence.cost
         else:
             cost = prism_cost(X, y, model, adversary=adversary, n_jobs=-1, random_state=seed, progress=False)
     if as_json:
@@ -154,21 +158,20 @@ def prism(
             out.print(describe_report_files(report))
 
 
-def _report_evidence(model: Any, X: Any, y: Any, path: Path, told: dict[str, Any], adversary: bool, seed: int) -> Any:
-    """The evidence on the split that is shown, written as a report; what it costs is shown as without one."""
-    from modicum import reporting
-    from modicum.evaluation._evidence import evidence
+def _gather_evidence(
+    model: PrismClassifier, schema: Schema, X: pd.DataFrame, y: pd.Series, adversary: bool, seed: int
+) -> PrismEvidence:
+    """The evidence on the split that is shown; what it costs is shown as without a report."""
     from modicum.evaluation.evidence.prism_cost import split_of
+    from modicum.evaluation.evidence.prism_evidence import prism_evidence
     from modicum.reporting.disclosure import check_people
     from modicum.table.frames import as_frame
 
     parts = split_of(model, as_frame(X), y, random_state=seed)[0]
-    check_people(model.schema, X.iloc[parts.test])
+    check_people(schema, X.iloc[parts.test])
     train, test = ((X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test))
     depth: Depth = "full" if adversary else "quick"
-    found = evidence(model, *train, *test, depth=depth, n_jobs=-1, random_state=seed, progress=False)
-    write_report(reporting.report(found, **told), path)
-    return found.cost
+    return prism_evidence(model, *train, *test, depth=depth, n_jobs=-1, random_state=seed, progress=False)
 
 
 def _sensitive(given: list[str] | None, label: str, columns: list[str]) -> list[str] | None:
@@ -196,7 +199,7 @@ def _critical(given: list[str] | None, sensitive: list[str]) -> Any:
     return found
 
 
-def _rule(model: Any) -> dict[str, Any]:
+def _rule(model: Any) -> dict[str, object]:
     """The classifier itself: what is asked, and what each answer counts."""
     return {
         "classes": [str(each) for each in model.classes_],

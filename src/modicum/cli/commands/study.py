@@ -39,7 +39,7 @@ from modicum.cli.output import (
     printable,
     show_effect,
     show_suggestions,
-    summary,
+    summarize_effect,
     write_report,
 )
 from modicum.errors import ParameterError, StoppedWarning
@@ -146,7 +146,7 @@ def study(
     if report is not None:
         write_report(content, report)
     if as_json:
-        more = {} if larger is None else {"coarsened": summary(larger)}
+        more = {} if larger is None else {"coarsened": summarize_effect(larger)}
         typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
         return
     questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]

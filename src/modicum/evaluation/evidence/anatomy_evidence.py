@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,11 +20,12 @@ from modicum.measures.anonymity import alike, count_group_values
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.measures.uniqueness import Crowd, check_population, crowd
-from modicum.provenance import describe_grouping, describe_settings, frame_hash, text_hash, versions
+from modicum.provenance import EvidenceSources, describe_grouping, describe_settings, frame_hash, text_hash, versions
 from modicum.releases.anatomy_release import GID, AnatomyRelease
 from modicum.table.estimator_input import person_codes, unit_codes
 from modicum.table.frames import as_frame, texts
 from modicum.table.inference import not_whole
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import plain
@@ -225,14 +226,22 @@ class AnatomyWork:
         why = self._why_not(y_test)
         if why is not None:
             return None, False, {"utility": why}
-        options = {"estimator": estimator, "by": by, "random_state": self.random_state}
         if y_test is not None:
             values, test = label_values(self.y)[self.rows], as_frame(X_test)
-            persons = None if self.persons is None else self._persons_of(test)
-            found = anatomy_errors(self.release, self.released_raw, values, test, y_test, persons=persons, **options)
+            found = anatomy_errors(
+                self.release,
+                self.released_raw,
+                values,
+                test,
+                y_test,
+                estimator=estimator,
+                by=by,
+                persons=None if self.persons is None else self._persons_of(test),
+                random_state=self.random_state,
+            )
             return found, False, {}
         try:
-            return self._trial(options), True, {}
+            return self._trial(estimator, by), True, {}
         except NoTrialError as error:
             return None, False, {"utility": str(error)}
 
@@ -253,7 +262,7 @@ class AnatomyWork:
     def _persons_of(self, frame: nw.DataFrame[Any]) -> Codes | None:
         return None if self.owner is None or self.owner.schema is None else person_codes(self.owner.schema, frame)
 
-    def _trial(self, options: dict[str, Any]) -> AnatomyLearned:
+    def _trial(self, estimator: Any, by: Any) -> AnatomyLearned:
         """A release of 70% of the records to learn from, and the others to test on; a person's records together."""
         values = label_values(self.y)
         train, test = hold_out(values, self.persons, self.random_state)
@@ -266,8 +275,10 @@ class AnatomyWork:
             values[train][again.rows_],
             self.raw[test.tolist()],
             values[test],
+            estimator=estimator,
+            by=by,
             persons=None if self.persons is None else unit_codes(self.persons[test]),
-            **options,
+            random_state=self.random_state,
         )
 
     def _remake_release(self, raw: nw.DataFrame[Any], y: Any, names: Sequence[str]) -> Anatomy:
@@ -383,7 +394,7 @@ def crowds(
 
 
 @dataclass(frozen=True)
-class AnatomyEvidence:
+class AnatomyEvidence(PlainResult):
     """What is known of an anatomized release.
 
     Attributes
@@ -430,20 +441,9 @@ class AnatomyEvidence:
     people: int
     left_out: int
     repeated: bool
-    provenance: dict[str, Any] = field(repr=False)
+    provenance: EvidenceSources = field(repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record. For the team: small counts are as they are."""
-        content = {
-            "release": self.release.to_dict(),
-            "measured": [asdict(each) for each in self.measured],
-            "attributes": [asdict(each) for each in self.attributes],
-            "crowds": {name: asdict(each) for name, each in self.crowds.items()},
-            "matching": [each.to_dict() for each in self.matching],
-            "utility": None if self.utility is None else asdict(self.utility),
-        }
-        more = ("l", "held_out", "skipped", "label", "records", "people", "left_out", "repeated", "provenance")
-        return dict(plain(content | {name: getattr(self, name) for name in more}))
+    _last = ("l", "held_out", "skipped", "label", "records", "people", "left_out", "repeated", "provenance")
 
 
 def anatomy_evidence(
@@ -527,7 +527,7 @@ def anatomy_evidence(
     )
 
 
-def _provenance(work: AnatomyWork, estimator: Any, X_test: Any, by: Any, population: int | None) -> dict[str, Any]:
+def _provenance(work: AnatomyWork, estimator: Any, X_test: Any, by: Any, population: int | None) -> EvidenceSources:
     """What is published is hashed; neither the seed of the groups nor the full records, which would test guesses."""
     release = work.release
     hashes = {"identifying table": frame_hash(release.identifying), "schema": text_hash(release.schema.to_dict())}
@@ -542,4 +542,4 @@ def _provenance(work: AnatomyWork, estimator: Any, X_test: Any, by: Any, populat
         "population": population,
         "seed of the evidence": work.random_state,
     }
-    return {"hashes": hashes, "versions": versions(), "settings": dict(plain(settings))}
+    return {"hashes": hashes, "versions": versions(), "settings": plain(settings)}

@@ -1,8 +1,9 @@
 """Evidence about one generalization, for the person who must show why it is as it is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from modicum.attacks import AttackResult, Reconstruction, SuiteResult, suite
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import different_at
 from modicum.engines.coding import labels_at
-from modicum.engines.sampling import SAMPLE, in_memory, label_column
+from modicum.engines.dispatch import in_memory
+from modicum.engines.sampling import SAMPLE, label_column
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError
 from modicum.evaluation._alternatives import Alternatives
@@ -30,16 +32,23 @@ from modicum.generalization.description import Description
 from modicum.learners.portfolio import TREES
 from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.progress import cores
-from modicum.provenance import describe_grouping, estimator_settings, generalization_provenance, model_file
+from modicum.provenance import (
+    EvidenceSources,
+    describe_grouping,
+    estimator_settings,
+    generalization_provenance,
+    model_file,
+)
 from modicum.table.estimator_input import attribute_weights, personal_attributes
 from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.targets import Labels, label_name, label_values
 
 MOST_COLUMNS = 8  # by which scores are shown where the caller names none
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(PlainResult):
     """What a generalization asks for, what it costs, what it leaks, what is certain, and why it is as it is.
 
     The last four are None with depth="quick".
@@ -82,19 +91,19 @@ class Evidence:
     attacks: SuiteResult | None = None
     necessity: Necessity | None = None
     alternatives: Alternatives | None = None
-    provenance: dict[str, Any] | None = None
+    provenance: EvidenceSources | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
-        parts = ("generalization", "description", "utility", "attack", "certificate")
-        more = ("attacks", "necessity", "alternatives")
-        found = {name: getattr(self, name) for name in (*parts, *more)}
-        return {name: None if part is None else part.to_dict() for name, part in found.items()} | {
-            "values": self.values,
-            "label": self.label,
-            "classes": list(self.classes),
-            "provenance": self.provenance,
-        }
+    _last = ("values", "label", "classes", "provenance")
+
+
+class AttackOptions(TypedDict):
+    """Parameters of all that has an adversary guess attributes."""
+
+    personal: list[str]
+    weights: Mapping[str, float] | None
+    n_jobs: int | None
+    progress: bool
+    random_state: int
 
 
 def generalization_evidence(
@@ -157,12 +166,18 @@ def generalization_evidence(
     """
     check_generalization(g)
     personal = personal_attributes(g.schema, personal)
-    whose: dict[str, Any] = {"personal": personal, "weights": weights}
-    learned: dict[str, Any] = {"estimator": estimator, "label_bins": label_bins}
-    shared: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "random_state": random_state}
+    options: AttackOptions = {
+        "personal": personal,
+        "weights": weights,
+        "n_jobs": n_jobs,
+        "progress": progress,
+        "random_state": random_state,
+    }
+    measure = partial(utility, estimator=estimator, label_bins=label_bins, random_state=random_state)
     if depth == "quick":
         given = X_train, y_train, X_test, y_test
-        return _quick_evidence(g, *given, whose, learned, shared, by, confidence, sample, alternatives)
+        measure = partial(measure, by=by, sample=sample)
+        return _quick_evidence(g, *given, options, measure, label_bins, confidence, alternatives)
     attribute_weights(personal, weights)
     check_confidence(confidence)
     cores(n_jobs)
@@ -181,9 +196,10 @@ def generalization_evidence(
     groups = default_groups(g, test, personal) if by is None else by
     if groups:
         group_names(groups, test, g.schema)
-    attacks = suite(g, train, test, **whose, population=population, confidence=confidence, **shared)
+    attacks = suite(g, train, test, population=population, confidence=confidence, **options)
     settings = {
-        **whose,
+        "personal": personal,
+        "weights": weights,
         "by": describe_grouping(groups, test.columns),
         "estimator": estimator_settings(estimator),
         "label_bins": label_bins,
@@ -192,12 +208,16 @@ def generalization_evidence(
         "random_state": random_state,
     }
     return Evidence(
-        **_describe(g, train, y_train, test, labels),
-        utility=utility(g, train, y_train, test, y_test, by=groups or None, random_state=random_state, **learned),
+        generalization=g,
+        description=g.describe(test),
+        values=_count_values(g, train),
+        label=_name_label(g, y_train),
+        classes=tuple(labels.names),
+        utility=measure(g, train, y_train, test, y_test, by=groups or None),
         attack=attacks.reconstruction["A1"],
         certificate=attacks.certificates["A1"],
         attacks=attacks,
-        necessity=necessity(g, train, y_train, test, y_test, **whose, **learned, **shared),
+        necessity=necessity(g, train, y_train, test, y_test, estimator=estimator, label_bins=label_bins, **options),
         alternatives=alternatives,
         provenance=generalization_provenance(g, (train, y_train), (test, y_test), settings, content),
     )
@@ -209,40 +229,36 @@ def _quick_evidence(
     y_train: Any,
     X_test: Any,
     y_test: Any,
-    whose: dict[str, Any],
-    learned: dict[str, Any],
-    shared: dict[str, Any],
-    by: Any,
+    options: AttackOptions,
+    measure: Callable[[Generalization, Any, Any, Any, Any], Utility],
+    label_bins: int | None,
     confidence: float,
-    sample: int,
     alternatives: Alternatives | None,
 ) -> Evidence:
     """Measure utility, A1 and the certificate; of tables in an engine all but the utility is counted there."""
     train, test = (table_at(X) if is_table(X) else as_frame(X, g.names) for X in (X_train, X_test))
     # What is quick comes first, and with it what may be refused.
-    certificate = certify(g, test, whose["personal"], confidence, weights=whose["weights"], known=train)
-    labels = _fit_labels(train, y_train, learned["label_bins"])
-    seed = shared["random_state"]
+    certificate = certify(g, test, options["personal"], confidence, weights=options["weights"], known=train)
+    labels = _fit_labels(train, y_train, label_bins)
     return Evidence(
-        attack=Reconstruction(**whose, **shared).run(g, known=train, breached=test),
-        utility=utility(g, train, y_train, test, y_test, by=by, sample=sample, random_state=seed, **learned),
+        attack=Reconstruction(**options).run(g, known=train, breached=test),
+        utility=measure(g, train, y_train, test, y_test),
         certificate=certificate,
         alternatives=alternatives,
-        **_describe(g, train, y_train, test, labels),
+        generalization=g,
+        description=g.describe(test),
+        values=_count_values(g, train),
+        label=_name_label(g, y_train),
+        classes=tuple(labels.names),
     )
 
 
-def _describe(g: Generalization, train: Any, y_train: Any, test: Any, labels: Labels) -> dict[str, Any]:
-    """What the artifact and the records say by themselves."""
-    return {
-        "generalization": g,
-        "description": g.describe(test),
-        "values": {p.name: _count_distinct(train, p.attribute) for p in g.partitions},
-        "label": str(
-            y_train if isinstance(y_train, str) else getattr(y_train, "name", None) or g.schema.label or "the label"
-        ),
-        "classes": tuple(labels.names),
-    }
+def _count_values(g: Generalization, train: Any) -> dict[str, int]:
+    return {p.name: _count_distinct(train, p.attribute) for p in g.partitions}
+
+
+def _name_label(g: Generalization, y: Any) -> str:
+    return str(y if isinstance(y, str) else getattr(y, "name", None) or g.schema.label or "the label")
 
 
 def _fit_labels(train: Any, y: Any, bins: int | None) -> Labels:

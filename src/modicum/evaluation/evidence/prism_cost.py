@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -18,18 +18,20 @@ from modicum.prism.discovery.discovery import Discovery
 from modicum.progress import track_progress
 from modicum.table.estimator_input import as_names, person_codes, schema_of, unit_codes
 from modicum.table.frames import as_frame, is_array
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, Split, split_rows
 from modicum.table.targets import MAX_CLASSES, label_values
-from modicum.table.values import plain
 
 # What PriSM costs: each classifier's figures, side by side.
 
-SVM, PARSIMONY, PRISM = "SVM", "Parsimony", "PriSM"
+SVM: Final = "SVM"
+PARSIMONY: Final = "Parsimony"
+PRISM: Final = "PriSM"
 
 
 @dataclass(frozen=True)
-class ModelCost:
+class ModelCost(PlainResult):
     """One classifier.
 
     Attributes
@@ -67,27 +69,9 @@ class ModelCost:
     adversaries: dict[str, SensitiveInferenceResult]
     seconds: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(
-            plain(
-                {
-                    "model": self.model,
-                    "max_predictors": self.max_predictors,
-                    "predictors": self.predictors,
-                    "accuracy": vars(self.accuracy),
-                    "balanced_accuracy": vars(self.balanced_accuracy),
-                    "association": self.association.to_dict(),
-                    "gap": self.gap,
-                    "adversaries": {name: each.to_dict() for name, each in self.adversaries.items()},
-                    "seconds": self.seconds,
-                }
-            )
-        )
-
 
 @dataclass(frozen=True)
-class PrismCost:
+class PrismCost(PlainResult):
     """All classifiers side by side.
 
     Attributes
@@ -112,9 +96,11 @@ class PrismCost:
     models: list[ModelCost]
     correlations: Correlations
     max_feasible: int
-    prism: PrismClassifier
+    prism: PrismClassifier = field(metadata=LEFT_OUT)
     trained_on: int
     tested_on: int
+
+    _last = ("correlations", "max_feasible", "models")
 
     def of(self, model: str, max_predictors: int | None = None) -> ModelCost:
         """One of the models."""
@@ -122,16 +108,6 @@ class PrismCost:
             if each.model == model and max_predictors in (None, each.max_predictors):
                 return each
         raise ParameterError(f"There is no {model!r} with max_predictors={max_predictors}.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record."""
-        return {
-            "trained_on": self.trained_on,
-            "tested_on": self.tested_on,
-            "correlations": self.correlations.to_dict(),
-            "max_feasible": self.max_feasible,
-            "models": [each.to_dict() for each in self.models],
-        }
 
 
 # How many records, and how many of each label, a classifier predicts right, with intervals that count persons.

@@ -21,10 +21,11 @@ from modicum.measures.certificate import Certificate, certify, check_confidence
 from modicum.prism import PrismClassifier
 from modicum.prism.base import PreparedTask, label_of
 from modicum.prism.discovery.discovery import Discovery
-from modicum.provenance import describe_settings, frame_hash, text_hash, versions
+from modicum.provenance import EvidenceSources, describe_settings, frame_hash, text_hash, versions
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import column, texts
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.table.values import plain
@@ -131,8 +132,8 @@ def check_same(given: PrismClassifier, trained: PrismClassifier) -> None:
 
 
 def prism_provenance(
-    model: PrismClassifier, trained: PrismClassifier, train: Part, test: Part, schema: Schema, **settings: Any
-) -> dict[str, Any]:
+    model: PrismClassifier, trained: PrismClassifier, train: Part, test: Part, schema: Schema, **settings: object
+) -> EvidenceSources:
     """Hashes of what went in and of the classifier, versions, and the settings."""
     rule = [trained.predictors_, trained.columns_, trained.coef_.tolist(), trained.intercept_.tolist()]
     return {
@@ -167,12 +168,15 @@ def records_hash(part: Part) -> str:
 # The evidence
 
 MOST_SUBSETS = 5_000  # of the predictors that are measured again
-_PLAIN = ("label", "remeasured", "values", "unit", "people", "labels", "rarest", "confidence")
+_PLAIN = (
+    *("label", "remeasured", "values", "unit", "people", "labels", "rarest", "confidence"),
+    *("cost", "attributes", "singling_out", "linkability", "certificate", "provenance"),
+)
 _QUICK = ("cramers_v", "bias_corrected", "pearson")
 
 
 @dataclass(frozen=True)
-class PrismEvidence:
+class PrismEvidence(PlainResult):
     """What a report on a PriSM classifier is made of.
 
     Attributes
@@ -214,7 +218,7 @@ class PrismEvidence:
     labels: int
     rarest: int
     confidence: float
-    provenance: dict[str, Any]
+    provenance: EvidenceSources
 
     def of(self, name: str) -> AttributeReason:
         """One attribute with its reason."""
@@ -223,22 +227,9 @@ class PrismEvidence:
                 return each
         raise ParameterError(f"There is no attribute {name!r} in the evidence.")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, for the team: small counts are in it."""
-        found = self.exposure
-        return dict(
-            plain(
-                {
-                    **{name: getattr(self, name) for name in _PLAIN},
-                    "cost": self.cost.to_dict(),
-                    "attributes": [each.to_dict() for each in self.attributes],
-                    "singling_out": found.singling_out.to_dict(),
-                    "linkability": None if found.linkability is None else found.linkability.to_dict(),
-                    "certificate": None if found.certificate is None else found.certificate.to_dict(),
-                    "provenance": self.provenance,
-                }
-            )
-        )
+    def _parts(self) -> dict[str, object]:
+        found = {**super()._parts(), **vars(self.exposure)}
+        return {name: found[name] for name in _PLAIN}
 
 
 def prism_evidence(

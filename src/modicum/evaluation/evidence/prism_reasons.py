@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +14,8 @@ from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import PreparedTask, forbidden_units
 from modicum.prism.solver.pool import TIE
 from modicum.prism.solver.supports import SupportLimits
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
-from modicum.table.values import plain
 from modicum.typing import Codes, Floats
 
 # What another choice of attributes would bring or cost a PriSM classifier: trained, and tried on test records.
@@ -24,7 +24,7 @@ _NOTHING = 100 * TIE  # relative change of the objective that is rounding
 
 
 @dataclass(frozen=True)
-class PrismAlternative:
+class PrismAlternative(PlainResult):
     """Another choice of attributes beside the one that was made.
 
     Attributes
@@ -53,10 +53,6 @@ class PrismAlternative:
     def is_nothing(self) -> bool:
         """Whether training comes to the same with it."""
         return abs(self.objective) <= _NOTHING
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(plain(asdict(self)))
 
 
 class PrismAlternatives:
@@ -162,7 +158,7 @@ _ROLES = {"label": "the label", "person": "who a row is about", "identifier": "a
 
 
 @dataclass(frozen=True)
-class AttributeReason:
+class AttributeReason(PlainResult):
     """One attribute, and why it is asked for or not.
 
     Attributes
@@ -198,19 +194,7 @@ class AttributeReason:
     other: PrismAlternative | None = None
     instead: PrismAlternative | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(
-            plain(
-                {
-                    **{name: getattr(self, name) for name in ("name", "columns", "status", "reason", "why", "sets")},
-                    "alone": None if self.alone is None else self.alone.to_dict(),
-                    "completes": [each.to_dict() for each in self.completes],
-                    "other": None if self.other is None else self.other.to_dict(),
-                    "instead": None if self.instead is None else self.instead.to_dict(),
-                }
-            )
-        )
+    _last = ("alone", "completes", "other", "instead")
 
 
 def reasons(

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -34,10 +34,11 @@ from modicum.evaluation.evidence.release_measures import (
 )
 from modicum.learners.portfolio import TREES
 from modicum.measures.uniqueness import Crowd, check_population, crowd
-from modicum.provenance import describe_grouping, describe_settings, frame_hash, text_hash, versions
+from modicum.provenance import EvidenceSources, describe_grouping, describe_settings, frame_hash, text_hash, versions
 from modicum.releases.release import Release
 from modicum.table.estimator_input import as_names, person_codes, schema_of
 from modicum.table.frames import as_frame, column
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import plain
@@ -292,7 +293,7 @@ def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Code
 
 
 @dataclass(frozen=True)
-class ReleaseEvidence:
+class ReleaseEvidence(PlainResult):
     """What is known of a k-anonymous release.
 
     Attributes
@@ -337,23 +338,7 @@ class ReleaseEvidence:
     people: int
     tested: int
     persons: str | None
-    provenance: dict[str, Any] = field(repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record. For the team: small counts are as they are."""
-        content = {
-            "release": self.release.to_dict(),
-            "measured": asdict(self.measured),
-            "attributes": [asdict(each) for each in self.attributes],
-            "crowds": {key: {name: asdict(each) for name, each in own.items()} for key, own in self.crowds.items()},
-            "inference": [asdict(each) for each in self.inference],
-            "utility": None if self.utility is None else self.utility.to_dict(),
-            "membership": None
-            if self.membership is None
-            else {name: each.to_dict() for name, each in self.membership.items()},
-        }
-        more = ("held_out", "skipped", "label", "records", "people", "tested", "persons", "provenance")
-        return dict(plain(content | {name: getattr(self, name) for name in more}))
+    provenance: EvidenceSources = field(repr=False)
 
 
 def release_evidence(
@@ -455,7 +440,7 @@ def _membership(found: Learning, work: ReleaseWork) -> tuple[dict[str, Membershi
 
 def _provenance(
     work: ReleaseWork, estimator: Any, X_test: Any, by: Any, label_bins: int | None, population: int | None
-) -> dict[str, Any]:
+) -> EvidenceSources:
     hashes = {"records": frame_hash(work.raw), "release": frame_hash(work.frame)}
     hashes |= {"schema": text_hash(work.schema.to_dict())}
     if X_test is not None:
@@ -469,4 +454,4 @@ def _provenance(
         "population": population,
         "seed of the evidence": work.random_state,
     }
-    return {"hashes": hashes, "versions": versions(), "settings": dict(plain(settings))}
+    return {"hashes": hashes, "versions": versions(), "settings": plain(settings)}

@@ -10,10 +10,11 @@ from modicum.evaluation._evidence import Depth
 from modicum.evaluation.evidence.generalization_evidence import Evidence, generalization_evidence
 from modicum.evaluation.study.candidates import Choice
 from modicum.evaluation.study.study_result import Study
+from modicum.table.plain_data import PlainResult
 
 
 @dataclass(frozen=True)
-class StudyEvidence:
+class StudyEvidence(PlainResult):
     """What a study compared, what was chosen of it, and the evidence about that.
 
     Attributes
@@ -39,13 +40,9 @@ class StudyEvidence:
     evidence: Evidence | None
     why_no_evidence: str | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, for the team: small counts are in it, which `md.report` leaves out."""
-        parts = {"choice": self.choice, "evidence": self.evidence}
-        return {name: None if part is None else part.to_dict() for name, part in parts.items()} | {
-            "candidates": [candidate.to_dict() for candidate in self.study.candidates],
-            "why_no_evidence": self.why_no_evidence,
-        }
+    def _parts(self) -> dict[str, object]:
+        told = {"choice": self.choice, "evidence": self.evidence}
+        return {**told, "candidates": self.study.candidates, "why_no_evidence": self.why_no_evidence}
 
 
 def study_evidence(

@@ -1,23 +1,24 @@
 """What a study keeps of each candidate, of the limits that it is compared to, and of the one that is chosen."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from modicum.evaluation.study.judges import Judged, PartScores, Screened
 from modicum.generalization import Generalization
 from modicum.generalization.description import count_asked_buckets
+from modicum.measures.certificate import Certificate
 from modicum.measures.front import ErrorLimits
 from modicum.measures.intervals import Interval
-from modicum.table.values import plain
+from modicum.table.plain_data import PlainResult
 
 if TYPE_CHECKING:
     from modicum.evaluation.study.study_result import Study
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(PlainResult):
     """One generalization of a study.
 
     Attributes
@@ -43,13 +44,13 @@ class Candidate:
     seed: int
     train_size: float
     minimizer: str
-    parameters: dict[str, Any]
+    parameters: dict[str, object]
     screened: Screened
     judged: Judged | None
     certified_error: float
     weights: Mapping[str, float]
     seconds: float
-    artifact: dict[str, Any] = field(repr=False)
+    artifact: Mapping[str, object] = field(repr=False)
 
     @cached_property
     def generalization(self) -> Generalization:
@@ -68,8 +69,7 @@ class Candidate:
 
     def scores(self, part: str, judged: bool = True) -> PartScores:
         """Its scores on the "validation" or "test" part, by the judges or by counts."""
-        source: Any = self.judged if judged else self.screened
-        found: PartScores = getattr(source, part)
+        found: PartScores = getattr(self.judged if judged else self.screened, part)
         return found
 
     def point(self, part: str, judged: bool = True, utility: str = "error") -> tuple[float, float]:
@@ -87,16 +87,14 @@ class Candidate:
         """The weighted mean error of the adversary on the test part, by the strongest judge there was."""
         return self.point("test", self.judged is not None)[1]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without the artifact."""
-        content = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
-        content |= {"n_buckets": count_asked_buckets(self.generalization), "needed": self.generalization.needed}
-        content |= {"screened": asdict(self.screened), "judged": None if self.judged is None else asdict(self.judged)}
-        return dict(plain(content | {"certified_error": self.certified_error}))
+    def _parts(self) -> dict[str, object]:
+        made = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
+        asked = {"n_buckets": count_asked_buckets(self.generalization), "needed": self.generalization.needed}
+        return {**made, **asked, **{f: getattr(self, f) for f in ("screened", "judged", "certified_error")}}
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(PlainResult):
     """The candidate that was chosen on validation records, and what the test records, which chose nothing, say of it.
 
     Attributes
@@ -105,7 +103,7 @@ class Choice:
     candidate, generalization : what was chosen
     why : the rule, in words
     skill_kept : the share of the raw model's skill that it keeps, on test records
-    certificate : what no adversary can exceed, from the test records (`Certificate.to_dict`)
+    certificate : what no adversary can exceed, from the test records
 
     Examples
     --------
@@ -114,7 +112,7 @@ class Choice:
     >>> grids = {"PrivacyTree": {"privacy": [0.5], "max_leaves": [4, 8]}}
     >>> found = md.study(X[:1_500], y[:1_500], personal=["sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
     >>> choice = found.choose(knee=True)
-    >>> choice.generalization == choice.candidate.generalization, sorted(choice.certificate["bounds"])
+    >>> choice.generalization == choice.candidate.generalization, sorted(choice.certificate.bounds)
     (True, ['sex'])
     """
 
@@ -122,7 +120,7 @@ class Choice:
     candidate: Candidate
     why: str
     skill_kept: float
-    certificate: dict[str, Any]
+    certificate: Certificate
 
     def __repr__(self) -> str:
         return f"<Choice: {self.candidate.name}, {self.why}>"
@@ -132,18 +130,9 @@ class Choice:
         """The artifact that was chosen."""
         return self.candidate.generalization
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return dict(
-            plain(
-                {
-                    "why": self.why,
-                    "skill_kept": self.skill_kept,
-                    "certificate": self.certificate,
-                    **self.candidate.to_dict(),
-                }
-            )
-        )
+    def _parts(self) -> dict[str, object]:
+        own: dict[str, object] = {"why": self.why, "skill_kept": self.skill_kept, "certificate": self.certificate}
+        return own | self.candidate._parts()
 
 
 @dataclass(frozen=True)
@@ -161,7 +150,7 @@ class Volume:
 
 
 @dataclass(frozen=True)
-class SeedLimits:
+class SeedLimits(PlainResult):
     """The limit points of one seed's parts, and what else candidates are compared to there.
 
     Attributes
@@ -170,6 +159,7 @@ class SeedLimits:
     log_losses : part → log-loss of the raw model and of the majority guess
     naive : personal attribute → the naive guess's error on the test part
     people : part → how many people it has
+    margin : what the certificate adds to U on the validation part where ln(1/δ) is 1
     """
 
     validation: ErrorLimits
@@ -177,6 +167,9 @@ class SeedLimits:
     log_losses: dict[str, tuple[float, float]]
     naive: dict[str, float]
     people: dict[str, int]
+    margin: float
+
+    _last = ("log_losses", "margin", "naive", "people", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -198,5 +191,5 @@ class Later:
     points: list[tuple[Candidate, tuple[float, float]]]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import product
 from numbers import Real
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from modicum.errors import ParameterError, format_names
 from modicum.evaluation.search import SIZES
-from modicum.evaluation.study.own_minimizer import build_fits, check_minimizer
+from modicum.evaluation.study.own_minimizer import OwnMinimizer, build_fits, check_minimizer
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.boosting import RecordTrees
@@ -52,13 +52,7 @@ class StudyGuide:
         forbidden = [a.name for a in schema.attributes if a.forbidden]
         raw = reduce(Generalization.drop, forbidden, raw_generalization(X, schema))
         self._trees = RecordTrees(raw, int(classes.max()) + 1, seed).fit(X, classes)
-        self._X = X
-        self._shared: dict[str, Any] = {
-            "schema": schema,
-            "loss_weights": weights,
-            "random_state": seed,
-            "progress": False,
-        }
+        self._X, self._schema, self._weights, self._seed = X, schema, weights, seed
 
     def __call__(self, X: Any) -> Any:
         """The class that the trees hold most likely."""
@@ -71,7 +65,9 @@ class StudyGuide:
 
     def fit_minimizer(self, **options: Any) -> ModelGuided:
         """A minimizer guided by them, fitted to the same records; options as for `ModelGuided`."""
-        return ModelGuided(self, **options, **self._shared).fit(self._X)
+        return ModelGuided(
+            self, **options, schema=self._schema, loss_weights=self._weights, random_state=self._seed, progress=False
+        ).fit(self._X)
 
 
 # The grids
@@ -102,14 +98,14 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 _LOW = 0.8  # down to this agreement a guided path goes in small steps
 
-Made = list[tuple[dict[str, Any], Generalization]]
+Made = list[tuple[dict[str, object], Generalization]]  # each with its parameters
 
 
 @dataclass(frozen=True)
 class Context:
     """What every minimizer of a study is given."""
 
-    schema: Any
+    schema: Schema
     weights: Mapping[str, float] | None
     label_bins: int | None
     seed: int
@@ -156,12 +152,12 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
     return found
 
 
-def _find_minimizers(minimizers: Any) -> dict[str, Any]:
+def _find_minimizers(minimizers: Any) -> dict[str, OwnMinimizer | None]:
     """Name → an instance of the user's own; None for those with a grid here."""
     sets = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)}
     is_several = isinstance(minimizers, Iterable) and not isinstance(minimizers, str | type)
     listed = list(minimizers) if is_several else [minimizers]
-    found: dict[str, Any] = {}
+    found: dict[str, OwnMinimizer | None] = {}
     for given in (each for one in listed for each in (sets.get(one, (one,)) if isinstance(one, str) else (one,))):
         name, own = _find_minimizer(given)
         if name in found and (own, found[name]) != (None, None):
@@ -174,7 +170,7 @@ def _find_minimizers(minimizers: Any) -> dict[str, Any]:
     return found
 
 
-def _find_minimizer(given: Any) -> tuple[str, Any]:
+def _find_minimizer(given: Any) -> tuple[str, OwnMinimizer | None]:
     if isinstance(given, str) and given in GRIDS:
         return given, None
     if not hasattr(given, "fit"):
@@ -212,16 +208,26 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and not all(isinstance(o, str) for o in like)
 
 
+class MergeOptions(TypedDict):
+    """The parameters of `MergePath` that a study tries."""
+
+    mix: float
+    risk: str
+    min_group: int
+
+
 def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(most: int, fixed: dict[str, Any], X: Any, y: Any, context: Context) -> Made:
+    def make(most: int, fixed: MergeOptions, X: Any, y: Any, context: Context) -> Made:
         found = MergePath(
             **fixed, random_state=context.seed, progress=False, **_build_shared_options(context)
         ).fit_path(X, y)
         errors = [(point.error, point.adversary_error) for point in found]
         return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, most)]
 
-    own = {name: values for name, values in grid.items() if name != "points"}
-    every = [dict(zip(own, values, strict=True)) for values in product(*own.values())]
+    every: list[MergeOptions] = [
+        {"mix": mix, "risk": risk, "min_group": least}
+        for mix, risk, least in product(grid["mix"], grid["risk"], grid["min_group"])
+    ]
     return [
         Job("MergePath", f"MergePath-points={most}-{_format_values(list(fixed.items()))}", partial(make, most, fixed))
         for most in grid["points"]
@@ -273,10 +279,9 @@ def _iterative(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
 def _feature_selection(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     def make(score_func: Any, k: Any, X: Any, y: Any, context: Context) -> Made:
         most = len(context.schema.features)
-        shared = {name: value for name, value in _build_shared_options(context).items() if name != "weights"}
         kept = most if k == "all" else min(k, most)
-        g = FeatureSelection(k=kept, score_func=score_func, **shared).fit(X, y).generalization_
-        return [({"k": kept, "score_func": score_func}, g)]
+        method = FeatureSelection(k=kept, score_func=score_func, schema=context.schema, label_bins=context.label_bins)
+        return [({"k": kept, "score_func": score_func}, method.fit(X, y).generalization_)]
 
     return [
         Job("FeatureSelection", f"FeatureSelection-k={k}-score_func={s}", partial(make, s, k))
@@ -345,7 +350,15 @@ def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
     ]
 
 
-def _build_shared_options(context: Context) -> dict[str, Any]:
+class SharedOptions(TypedDict):
+    """The parameters that most minimizers have."""
+
+    schema: Schema
+    weights: Mapping[str, float] | None
+    label_bins: int | None
+
+
+def _build_shared_options(context: Context) -> SharedOptions:
     return {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
 
 

@@ -7,7 +7,6 @@ here, which takes most of its time; `md.evidence` and `md.attacks.suite` tune it
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,13 @@ from modicum.learners.backoff import most_likely
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Inputs, count_table
 from modicum.learners.portfolio import MEMBERS, NETWORK, TREES
-from modicum.measures.certificate import best_in_hindsight, certify
+from modicum.measures.certificate import Certificate, best_in_hindsight, certify
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.measures.scores import Predictions
 from modicum.table.codes import group_rows
+from modicum.table.plain_data import PlainResult
 from modicum.table.targets import BINS
-from modicum.typing import Codes
+from modicum.typing import Codes, Floats, Mask
 
 # A candidate judged by counts: quick enough for hundreds of them.
 #
@@ -86,7 +86,7 @@ def screen_generalization(g: Generalization, data: SeedData) -> Screened:
     )
 
 
-def _label_chances(inputs: Inputs, cells: Codes, data: SeedData) -> Any:
+def _label_chances(inputs: Inputs, cells: Codes, data: SeedData) -> Floats:
     train = data.parts.train
     table = count_table(cells[train], data.classes[train], (len(inputs), len(data.labels)))
     return BoostedTrees(steps=STEPS).fit(inputs, [table]).predict(inputs)[0].astype(np.float64)
@@ -127,7 +127,7 @@ def read_off(g: Generalization, codes: Codes, data: SeedData) -> dict[str, Codes
     return found
 
 
-def _scores(chances: Any, guesses: dict[str, Codes], cells: Codes, rows: Codes, data: SeedData) -> PartScores:
+def _scores(chances: Floats, guesses: dict[str, Codes], cells: Codes, rows: Codes, data: SeedData) -> PartScores:
     predictions = Predictions(chances[cells[rows]], data.classes[rows])
     return PartScores(
         error=predictions.error(),
@@ -142,7 +142,7 @@ L2 = 1e-4
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judged(PlainResult):
     """What the judges say of a candidate.
 
     Attributes
@@ -150,7 +150,7 @@ class Judged:
     validation, test : scores on the two parts
     error_interval, adversary_interval : 95% intervals of the test part's error and weighted mean adversary error
     risk_intervals : the same for each attribute's adversary error
-    certificate : what no adversary can exceed, from the test part, which chose nothing (`Certificate.to_dict`)
+    certificate : what no adversary can exceed, from the test part, which chose nothing
     seconds : what judging took
     """
 
@@ -159,7 +159,7 @@ class Judged:
     error_interval: Interval
     adversary_interval: Interval
     risk_intervals: dict[str, Interval]
-    certificate: dict[str, Any]
+    certificate: Certificate
     seconds: float
 
 
@@ -183,17 +183,17 @@ def judge_generalization(g: Generalization, data: SeedData, confidence: float) -
         error_interval=mean_interval(test.wrong, persons),
         adversary_interval=mean_interval(np.asarray(mean), persons),
         risk_intervals={name: mean_interval(missed, persons) for name, missed in of_test.items()},
-        certificate=certificate.to_dict(),
+        certificate=certificate,
         seconds=time.perf_counter() - start,
     )
 
 
-def _wrong_guesses(g: Generalization, data: SeedData) -> dict[str, Any]:
+def _wrong_guesses(g: Generalization, data: SeedData) -> dict[str, Floats]:
     """Attribute → whether A1 is wrong about each record of the validation part, then of the test part."""
     rows = np.concatenate([data.parts.validation, data.parts.test])
     whole = data.whole
     told = read_off(g, whole.columns.codes(g), data)
-    wrong: dict[str, Any] = {name: value[rows] != data.values[name][rows] for name, value in told.items()}
+    wrong: dict[str, Mask] = {name: value[rows] != data.values[name][rows] for name, value in told.items()}
     hidden = [name for name in whole.attributes if name not in told]
     if hidden:
         breach = Breach(g, data.train, whole.frame[rows], hidden, BINS, MEMBERS, data.seed)
@@ -203,7 +203,7 @@ def _wrong_guesses(g: Generalization, data: SeedData) -> dict[str, Any]:
     return {name: wrong[name].astype(np.float64) for name in whole.attributes}
 
 
-def _means(wrong: dict[str, Any], rows: slice) -> dict[str, float]:
+def _means(wrong: dict[str, Floats], rows: slice) -> dict[str, float]:
     return {name: float(missed[rows].mean()) for name, missed in wrong.items()}
 
 

@@ -2,11 +2,11 @@
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 import joblib
@@ -17,8 +17,21 @@ from modicum.errors import ParameterError, format_names
 from modicum.generalization import Generalization
 from modicum.table.values import plain
 
+if TYPE_CHECKING:
+    from modicum.evaluation.study.grids import Context, Made
 
-def check_minimizer(given: Any) -> Any:
+
+class OwnMinimizer(Protocol):
+    """An estimator in scikit-learn's way."""
+
+    def fit(self, X: Any, y: Any) -> object: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, object]: ...
+
+    def set_params(self, **parameters: object) -> object: ...
+
+
+def check_minimizer(given: Any) -> OwnMinimizer:
     """Make an instance where a class is given; refuse what is no estimator in scikit-learn's way.
 
     Examples
@@ -43,7 +56,9 @@ def check_minimizer(given: Any) -> Any:
     return given()
 
 
-def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
+def build_fits(
+    minimizer: OwnMinimizer, grid: Mapping[str, Sequence[object]]
+) -> list[tuple[str, Callable[[Any, Any, "Context"], "Made"]]]:
     """Build a key and the function that makes the candidate for every combination of the grid's values.
 
     A key holds the place in the grid, the minimizer's source code and a hash of what its parameters hold, such as
@@ -73,7 +88,7 @@ def build_fits(minimizer: Any, grid: Mapping[str, Sequence[Any]]) -> list[tuple[
     return [(key, partial(_fit, minimizer, one)) for key, one in zip(keys, every, strict=True)]
 
 
-def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> list[tuple[dict[str, Any], Any]]:
+def _fit(minimizer: OwnMinimizer, own: Mapping[str, object], X: Any, y: Any, context: "Context") -> "Made":
     """Fit a copy with the study's schema, weights and seed, where it has parameters for them; y is a series."""
     of_study = {
         "personal": None,
@@ -99,12 +114,12 @@ def _fit(minimizer: Any, own: dict[str, Any], X: Any, y: Any, context: Any) -> l
     return [({**_printable(changed), **_printable(own)}, found)]
 
 
-def _printable(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _printable(parameters: Mapping[str, object]) -> dict[str, object]:
     """Write parameters as plain values, others in words that are the same in every process."""
     return {name: _print(value) for name, value in parameters.items()}
 
 
-def _print(value: Any) -> Any:
+def _print(value: object) -> object:
     if isinstance(plain(value), str | int | float | bool | None):
         return plain(value)
     if callable(value) and hasattr(value, "__qualname__"):
@@ -117,7 +132,7 @@ def _parameters(kind: type) -> list[inspect.Parameter]:
     return list(inspect.signature(kind).parameters.values())
 
 
-def _hash_content(value: Any, inside: tuple[FunctionType, ...] = ()) -> str:
+def _hash_content(value: object, inside: tuple[FunctionType, ...] = ()) -> str:
     """Hash what a parameter holds: of a function, one of those it is `inside` by its name alone, what it can read."""
     try:
         if isinstance(value, FunctionType):
@@ -127,7 +142,7 @@ def _hash_content(value: Any, inside: tuple[FunctionType, ...] = ()) -> str:
         return uuid4().hex
 
 
-def _describe_function(function: FunctionType, inside: tuple[FunctionType, ...]) -> list[Any]:
+def _describe_function(function: FunctionType, inside: tuple[FunctionType, ...]) -> list[object]:
     """List a function's code, its defaults, and the variables outside it that it can read."""
     code, names = _describe_code(function.__code__)
     outside = {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}
@@ -137,9 +152,9 @@ def _describe_function(function: FunctionType, inside: tuple[FunctionType, ...])
     return [function.__module__, function.__qualname__, code, list(outside), read]
 
 
-def _describe_code(code: CodeType) -> tuple[list[Any], set[str]]:
+def _describe_code(code: CodeType) -> tuple[list[object], set[str]]:
     """List what code does, the same in every process, and collect the names that it uses."""
-    done: list[Any] = [code.co_code, code.co_names]
+    done: list[object] = [code.co_code, code.co_names]
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

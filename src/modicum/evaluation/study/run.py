@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import modicum
-from modicum.engines.sampling import SAMPLE, sample_if_table
+from modicum.engines.dispatch import sample_if_table
+from modicum.engines.sampling import SAMPLE
 from modicum.errors import ParameterError
 from modicum.evaluation.study.grids import jobs
 from modicum.evaluation.study.study_data import StudyData
 from modicum.evaluation.study.study_result import Study
-from modicum.evaluation.study.study_store import VERSION, StudyStore
+from modicum.evaluation.study.study_store import VERSION, StudyHead, StudyStore
 from modicum.evaluation.study.work import Work
 from modicum.measures.certificate import check_confidence
 from modicum.progress import stoppable
@@ -111,19 +112,13 @@ def study(
     periods = {name: sample_if_table(*pair, schema, sample) for name, pair in _periods(later).items()}
     others = {name: StudyData(*pair, schema, weights, label_bins) for name, pair in periods.items()}
     store = StudyStore(folder)
-    head = {
-        "modicum": "study",
-        "version": VERSION,
-        "modicum_version": modicum.__version__,
-        "fingerprint": data.fingerprint(),
-    }
-    with store.open_folder(head):
+    with store.open_folder(StudyHead("study", VERSION, modicum.__version__, data.fingerprint())):
         work = Work(data, store, plan, _seeds(seeds), _sizes(train_sizes), confidence, fronts_of, others)
         with stoppable("the study") as stop:
             work.run(stop, n_jobs, progress, workers)
         found = work.result(is_whole=not stop.asked)
-        store.put("result", work.settings)
-        store.text("table.csv", found.table().to_csv(index=False))
+        store.write_json("result", work.settings)
+        store.write_text("table.csv", found.table().to_csv(index=False))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,23 @@ from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import compute_skill_kept
 
 STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
+
+
+class StudySettings(TypedDict):
+    """What a study was asked; attribute → how many different `values` it has, and which have some `missing`."""
+
+    label: str
+    personal: list[str]
+    weights: dict[str, float]
+    minimizers: list[str]
+    seeds: list[int]
+    train_sizes: list[float]
+    confidence: float
+    fronts_of: str
+    label_bins: int | None
+    missing: list[str]
+    records: int
+    values: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,7 @@ class Study:
     candidates: list[Candidate]
     limits: dict[int, SeedLimits]
     weights: dict[str, float]
-    settings: dict[str, Any]
+    settings: StudySettings
     skipped: list[str]
     is_whole: bool
     later: dict[str, Later] = field(default_factory=dict)
@@ -246,7 +263,7 @@ class Study:
         return f"No candidate {wanted}; the best reachable, {best.name}, {reached} on validation records."
 
 
-def _row(c: Candidate, is_chosen: bool) -> dict[str, Any]:
+def _row(c: Candidate, is_chosen: bool) -> dict[str, object]:
     is_judged = c.judged is not None
     validation, risk = c.point("validation", is_judged), c.scores("test", is_judged).risk
     return {

@@ -6,17 +6,33 @@ says whose pieces they are: a fingerprint of the data and settings, and the vers
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from pydantic import TypeAdapter
 
 from modicum.errors import DataError
 from modicum.table.atomic_writing import replacing
+from modicum.table.plain_data import PlainResult
 
 VERSION = 1
 _HEAD = "study.json"
 FILES = (_HEAD, "table.csv", ".lock")  # of a folder, besides the pieces
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class StudyHead:
+    """Whose pieces a folder holds; what an unknown version leaves out is empty."""
+
+    modicum: str = "study"
+    version: int = 0
+    modicum_version: str = ""
+    fingerprint: str = ""
 
 
 class StudyStore:
@@ -24,10 +40,10 @@ class StudyStore:
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else Path(folder)
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, object] = {}
 
     @contextmanager
-    def open_folder(self, head: dict[str, Any]) -> Iterator[None]:
+    def open_folder(self, head: StudyHead) -> Iterator[None]:
         """The folder made and taken; refused where it holds another study or one that still runs."""
         if self.folder is None:
             yield
@@ -39,38 +55,27 @@ class StudyStore:
                 left.unlink(missing_ok=True)  # half-written by a study that was killed
             yield
 
-    def get(self, name: str) -> Any | None:
+    def get(self, name: str, kind: type[Kind]) -> Kind | None:
         """A finished piece, or None."""
-        if name in self._known or self.folder is None:
-            return self._known.get(name)
-        path = self._path(name)
-        if not path.exists():
-            return None
-        self._known[name] = _read(path)
-        return self._known[name]
+        if name not in self._known and self.folder is not None and (path := self.folder / _file_of(name)).exists():
+            self._known[name] = _read(path, kind)
+        found = self._known.get(name)
+        return found if isinstance(found, kind) else None
 
-    def put(self, name: str, content: Any) -> None:
+    def put(self, name: str, found: PlainResult) -> None:
         """Keep a finished piece."""
-        self._known[name] = content
+        self._known[name] = found
         if self.folder is not None:
-            self._write(self._path(name), json.dumps(content, allow_nan=False))
+            self.write_json(name, found.to_dict())
 
-    def text(self, name: str, content: str) -> None:
-        """A file for people beside the pieces."""
+    def write_json(self, name: str, content: Mapping[str, object]) -> None:
+        """Write plain data among the pieces, where there is a folder."""
+        self.write_text(_file_of(name), json.dumps(content, allow_nan=False))
+
+    def write_text(self, name: str, content: str) -> None:
+        """Write a file of the folder, where there is one."""
         if self.folder is not None:
             self._write(self.folder / name, content)
-
-    def head(self) -> dict[str, Any]:
-        """What `study.json` says."""
-        assert self.folder is not None
-        path = self.folder / _HEAD
-        if not path.is_file():
-            raise DataError(f"The folder {str(self.folder)!r} holds no study.")
-        return dict(_read(path))
-
-    def _path(self, name: str) -> Path:
-        assert self.folder is not None
-        return self.folder / "pieces" / f"{name}.json"
 
     def _make(self) -> None:
         assert self.folder is not None
@@ -79,7 +84,7 @@ class StudyStore:
         except OSError as error:
             raise DataError(f"The folder {str(self.folder)!r} cannot be made: {error.strerror}.") from None
 
-    def _check(self, head: dict[str, Any]) -> None:
+    def _check(self, head: StudyHead) -> None:
         assert self.folder is not None
         if not (self.folder / _HEAD).exists():
             strange = [path.name for path in self.folder.iterdir() if path.name not in ("pieces", ".lock")]
@@ -87,14 +92,14 @@ class StudyStore:
                 raise DataError(
                     f"The folder {str(self.folder)!r} has files in it that are no study's; give a new or empty folder."
                 )
-            self._write(self.folder / _HEAD, json.dumps(head, indent=1))
+            self._write(self.folder / _HEAD, json.dumps(asdict(head), indent=1))
             return
-        known = self.head()
-        if known.get("version") != head["version"] or known.get("modicum_version") != head["modicum_version"]:
+        known = _read(self.folder / _HEAD, StudyHead)
+        if (known.version, known.modicum_version) != (head.version, head.modicum_version):
             raise DataError(
                 f"The folder {str(self.folder)!r} holds a study of another version of modicum; give another folder."
             )
-        if known.get("fingerprint") != head["fingerprint"]:
+        if known.fingerprint != head.fingerprint:
             raise DataError(
                 f"The folder {str(self.folder)!r} holds the results of other data, or of other roles, weights or label "
                 "bins; give another folder."
@@ -131,11 +136,14 @@ class StudyStore:
             ) from None
 
 
-def _read(path: Path) -> Any:
+def _file_of(name: str) -> str:
+    return f"pieces/{name}.json"
+
+
+def _read(path: Path, kind: type[Kind]) -> Kind:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        if content := json.loads(path.read_text(encoding="utf-8")):
+            return TypeAdapter(kind).validate_python(content)
     except (OSError, ValueError):
-        content = None
-    if not isinstance(content, dict) or not content:
-        raise DataError(f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew.")
-    return content
+        pass
+    raise DataError(f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew.")

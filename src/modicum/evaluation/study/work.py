@@ -5,24 +5,25 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from modicum.engines.spark import SparkWorkers
 from modicum.errors import DataError, ModicumError
 from modicum.evaluation.study.candidates import Candidate, Later, SeedLimits
 from modicum.evaluation.study.grids import Context, Job
-from modicum.evaluation.study.judges import Judged, PartScores, Screened, judge_generalization, screen_generalization
+from modicum.evaluation.study.judges import Judged, Screened, judge_generalization, screen_generalization
 from modicum.evaluation.study.study_data import SeedData, StudyData, limits_of
-from modicum.evaluation.study.study_result import Study
+from modicum.evaluation.study.study_result import Study, StudySettings
 from modicum.evaluation.study.study_store import StudyStore
 from modicum.generalization import Generalization
 from modicum.measures import front as fronts
 from modicum.measures.certificate import margin_of
 from modicum.progress import Stop, results, track_progress
+from modicum.table.plain_data import PlainResult
 from modicum.table.values import plain
 
 # The pieces of a study's work, each by itself: what a thread here, or an executor elsewhere, is given to do.
@@ -31,9 +32,28 @@ Where = int | str  # a seed of the study's own records, or the name of other rec
 
 
 @dataclass(frozen=True)
+class MadeCandidate:
+    """A generalization that a fit made, screened."""
+
+    parameters: dict[str, object]
+    artifact: Mapping[str, object]
+    seconds: float
+    screened: Screened
+
+
+@dataclass(frozen=True)
+class TriedFit(PlainResult):
+    """Every different generalization that a fit made, or why there is none."""
+
+    skipped: str | None
+    found: list[MadeCandidate]
+
+
+@dataclass(frozen=True)
 class Fit:
     """Every different generalization that one fit makes, screened."""
 
+    gives: ClassVar[type[PlainResult]] = TriedFit
     seed: int
     size: float
     job: Job
@@ -43,6 +63,7 @@ class Fit:
 class LimitsPiece:
     """What full detail and no data at all reach."""
 
+    gives: ClassVar[type[PlainResult]] = SeedLimits
     where: Where
 
 
@@ -50,8 +71,9 @@ class LimitsPiece:
 class Judging:
     """The judges' word on one generalization."""
 
+    gives: ClassVar[type[PlainResult]] = Judged
     where: Where
-    artifact: dict[str, Any]
+    artifact: Mapping[str, object]
     confidence: float
 
 
@@ -64,22 +86,19 @@ class Bench:
     def __init__(self, data: StudyData, later: Mapping[str, StudyData], first: int) -> None:
         self.data, self.later, self.first = data, dict(later), first
         self._split: dict[Where, SeedData] = {}
-        self._seen: dict[tuple[int, str], dict[str, Any]] = {}  # what another fit made already
+        self._seen: dict[tuple[int, str], Screened] = {}  # what another fit made already
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bench, (self.data, self.later, self.first)
 
-    def do(self, piece: Piece) -> dict[str, Any]:
-        """What a piece of work finds, as plain data."""
+    def do(self, piece: Piece) -> PlainResult:
+        """What a piece of work finds."""
         if isinstance(piece, Fit):
-            found = self._candidates(piece.seed, piece.size, piece.job)
-        elif isinstance(piece, LimitsPiece):
-            found = limits(self.of(piece.where))
-        else:
-            g = Generalization.from_dict(piece.artifact)
-            found = asdict(judge_generalization(g, self.of(piece.where), piece.confidence))
-        return dict(plain(found))
+            return self._candidates(piece.seed, piece.size, piece.job)
+        if isinstance(piece, LimitsPiece):
+            return limits(self.of(piece.where))
+        return judge_generalization(Generalization.from_dict(piece.artifact), self.of(piece.where), piece.confidence)
 
     def of(self, where: Where) -> SeedData:
         """The records as a seed splits them, made once even where several threads ask."""
@@ -90,8 +109,7 @@ class Bench:
                 self._split[where].prepare()
             return self._split[where]
 
-    def _candidates(self, seed: int, size: float, job: Job) -> dict[str, Any]:
-        """Every different generalization that one fit makes, screened; or why there is none."""
+    def _candidates(self, seed: int, size: float, job: Job) -> TriedFit:
         data = self.of(seed)
         rows = data.parts.train if size == 1 else data.sample(size)
         context = Context(self.data.schema, self.data.given_weights, self.data.label_bins, seed)
@@ -100,7 +118,7 @@ class Bench:
             made = job.make(self.data.frame[rows].to_native(), self.data.label[rows], context)
         except DataError as error:
             part = "" if size == 1 else f" from {size:g} of the training part"
-            return {"skipped": f"{job.minimizer}{part} (seed {seed}): {error}", "found": []}
+            return TriedFit(f"{job.minimizer}{part} (seed {seed}): {error}", [])
         fit = (time.perf_counter() - start) / max(1, len(made))
         found, seen = [], set()
         for parameters, g in made:
@@ -108,26 +126,24 @@ class Bench:
             key = digest(artifact)
             if key not in seen:
                 seen.add(key)
-                scores = self._seen.get((seed, key)) or asdict(screen_generalization(g, data))
+                scores = self._seen.get((seed, key)) or screen_generalization(g, data)
                 self._seen[seed, key] = scores
-                seconds = fit + scores["seconds"]
-                found.append({"parameters": parameters, "artifact": artifact, "seconds": seconds, "screened": scores})
-        return {"skipped": None, "found": found}
+                found.append(MadeCandidate(plain(parameters), artifact, fit + scores.seconds, scores))
+        return TriedFit(None, found)
 
 
-def limits(known: SeedData) -> dict[str, Any]:
+def limits(known: SeedData) -> SeedLimits:
     """The two limits of generalization on the validation and the test part."""
     parts = {"validation": known.parts.validation, "test": known.parts.test}
-    found: dict[str, Any] = {
-        "log_losses": {},
-        "margin": _margin_at_one(known),
-        "naive": known.naive_errors(known.parts.test),
-        "people": {part: known.people_in(rows) for part, rows in parts.items()},
-    }
-    for (part, rows), raw, majority in zip(parts.items(), known.raw_model(), known.majority(), strict=True):
-        found[part] = asdict(limits_of(raw, majority, known.naive_adversary(rows)))
-        found["log_losses"][part] = [raw.log_loss(), majority.log_loss()]
-    return found
+    models = dict(zip(parts, zip(known.raw_model(), known.majority(), strict=True), strict=True))
+    ends = {part: limits_of(*models[part], known.naive_adversary(rows)) for part, rows in parts.items()}
+    return SeedLimits(
+        **ends,
+        log_losses={part: (raw.log_loss(), majority.log_loss()) for part, (raw, majority) in models.items()},
+        naive=known.naive_errors(known.parts.test),
+        people={part: known.people_in(rows) for part, rows in parts.items()},
+        margin=_margin_at_one(known),
+    )
 
 
 def _margin_at_one(data: SeedData) -> float:
@@ -136,7 +152,7 @@ def _margin_at_one(data: SeedData) -> float:
     return margin_of(len(rows), None if persons is None else persons[rows], math.exp(-1))
 
 
-def digest(content: Any) -> str:
+def digest(content: object) -> str:
     """A short name for plain data."""
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -144,7 +160,7 @@ def digest(content: Any) -> str:
 # The work
 
 Pieces = list[tuple[str, Piece]]  # by name
-Do = Callable[[Piece], dict[str, Any]]
+Do = Callable[[Piece], PlainResult]
 
 
 class Work:
@@ -165,28 +181,25 @@ class Work:
         self.seeds, self.sizes, self.confidence, self.fronts_of = seeds, sizes, confidence, fronts_of
         self.bench = Bench(data, later, seeds[0])
         self.later_fingerprints = {name: other.fingerprint() for name, other in later.items()}
+        self.fits = [Fit(seed, size, job) for seed in seeds for size in sizes for job in plan]
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> StudySettings:
         """What the study was asked, as plain data."""
-        return dict(
-            plain(
-                {
-                    "label": self.data.name,
-                    "personal": self.data.attributes,
-                    "weights": self.data.weights,
-                    "minimizers": list(dict.fromkeys(job.minimizer for job in self.plan)),
-                    "seeds": list(self.seeds),
-                    "train_sizes": list(self.sizes),
-                    "confidence": self.confidence,
-                    "fronts_of": self.fronts_of,
-                    "label_bins": self.data.label_bins,
-                    "missing": self.data.columns.with_missing(),
-                    "records": len(self.data.frame),
-                    "values": self.data.columns.sizes(),
-                }
-            )
-        )
+        return {
+            "label": self.data.name,
+            "personal": self.data.attributes,
+            "weights": self.data.weights,
+            "minimizers": list(dict.fromkeys(job.minimizer for job in self.plan)),
+            "seeds": list(self.seeds),
+            "train_sizes": list(self.sizes),
+            "confidence": self.confidence,
+            "fronts_of": self.fronts_of,
+            "label_bins": self.data.label_bins,
+            "missing": self.data.columns.with_missing(),
+            "records": len(self.data.frame),
+            "values": self.data.columns.sizes(),
+        }
 
     def run(self, stop: Stop, n_jobs: int | None, progress: bool, workers: Any = None) -> None:
         """Everything that is not finished: limits and candidates of every seed, then the judges on the fronts."""
@@ -199,7 +212,7 @@ class Work:
                 finish(self._later_pieces(), "Judging other records")
 
     def _finish(self, pieces: Pieces, title: str, *, do: Do, stop: Stop, at_once: int | None, progress: bool) -> None:
-        todo = [(name, piece) for name, piece in pieces if self.store.get(name) is None]
+        todo = [(name, piece) for name, piece in pieces if self.store.get(name, piece.gives) is None]
         made = results([partial(self._run_piece, name, piece, do, stop) for name, piece in todo], at_once)
         for _ in track_progress(made, title, total=len(todo), progress=progress):
             pass  # once stopped, the pieces that are left do nothing
@@ -212,8 +225,7 @@ class Work:
         pieces: Pieces = []
         for seed in self.seeds:
             pieces.append((f"{seed}-limits", LimitsPiece(seed)))
-            for size in self.sizes:
-                pieces += [(_piece(seed, size, job), Fit(seed, size, job)) for job in self.plan]
+            pieces += [(_fit_piece(fit), fit) for fit in self.fits if fit.seed == seed]
         return pieces
 
     def _judge_pieces(self) -> Pieces:
@@ -246,13 +258,25 @@ class Work:
         return f"later-{digest([name, self.later_fingerprints[name], self.seeds[0], self.confidence])}"
 
     def _on_later(self, name: str, front: Sequence[Candidate]) -> Later | None:
-        limits = self.store.get(f"{self._later_key(name)}-limits")
+        limits = self.store.get(f"{self._later_key(name)}-limits", SeedLimits)
         points = []
         for candidate in front:
-            content = self.store.get(f"{self._later_key(name)}-{digest(candidate.artifact)}")
-            if content is not None:
-                points.append((candidate, _attach_judged(candidate, content).point("test")))
-        return None if limits is None else Later(_limits_from(limits).test, limits["people"]["test"], points)
+            judged = self.store.get(f"{self._later_key(name)}-{digest(candidate.artifact)}", Judged)
+            if judged is not None:
+                points.append((candidate, replace(candidate, judged=judged).point("test")))
+        return None if limits is None else Later(limits.test, limits.people["test"], points)
+
+    @property
+    def _limits(self) -> dict[int, SeedLimits]:
+        """Those of every seed for which they are finished."""
+        found = {seed: self.store.get(f"{seed}-limits", SeedLimits) for seed in self.seeds}
+        return {seed: limits for seed, limits in found.items() if limits is not None}
+
+    @property
+    def _tried(self) -> list[tuple[Fit, TriedFit]]:
+        """What is finished of the plan, in its order."""
+        found = [(fit, self.store.get(_fit_piece(fit), TriedFit)) for fit in self.fits]
+        return [(fit, tried) for fit, tried in found if tried is not None]
 
     @cached_property
     def _all(self) -> list[Candidate]:
@@ -261,57 +285,48 @@ class Work:
 
     def _assemble_candidates(self, judged: set[str]) -> list[Candidate]:
         """The same with the judges' word on some of them, by the names of their pieces."""
-        rows = [(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
-        finished = [(*row, (self.store.get(_piece(*row)) or {"found": []})["found"]) for row in rows]
-        many = max(1, sum(len(made) for *_, made in finished))
-        limits = {seed: self.store.get(f"{seed}-limits") for seed in self.seeds}
-        margins = {seed: float(content["margin"]) for seed, content in limits.items() if content is not None}
+        tried, limits = self._tried, self._limits
+        many = max(1, sum(len(each.found) for _, each in tried))
         found, seen = [], set()
-        for seed, size, job, made in finished:
-            for one in made if seed in margins else []:
-                key = (seed, size, job.minimizer, digest(one["artifact"]))
+        for fit, each in tried:
+            for made in each.found if fit.seed in limits else []:
+                key = (fit.seed, fit.size, fit.job.minimizer, digest(made.artifact))
                 if key not in seen:  # another fit of the same minimizer may have made the same
                     seen.add(key)
-                    found.append(self._candidate(seed, size, job, one, margins[seed], many, judged))
+                    found.append(self._candidate(fit, made, limits[fit.seed].margin, many, judged))
         return found
 
-    def _candidate(
-        self, seed: int, size: float, job: Job, one: dict[str, Any], margin: float, many: int, judged: set[str]
-    ) -> Candidate:
-        counts = _load_screened(one["screened"])
+    def _candidate(self, fit: Fit, made: MadeCandidate, margin: float, many: int, judged: set[str]) -> Candidate:
         delta = (1 - self.confidence) / (len(self.data.attributes) * many)
         wider = margin * math.sqrt(math.log(1 / delta))
-        bounds = {name: min(1.0, u + wider) for name, u in counts.observed.items()}
+        bounds = {name: min(1.0, u + wider) for name, u in made.screened.observed.items()}
         candidate = Candidate(
-            seed=seed,
-            train_size=size,
-            minimizer=job.minimizer,
-            parameters=one["parameters"],
-            screened=counts,
+            seed=fit.seed,
+            train_size=fit.size,
+            minimizer=fit.job.minimizer,
+            parameters=made.parameters,
+            screened=made.screened,
             judged=None,
             certified_error=1 - sum(self.data.weights[name] * bound for name, bound in bounds.items()),
             weights=self.data.weights,
-            seconds=one["seconds"],
-            artifact=one["artifact"],
+            seconds=made.seconds,
+            artifact=made.artifact,
         )
         piece = _judge_piece(candidate, self.confidence)
-        content = self.store.get(piece) if piece in judged and seed == self.seeds[0] and size == 1 else None
-        return candidate if content is None else _attach_judged(candidate, content)
+        is_judged = piece in judged and fit.seed == self.seeds[0] and fit.size == 1
+        return replace(candidate, judged=self.store.get(piece, Judged)) if is_judged else candidate
 
     def result(self, is_whole: bool) -> Study:
         """The study as far as it is finished."""
-        limits = {seed: self.store.get(f"{seed}-limits") for seed in self.seeds}
-        rows = [(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
-        skipped = [content["skipped"] for row in rows if (content := self.store.get(_piece(*row)))]
-        known = {seed: content for seed, content in limits.items() if content is not None}
-        if not known:
+        limits = self._limits
+        if not limits:
             raise ModicumError("The study was stopped before anything was finished.")
         found = Study(
             candidates=self._assemble_candidates({name for name, _ in self._judge_pieces()}),
-            limits={seed: _limits_from(content) for seed, content in known.items()},
+            limits=limits,
             weights=self.data.weights,
             settings=self.settings,
-            skipped=list(dict.fromkeys(text for text in skipped if text)),
+            skipped=list(dict.fromkeys(each.skipped for _, each in self._tried if each.skipped)),
             is_whole=is_whole,
             data=self.data,
         )
@@ -329,28 +344,9 @@ def hands(bench: Bench, n_jobs: int | None, workers: Any) -> Iterator[tuple[Do, 
         yield executors.do, executors.slots if n_jobs in (None, -1) else n_jobs
 
 
-def _piece(seed: int, size: float, job: Job) -> str:
-    return f"{seed}-{size!r}-{job.minimizer}-{digest(job.key)}"
+def _fit_piece(fit: Fit) -> str:
+    return f"{fit.seed}-{fit.size!r}-{fit.job.minimizer}-{digest(fit.job.key)}"
 
 
 def _judge_piece(candidate: Candidate, confidence: float) -> str:
     return f"{candidate.seed}-judged-{digest([candidate.artifact, confidence])}"
-
-
-def _load_screened(content: dict[str, Any]) -> Screened:
-    return Screened(**content | {part: PartScores(**content[part]) for part in ("validation", "test")})
-
-
-def _attach_judged(candidate: Candidate, content: dict[str, Any]) -> Candidate:
-    parts = {part: PartScores(**content[part]) for part in ("validation", "test")}
-    return replace(candidate, judged=Judged(**content | parts))
-
-
-def _limits_from(content: dict[str, Any]) -> SeedLimits:
-    return SeedLimits(
-        validation=fronts.ErrorLimits(**content["validation"]),
-        test=fronts.ErrorLimits(**content["test"]),
-        log_losses={part: (pair[0], pair[1]) for part, pair in content["log_losses"].items()},
-        naive=content["naive"],
-        people=content["people"],
-    )

@@ -16,12 +16,13 @@ from modicum.measures.intervals import Interval, Resampling, mean_interval
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.minimizers.model_guided.records import ModelView
 from modicum.table.codes import group_rows
+from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.typing import Codes, Floats
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOut(PlainResult):
     """What an artifact does on records that nothing was learned from or chosen on.
 
     Attributes
@@ -43,7 +44,7 @@ class HeldOut:
     raw_distinct: int
     records: int
 
-    _PLAIN = ("agreement", "constant_agreement", "by_class", "distinct", "raw_distinct", "records")
+    _last = ("interval", "loss", "disclosure_risk", "raw_disclosure_risk")
 
     @property
     def disclosure_risk(self) -> float:
@@ -52,16 +53,6 @@ class HeldOut:
     @property
     def raw_disclosure_risk(self) -> float:
         return self.raw_distinct / self.records
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return {
-            **{name: getattr(self, name) for name in self._PLAIN},
-            "interval": list(self.interval),
-            "loss": self.loss.to_dict(),
-            "disclosure_risk": self.disclosure_risk,
-            "raw_disclosure_risk": self.raw_disclosure_risk,
-        }
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class ModelView:
         if self.is_plain:
             return X
         frame = as_frame(X, self.columns)
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         unscaled = self._unscale(frame)
         group_of = {member: name for name, members in self.slices.items() for member in members}
         for name in self.columns:
@@ -107,7 +107,9 @@ class ModelView:
             wanted = list(self.columns)
             native = frame.to_native() if frame.columns == wanted else frame.select(wanted).to_native()
             return native.to_numpy() if self.array else self._label_columns(native)
-        found: dict[str, Any] = {name: _native(column(frame, name)) for name in self.columns if name in frame.columns}
+        found: dict[str, object] = {
+            name: _native(column(frame, name)) for name in self.columns if name in frame.columns
+        }
         for attribute, members in self.slices.items():
             values = np.asarray(column(frame, attribute).to_numpy(), dtype=object)
             for member, value in zip(members, _values(members), strict=True):
@@ -124,7 +126,7 @@ class ModelView:
         """With the names that the model knows, which may be numbers."""
         return native if self.labels == self.columns else native.set_axis(list(self.labels), axis=1)
 
-    def _unscale(self, frame: Any) -> dict[str, Any]:
+    def _unscale(self, frame: Any) -> dict[str, Floats]:
         if self.scaler is None:
             return {}
         found = {name: column(frame, name).to_numpy() for name in self.scaled}

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, overload
+from typing import overload
 
 import pandas as pd
 
-from modicum.table.values import plain
+from modicum.table.plain_data import PlainResult
 
 _SHOWN = 15  # sets in a printed table
 
 
 @dataclass(frozen=True)
-class Correlation:
+class Correlation(PlainResult):
     """One set of attributes that tells about a sensitive attribute.
 
     Attributes
@@ -47,10 +47,6 @@ class Correlation:
     value: str | None = None
     cells: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return plain(asdict(self))
-
     @property
     def about(self) -> str:
         """What it tells about: the sensitive attribute, with the value where it is one."""
@@ -58,7 +54,7 @@ class Correlation:
 
 
 @dataclass(frozen=True)
-class Correlations(Sequence[Correlation]):
+class Correlations(PlainResult, Sequence[Correlation]):
     """The minimal sensitive correlations of a dataset (papers/3, Definition 1), smaller and stronger ones first.
 
     Attributes
@@ -105,10 +101,6 @@ class Correlations(Sequence[Correlation]):
     def sets(self) -> list[tuple[str, ...]]:
         """The sets alone."""
         return [correlation.attributes for correlation in self.found]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
-        return plain(asdict(self))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per set."""

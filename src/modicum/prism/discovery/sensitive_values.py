@@ -181,7 +181,7 @@ def _merge_others(codes: Ints, values: Sequence[str], named: Sequence[str]) -> t
     return classes, (*named, *others)
 
 
-def critical_by_name(critical: Any, names: Mapping[str, str], sensitive: Sequence[str]) -> dict[str, Any]:
+def critical_by_name(critical: Any, names: Mapping[str, str], sensitive: Sequence[str]) -> dict[str, object]:
     """What is critical in each sensitive attribute, from a list (one attribute) or a mapping by name."""
     if critical is None:
         return {}

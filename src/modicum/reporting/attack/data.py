@@ -29,7 +29,7 @@ from modicum.reporting.disclosure import (
     tens_up,
 )
 from modicum.reporting.formats import format_levels, interval, quote_name
-from modicum.reporting.parts import ContentPart, Ends, Few, Heading, Pair, Provenance, Share
+from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Heading, Pair, Provenance, Share
 from modicum.table.codes import FEW
 
 Adversary = Literal["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8"]
@@ -295,16 +295,9 @@ class SinglingOutContent(ContentPart):
         )
 
 
-class AttackCertificate(ContentPart):
+class AttackCertificate(CertifiedPart):
     """What no adversary with the same knowledge can exceed, on average."""
 
-    bounds: dict[str, Share] = Field(description="Attribute → the highest share of right guesses, rounded up to tens.")
-    mean_error: Share = Field(description="The lowest mean error that follows from the bounds.")
-    confidence: Share = Field(description="The probability with which all bounds hold together.")
-    records: int = Field(description="On how many records it was counted.")
-    vacuous: list[str] = Field(description="The attributes about which it says nothing: their bound is 1.")
-    note: str | None = Field(description="Why it says nothing about these.")
-    unit: str = Field(description="What the average is over: people, or records where one person has several.")
     bins: int = Field(description="In how many ranges a number or date is guessed.")
 
     @classmethod

@@ -39,7 +39,7 @@ from modicum.reporting.generalization.generalization_sentences import (
     limits,
     warnings,
 )
-from modicum.reporting.parts import ContentPart, Ends, Few, Head, Heading, Provenance, Share, SomeEnds
+from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Head, Heading, Provenance, Share, SomeEnds
 from modicum.table.codes import FEW
 
 
@@ -316,25 +316,18 @@ class FirstAdversary(ContentPart):
         )
 
 
-class CertificateContent(ContentPart):
+class CertificateContent(CertifiedPart):
     """What no adversary can exceed who sees only the collected record, on average."""
 
-    bounds: dict[str, float] = Field(description="Attribute → the highest accuracy that any adversary can reach.")
     observed: dict[str, float] = Field(description="Attribute → the best accuracy with hindsight on the test records.")
     naive: dict[str, float] = Field(description="Attribute → the accuracy of naming the most frequent value.")
-    confidence: float = Field(description="The probability with which all bounds hold together.")
-    records: int = Field(description="Test records that it was counted on.")
-    persons: int = Field(description="People whom these are of.")
+    persons: int = Field(description="People whom the records are of.")
     margin: float = Field(description="What was added to the observed accuracy.")
     bins: int = Field(description="In how many ranges a number is guessed.")
     knowledge: str = Field(description="What the adversary knows besides the answers.")
     weights: dict[str, float] = Field(description="Attribute → its share in the mean.")
-    unit: str = Field(description="What the average is over: people or records.")
-    vacuous: list[str] = Field(description="The attributes that it says nothing about.")
-    note: str | None = Field(description="Why it says nothing about them.")
     worst: str = Field(description="The attribute whose bound is furthest above the naive guess.")
     mean: float = Field(description="The highest mean accuracy over the attributes.")
-    mean_error: float = Field(description="1 minus that.")
     sentences: list[str] = Field(default=[], description="The certificate in words that can be quoted.")
     exposed: str | None = Field(
         default=None, description="What A2 achieves about the people it is surest of, in words."

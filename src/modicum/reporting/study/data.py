@@ -32,7 +32,7 @@ from modicum.reporting.disclosure import (
     tens_up,
 )
 from modicum.reporting.generalization.data import AttributeOutcome, EndContent, GeneralizationContent
-from modicum.reporting.parts import ContentPart, Ends, Few, Head, Heading, Provenance, Share
+from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Head, Heading, Provenance, Share
 from modicum.reporting.study.study_sentences import comparison, decision, limits, warnings
 
 Point = Annotated[list[Share], Field(min_length=2, max_length=2)]
@@ -279,16 +279,9 @@ class ChosenAttribute(AttributeOutcome):
         )
 
 
-class ChosenCertificate(ContentPart):
+class ChosenCertificate(CertifiedPart):
     """What no adversary who sees only the collected record can exceed, on average."""
 
-    bounds: dict[str, Share] = Field(description="Attribute → the highest share of right guesses, rounded up to tens.")
-    mean_error: Share = Field(description="The lowest mean error that follows from the bounds.")
-    confidence: Share = Field(description="The probability with which all bounds hold together.")
-    records: int = Field(description="On how many test records it was counted.")
-    unit: str = Field(description="What the average is over: people, or records where one person has several.")
-    vacuous: list[str] = Field(description="The attributes about which it says nothing: their bound is 1.")
-    note: str | None = Field(description="Why it says nothing about these.")
     sentences: list[str] = Field(description="The claim in words, to be quoted.")
 
     @classmethod

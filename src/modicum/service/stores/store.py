@@ -8,7 +8,7 @@ about a person that nobody needs.
 import hashlib
 import json
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Protocol
@@ -137,7 +137,7 @@ def open_store(place: str, patience: float = PATIENCE) -> Store:
     return DuckDBStore(place)
 
 
-def new_entry(artifact: str, record: dict[str, Any], label: Any = None, sent: str | None = None) -> Entry:
+def new_entry(artifact: str, record: Mapping[str, object], label: Any = None, sent: str | None = None) -> Entry:
     """A record with a random name, received today; the name follows from the random id that was sent, if one was."""
     name = str(uuid.uuid4()) if sent is None else derive_name(sent)
     kept = None if label is None else json.dumps(label, allow_nan=False)
