@@ -156,7 +156,7 @@ def _judged(candidate: dict, data: SeedData, raw: Any, majority: Any) -> dict:
         "skill_kept": compute_skill_kept(word.test.log_loss, raw.log_loss(), majority.log_loss()),
         "adversary_error": _adversary(data, word.test.risk),
         "adversary_interval": word.adversary_interval,
-        "certified_accuracy": word.certificate["mean"],
+        "certified_accuracy": word.certificate.mean,
         "buckets": count_asked_buckets(g),
         "attributes": len(g.needed),
         "groups": candidate["screened"]["groups"],
