@@ -152,21 +152,21 @@ class ScoreContent(ContentPart):
     @classmethod
     def of(cls, name: str, score: Score, people: int) -> Self:
         """One score: the error in tens of people, another one with as many digits as that many people allow."""
-        if name == "error":
-            return cls(
-                minimized=tens(score.minimized, people),
-                raw=tens(score.raw, people),
-                majority=tens(score.majority, people),
-                interval=outward(score.interval, people),
-                raw_interval=outward(score.raw_interval, people),
-                more_is_better=score.more_is_better,
-            )
+        is_error = name == "error"
+        minimized, raw, majority = (
+            tens(value, people) if is_error else ranking_of(value, people)
+            for value in (score.minimized, score.raw, score.majority)
+        )
+        interval, raw_interval = (
+            outward(ends, people) if is_error else ranking_of(ends, people)
+            for ends in (score.interval, score.raw_interval)
+        )
         return cls(
-            minimized=ranking_of(score.minimized, people),
-            raw=ranking_of(score.raw, people),
-            majority=ranking_of(score.majority, people),
-            interval=ranking_of(score.interval, people),
-            raw_interval=ranking_of(score.raw_interval, people),
+            minimized=minimized,
+            raw=raw,
+            majority=majority,
+            interval=interval,
+            raw_interval=raw_interval,
             more_is_better=score.more_is_better,
         )
 
