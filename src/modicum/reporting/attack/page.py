@@ -37,7 +37,6 @@ from modicum.reporting.charts import (
     circle,
     line,
     row_name,
-    share,
     span,
     svg,
     text,
@@ -64,7 +63,7 @@ def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
             bar(NAMES, y + 4, across(each.naive) - NAMES, GREY),
             bar(NAMES, y + 8, across(each.error) - NAMES, COLOURS[each.id], height=10),
             whisker(each.interval, y + 13),
-            text(WIDTH - 54, y + 17, share(each.error)),
+            text(WIDTH - 54, y + 17, percent(each.error)),
         ]
         if each.certified_error is not None:
             rows.append(line(across(each.certified_error), y + 2, across(each.certified_error), y + 24, DARK, 2))
@@ -99,7 +98,7 @@ def confident_chart(levels: Sequence[Confident]) -> Markup:
     for i in range(5):
         value = most * i / 4
         y = place(0, value)[1]
-        rows += [line(NAMES, y, NAMES + span(), y, "#e5e9ee", 1), text(NAMES - 10, y + 4, share(value), SOFT, "end")]
+        rows += [line(NAMES, y, NAMES + span(), y, "#e5e9ee", 1), text(NAMES - 10, y + 4, percent(value), SOFT, "end")]
     for i, level in enumerate(levels):
         x, y = place(i, level.error)
         if i:

@@ -5,7 +5,18 @@ from dataclasses import replace
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.attack import page as attack_page
-from modicum.reporting.charts import AMBER, BLUE, DARK, GREEN, GREY, RED
+from modicum.reporting.charts import (
+    AMBER,
+    BLUE,
+    DARK,
+    GREEN,
+    GREY,
+    RED,
+    buckets_chart,
+    error_chart,
+    risk_chart,
+    trade_off_chart,
+)
 from modicum.reporting.disclosure import COMPARED, at_least, at_most
 from modicum.reporting.document import (
     Block,
@@ -35,12 +46,6 @@ from modicum.reporting.generalization.data import (
     PointContent,
     StepContent,
     UtilityContent,
-)
-from modicum.reporting.generalization.generalization_charts import (
-    buckets_chart,
-    error_chart,
-    risk_chart,
-    trade_off_chart,
 )
 from modicum.reporting.parts import day_in_words, figure, provenance_section, sign_off
 

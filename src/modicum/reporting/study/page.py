@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from modicum.measures.certificate import confidence_text
+from modicum.reporting.charts import buckets_chart
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import (
     Block,
@@ -23,7 +24,6 @@ from modicum.reporting.document import (
 from modicum.reporting.formats import NONE, count_of, decimals, number, percent, quote_name
 from modicum.reporting.generalization import page as generalization_page
 from modicum.reporting.generalization.data import GeneralizationContent
-from modicum.reporting.generalization.generalization_charts import buckets_chart
 from modicum.reporting.parts import figure, name_columns, provenance_section, sign_off
 from modicum.reporting.study import study_charts
 from modicum.reporting.study.data import (
