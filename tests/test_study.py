@@ -382,16 +382,22 @@ def test_the_coarsened_choice_is_judged_like_the_others(adult, found):
     X, y, _ = adult
     study, _ = found
     choice = study.choose(max_error=0.25)
-    coarser = md.evaluation.coarsened_choice(choice, X, y, min_group=25)
+    coarser = md.evaluation.coarsened_choice(choice, min_group=60)
     parts = split_rows(y, random_state=0)
     g = coarser.generalization
-    assert md.measures.k_anonymity(g.transform(X.iloc[parts.train])) >= 25
+    assert md.measures.k_anonymity(g.transform(X.iloc[parts.train])) >= 60
     pair = [(X.iloc[rows], y.iloc[rows]) for rows in (parts.train, parts.test)]
     assert coarser.candidate.error == pytest.approx(md.utility(g, *pair[0], *pair[1]).error)
     assert coarser.candidate in coarser.study.candidates
+    by_hand = md.evaluation.effect(choice.generalization, g, pair[0][0], pair[1][0])
+    changed = coarser.coarsening
+    assert changed.smallest_before == by_hand.smallest_before < 60 <= changed.smallest_after == by_hand.smallest_after
+    assert changed.certificate_before == by_hand.certificate_before
+    assert changed.certificate_after == by_hand.certificate_after
+    assert changed.singling_out_after.unique == by_hand.singling_out_after.unique
     content = md.report(md.evidence(coarser, progress=False)).to_dict()
     assert content["chosen"]["needed"] == len(g.needed)
-    assert "at least 25" in content["decision"]
+    assert "at least 60" in content["decision"]
 
 
 # Minimizers of the user's own

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modicum.attacks.singling_out import SinglingOut, SinglingOutResult
+from modicum.errors import DataError
 from modicum.evaluation.study.candidates import Choice
 from modicum.evaluation.study.judges import judge_generalization, screen_generalization
-from modicum.evaluation.study.study_data import StudyData
 from modicum.generalization import Generalization
 from modicum.generalization.description import count_asked_buckets
 from modicum.measures.certificate import Certificate, certify
@@ -103,13 +103,14 @@ def effect(
     )
 
 
-def coarsened_choice(choice: Choice, X: Any, y: Any, min_group: int) -> Choice:
+def coarsened_choice(choice: Choice, min_group: int) -> Choice:
     """A study's choice, coarsened on its training part and judged like the others; its study has it as a candidate.
+
+    Its `coarsening` says what that changes on the test part.
 
     Parameters
     ----------
     choice : what `study.choose` returned
-    X, y : the records and labels of that study
     min_group : the fewest training records (persons) that may share their buckets
 
     Examples
@@ -117,23 +118,29 @@ def coarsened_choice(choice: Choice, X: Any, y: Any, min_group: int) -> Choice:
     >>> import modicum as md
     >>> from modicum.evaluation.coarsening_effect import coarsened_choice
     >>> X, y = md.datasets.load_adult(return_X_y=True)
-    >>> X, y = X[:3_000], y[:3_000]
     >>> grids = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [8]}}
+    >>> X, y = X[:3_000], y[:3_000]
     >>> found = md.study(X, y, personal=["race", "sex"], minimizers="PrivacyTree", grids=grids, seeds=1)
-    >>> choice = coarsened_choice(found.choose(knee=True), X, y, min_group=20)
+    >>> choice = coarsened_choice(found.choose(knee=True), min_group=20)
     >>> choice.candidate.parameters["min_group"], len(choice.study.candidates) - len(found.candidates)
     (20, 1)
+    >>> choice.coarsening.smallest_after >= 20
+    True
     """
     study, old, settings = choice.study, choice.candidate, choice.study.settings
-    data = StudyData(X, y, old.generalization.schema, study.weights, settings["label_bins"]).split_by_seed(old.seed)
-    train, label = data.whole.frame[data.parts.train], data.whole.label[data.parts.train]
-    g = old.generalization.coarsen(train.to_native(), label, min_group=min_group, label_bins=settings["label_bins"])
-    verdict = judge_generalization(g, data, settings["confidence"])
+    if study.data is None:
+        raise DataError("The study does not hold its records, so its choice cannot be coarsened on them.")
+    data, before, confidence = study.data.split_by_seed(old.seed), old.generalization, settings["confidence"]
+    whole, parts = data.whole, data.parts
+    train, validation, test = (whole.frame[rows] for rows in (parts.train, parts.validation, parts.test))
+    label = whole.label[parts.train]
+    g = before.coarsen(train.to_native(), label, min_group=min_group, label_bins=settings["label_bins"])
+    verdict = judge_generalization(g, data, confidence)
     certificate = certify(
         g,
-        data.whole.frame[data.parts.validation],
+        validation,
         list(study.weights),
-        settings["confidence"],
+        confidence,
         weights=study.weights,
         known=train,
         candidates=len(study.candidates) + 1,
@@ -148,4 +155,5 @@ def coarsened_choice(choice: Choice, X: Any, y: Any, min_group: int) -> Choice:
     )
     why = f"{choice.why}, then coarsened until every group of training records has at least {min_group:,}"
     wider = replace(study, candidates=[*study.candidates, new])
-    return Choice(wider, new, why, wider.skill(new), verdict.certificate)
+    changed = effect(before, g, train, test, weights=whole.given_weights, confidence=confidence)
+    return Choice(wider, new, why, wider.skill(new), verdict.certificate, changed)

@@ -94,7 +94,7 @@ def study(
     """
     import modicum as md
     from modicum.cli.input_files import Roles
-    from modicum.evaluation import coarsened_choice, effect
+    from modicum.evaluation import coarsened_choice
     from modicum.evaluation.study.study_store import FILES
     from modicum.measures.front import check_target
     from modicum.workflow import check_min_group, split_task
@@ -130,15 +130,9 @@ def study(
         notes.print(f"Stopped after {len(made.candidates):,} candidates; run the same command to go on.", markup=False)
         raise typer.Exit(130)
     choice = made.choose(keep=keep, max_error=max_error, knee=knee)
-    larger = None
     if min_group is not None:
-        before = choice.generalization
         with notes.status("Making groups larger …"):
-            choice = coarsened_choice(choice, X, y, min_group)
-            parts = split_task(X, y, found.person, made.seed)
-            records = X.iloc[parts.train], X.iloc[parts.test]
-            weights = pairs(weight)
-            larger = effect(before, choice.generalization, *records, weights=weights, confidence=confidence)
+            choice = coarsened_choice(choice, min_group)
     found_of_choice = md.evidence(choice, depth="quick" if report is None else "full", n_jobs=-1)
     content = md.report(found_of_choice, purpose, people=people, command=command_line())
     if output is not None:
@@ -146,15 +140,15 @@ def study(
     if report is not None:
         write_report(content, report)
     if as_json:
-        more = {} if larger is None else {"coarsened": summarize_effect(larger)}
+        more = {} if choice.coarsening is None else {"coarsened": summarize_effect(choice.coarsening)}
         typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
         return
     questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]
     show_suggestions(tuple(questions), out)
     show_study(choice, out)
     out.print()
-    if larger is not None and min_group is not None:
-        show_effect(larger, min_group, out)
+    if choice.coarsening is not None and min_group is not None:
+        show_effect(choice.coarsening, min_group, out)
     if output is not None:
         out.print(f"Written to {output}. Apply it with: modicum apply {output} FILE -o OUT", markup=False)
     if report is not None:

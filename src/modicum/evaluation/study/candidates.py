@@ -14,6 +14,7 @@ from modicum.measures.intervals import Interval
 from modicum.table.plain_data import PlainResult
 
 if TYPE_CHECKING:
+    from modicum.evaluation.coarsening_effect import Effect
     from modicum.evaluation.study.study_result import Study
 
 
@@ -104,6 +105,7 @@ class Choice(PlainResult):
     why : the rule, in words
     skill_kept : the share of the raw model's skill that it keeps, on test records
     certificate : what no adversary can exceed, from the test records
+    coarsening : what larger groups changed, where `evaluation.coarsened_choice` made them
 
     Examples
     --------
@@ -121,6 +123,7 @@ class Choice(PlainResult):
     why: str
     skill_kept: float
     certificate: Certificate
+    coarsening: "Effect | None" = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<Choice: {self.candidate.name}, {self.why}>"
