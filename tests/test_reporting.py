@@ -17,8 +17,18 @@ from report_numbers import leaves
 
 import modicum as md
 from modicum.evaluation import Evidence
-from modicum.reporting.disclosure import at_most, compute_weighted_mean, highest, ranking_of, select_comparable_groups
+from modicum.reporting.attack.data import AttackCertificate
+from modicum.reporting.disclosure import (
+    at_most,
+    compute_weighted_mean,
+    highest,
+    ranking_of,
+    round_certificate,
+    select_comparable_groups,
+)
+from modicum.reporting.generalization.data import CertificateContent
 from modicum.reporting.generalization.page import build_certificate_section
+from modicum.reporting.study.data import ChosenCertificate
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
 
@@ -387,3 +397,16 @@ def test_a_browser_shows_it(page, tmp_path):
         check=True,
     )
     assert picture.stat().st_size > 20_000
+
+
+def test_a_bound_that_rounds_to_one_says_nothing_in_every_report(judged):
+    bounds = dict.fromkeys(judged.certificate.bounds, 0.963)
+    exact = dataclasses.replace(judged.certificate, bounds=bounds, persons=100, records=100)
+    assert exact.vacuous == []
+    whole = CertificateContent.of(exact)
+    parts = [whole, AttackCertificate.of(round_certificate(exact)), ChosenCertificate.of(exact)]
+    for part in parts:
+        assert set(part.bounds.values()) == {1.0}
+        assert part.vacuous == list(bounds)
+        assert "says nothing about" in part.note
+        assert part.mean_error == 0

@@ -7,11 +7,12 @@ count from another. Intervals are rounded outward, so that they still hold.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, overload
 
 from modicum.errors import DataError
 from modicum.generalization.description import BucketLine, Description
+from modicum.measures.certificate import Certificate
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
@@ -163,6 +164,33 @@ def ranking_of(value: float | Ends | None, n: int) -> float | list[float | None]
 
 def _of(tens_of_people: int, n: int) -> float:
     return min(1.0, tens_of_people / max(1, round(n / FEW)))
+
+
+def round_certificate(exact: Certificate) -> Certificate:
+    """A certificate in tens of people: bounds are rounded up, so that they still hold.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> from modicum.reporting.disclosure import round_certificate
+    >>> X = md.datasets.load_adult().X[["age", "sex"]]
+    >>> g = md.Uniform(buckets=2).fit(X[:2_000]).generalization_
+    >>> exact = md.certify(g, X[2_000:2_100], personal=["sex"])
+    >>> round_certificate(exact).bounds["sex"] >= exact.bounds["sex"], round_certificate(exact).observed["sex"]
+    (True, 1.0)
+    """
+    n = exact.persons
+    return replace(
+        exact,
+        bounds={name: tens_up(bound, n) for name, bound in exact.bounds.items()},
+        observed={name: tens_up(share, n) for name, share in exact.observed.items()},
+        naive={name: tens(share, n) for name, share in exact.naive.items()},
+    )
+
+
+def lowest_error(certificate: Certificate) -> float:
+    """The lowest mean error that follows from the bounds; the weights' rounding errors do not make it negative."""
+    return max(0.0, 1 - certificate.mean)
 
 
 def combinations(groups: int, least: int) -> int | str:

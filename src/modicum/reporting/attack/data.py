@@ -24,9 +24,10 @@ from modicum.reporting.disclosure import (
     combinations,
     compute_weighted_mean,
     few,
+    lowest_error,
     outward,
+    round_certificate,
     tens,
-    tens_up,
 )
 from modicum.reporting.formats import format_levels, interval, quote_name
 from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Heading, Pair, Provenance, Share
@@ -78,7 +79,7 @@ class Guesser(ContentPart):
 
     @classmethod
     def of(cls, name: Adversary, result: AttackResult, certificate: Certificate | None, n: int) -> Self:
-        """What one adversary finds, in tens of n people."""
+        """What one adversary finds, in tens of n people; the certificate is rounded."""
         title, short, knows = NAMES[name]
         found = result.by_attribute
         return cls(
@@ -92,7 +93,7 @@ class Guesser(ContentPart):
             raw=result.raw,
             over_attributes=OverAttributes.of({a: each.error for a, each in found.items()}, n),
             worst=result.worst if tens(found[result.worst].gain, n) > 0 else None,
-            certified_error=None if certificate is None else AttackCertificate.of(certificate).mean_error,
+            certified_error=None if certificate is None else lowest_error(certificate),
             alone=[tens(error, n) for error in result.alone] if isinstance(result, MultiBreachResult) else None,
         )
 
@@ -107,13 +108,12 @@ class FoundByAdversary(ContentPart):
 
     @classmethod
     def of(cls, found: AttributeResult, certificate: Certificate | None, name: str, n: int) -> Self:
-        """The same in tens of n people."""
-        bound = None if certificate is None else tens_up(certificate.bounds[name], certificate.persons)
+        """The same in tens of n people; the certificate is rounded."""
         return cls(
             error=tens(found.error, n),
             interval=outward(found.interval, n),
             method=found.method,
-            certified=None if bound is None else 1 - bound,
+            certified=None if certificate is None else 1 - certificate.bounds[name],
         )
 
 
@@ -127,8 +127,8 @@ class GuessedAttribute(ContentPart):
     errors: dict[Adversary, FoundByAdversary] = Field(description="Adversary → what it finds.")
 
     @classmethod
-    def of(cls, name: str, suite: SuiteResult, n: int) -> Self:
-        """One attribute, in tens of n people."""
+    def of(cls, name: str, suite: SuiteResult, certificates: Mapping[str, Certificate], n: int) -> Self:
+        """One attribute, in tens of n people; the certificates are rounded."""
         first = suite.reconstruction["A1"]
         return cls(
             name=name,
@@ -136,7 +136,7 @@ class GuessedAttribute(ContentPart):
             values=first.by_attribute[name].values,
             naive=tens(first.by_attribute[name].naive, n),
             errors={
-                kind: FoundByAdversary.of(each.by_attribute[name], suite.certificates.get(kind), name, n)
+                kind: FoundByAdversary.of(each.by_attribute[name], certificates.get(kind), name, n)
                 for kind, each in sort_adversaries(suite)
             },
         )
@@ -302,11 +302,10 @@ class AttackCertificate(CertifiedPart):
 
     @classmethod
     def of(cls, certificate: Certificate) -> Self:
-        """The bounds, rounded up to tens of people."""
-        bounds = {name: tens_up(bound, certificate.persons) for name, bound in certificate.bounds.items()}
+        """What a rounded certificate says."""
         return cls(
-            bounds=bounds,
-            mean_error=1 - compute_weighted_mean(bounds, certificate.weights),
+            bounds=certificate.bounds,
+            mean_error=lowest_error(certificate),
             confidence=certificate.confidence,
             records=certificate.records,
             vacuous=certificate.vacuous,
@@ -371,6 +370,7 @@ class AttackContent(ContentPart):
         first = found.reconstruction["A1"]
         n = found.singling_out.people  # shares are in tens of people, whatever records they have
         check_size(n, "breached records" if n == first.records else "breached people")
+        certificates = {name: round_certificate(exact) for name, exact in found.certificates.items()}
         levels = sorted(found.confident, key=lambda level: level.percent)
         confident = [Confident.of(level, first.weights) for level in levels if level.people >= FEW * FEW]
         hidden = [level.percent for level in levels if level.people < FEW * FEW]
@@ -385,17 +385,15 @@ class AttackContent(ContentPart):
             random_state=found.random_state,
             weights=first.weights,
             adversaries=[
-                Guesser.of(name, result, found.certificates.get(name), n) for name, result in sort_adversaries(found)
+                Guesser.of(name, result, certificates.get(name), n) for name, result in sort_adversaries(found)
             ],
-            attributes=[GuessedAttribute.of(name, found, n) for name in first.by_attribute],
+            attributes=[GuessedAttribute.of(name, found, certificates, n) for name in first.by_attribute],
             confident=confident,
             too_few_for_confident=hidden,
             a2_most_exposed=MostExposed.of(confident, hidden),
             linkability=None if found.linkability is None else LinkabilityContent.of(found.linkability),
             singling_out=SinglingOutContent.of(found.singling_out),
-            certificates={
-                name: AttackCertificate.of(found.certificates[name]) for name in NAMES if name in found.certificates
-            },
+            certificates={name: AttackCertificate.of(certificates[name]) for name in NAMES if name in certificates},
             skipped=[
                 Skipped(id=name, name=title, why=found.skipped[name])
                 for name, (title, *_) in NAMES.items()

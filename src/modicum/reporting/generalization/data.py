@@ -26,11 +26,12 @@ from modicum.reporting.disclosure import (
     disclose_share,
     few,
     highest,
+    lowest_error,
     outward,
     ranking_of,
+    round_certificate,
     select_comparable_groups,
     tens,
-    tens_up,
 )
 from modicum.reporting.generalization.generalization_sentences import (
     certificate_sentences,
@@ -334,18 +335,16 @@ class CertificateContent(CertifiedPart):
     )
 
     @classmethod
-    def of(cls, found: Certificate) -> Self:
+    def of(cls, exact: Certificate) -> Self:
         """The bounds, rounded up to tens of people; still without its sentences."""
-        n = found.persons
-        bounds = {name: tens_up(value, n) for name, value in found.bounds.items()}
-        mean = compute_weighted_mean(bounds, found.weights)
+        found = round_certificate(exact)
         return cls(
-            bounds=bounds,
-            observed={name: tens_up(value, n) for name, value in found.observed.items()},
-            naive={name: tens(value, n) for name, value in found.naive.items()},
+            bounds=found.bounds,
+            observed=found.observed,
+            naive=found.naive,
             confidence=found.confidence,
             records=found.records,
-            persons=n,
+            persons=found.persons,
             margin=found.margin,
             bins=found.bins,
             knowledge=found.knowledge,
@@ -354,8 +353,8 @@ class CertificateContent(CertifiedPart):
             vacuous=found.vacuous,
             note=found.note,
             worst=found.worst,
-            mean=mean,
-            mean_error=1 - mean,
+            mean=min(1.0, found.mean),
+            mean_error=lowest_error(found),
         )
 
 

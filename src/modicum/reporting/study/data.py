@@ -5,7 +5,6 @@ Points are those of the test records, which chose nothing. Shares are in tens of
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
@@ -27,7 +26,9 @@ from modicum.reporting.disclosure import (
     compute_weighted_mean,
     decimals_of,
     few,
+    lowest_error,
     outward,
+    round_certificate,
     tens,
     tens_up,
 )
@@ -287,18 +288,17 @@ class ChosenCertificate(CertifiedPart):
     @classmethod
     def of(cls, exact: Certificate) -> Self:
         """The bounds rounded up, so that they still hold, and what they say in words."""
-        found = replace(exact, bounds={name: tens_up(bound, exact.persons) for name, bound in exact.bounds.items()})
+        found = round_certificate(exact)
         speaking = [name for name in found.bounds if name not in found.vacuous]
         worst = max(speaking, key=lambda name: found.bounds[name] - found.naive[name], default=None)
-        mean_error = max(0.0, 1 - found.mean)  # rounding does not take it below none
         mean = (
             f"With {confidence_text(found.confidence)} confidence, any adversary that sees only the generalized record "
-            f"is wrong about at least {at_least(mean_error)} of the personal values of {found.unit} like those in the "
+            f"is wrong about at least {at_least(lowest_error(found))} of the personal values of {found.unit} like those in the "
             "test records, on average."
         )
         return cls(
             bounds=found.bounds,
-            mean_error=mean_error,
+            mean_error=lowest_error(found),
             confidence=found.confidence,
             records=found.records,
             unit=found.unit,
