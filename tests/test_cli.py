@@ -21,6 +21,7 @@ from conftest import shared_file
 import modicum as md
 from modicum.cli.main import run
 from modicum.cli.options import command_line
+from modicum.reporting.disclosure import few
 from modicum.table.splits import split_rows
 
 
@@ -117,6 +118,9 @@ def test_json_for_programs(table, artifact, tmp_path):
     content = json.loads(result.stdout)
     assert content["records"] == 600
     assert content["smallest_group"] == "< 10"
+    exact = md.load(artifact).describe(pd.read_csv(table))
+    assert exact.groups > 10 > exact.smallest_group
+    assert content["groups"] == few(exact.groups)
     result = modicum("minimize", table, "--label", "bought", "--identifier", "id", "--json", "-o", tmp_path / "h.json")
     assert json.loads(result.stdout)["suggestions"]
 

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from test_prism import made
+from test_prism import fitted, made
 from typer.testing import CliRunner
 
+from modicum.cli.commands.prism import describe_rule
 from modicum.cli.main import app
 from modicum.errors import ModicumError
 
@@ -43,6 +44,13 @@ def test_the_same_for_programs(file):
     assert prism_model["model"] == "PriSM"
     assert prism_model["accuracy"]["naive"] < prism_model["accuracy"]["value"]
     assert prism_model["gap"] <= 1e-4
+
+
+def test_without_predictors_no_label_can_be_counted_from_the_objective():
+    model = fitted(*made(900))
+    assert describe_rule(model)["objective"] > 0
+    model.predictors_ = []
+    assert describe_rule(model)["objective"] is describe_rule(model)["bound"] is None
 
 
 @pytest.mark.parametrize(

@@ -80,16 +80,17 @@ def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggesti
 
 
 def summarize_effect(found: Effect) -> dict[str, dict[str, object]]:
-    """The same numbers as the table, for programs; small counts are hidden, shares in tens of people."""
-    from modicum.reporting.disclosure import few, outward, tens
+    """The numbers of the table, for programs; small counts are hidden, shares in tens of people."""
+    from modicum.reporting.disclosure import few, lowest_error, outward, round_certificate, tens
 
     attacks = {"before": found.singling_out_before, "after": found.singling_out_after}
+    certificates = {"before": found.certificate_before, "after": found.certificate_after}
     return {
         "buckets": {"before": found.buckets_before, "after": found.buckets_after},
         "smallest_group": {"before": few(found.smallest_before), "after": few(found.smallest_after)},
         "not_alone": {when: tens(attack.error, attack.people) for when, attack in attacks.items()},
         "not_alone_interval": {when: outward(attack.interval, attack.people) for when, attack in attacks.items()},
-        "certified_error": {"before": 1 - found.certificate_before.mean, "after": 1 - found.certificate_after.mean},
+        "certified_error": {when: lowest_error(round_certificate(each)) for when, each in certificates.items()},
     }
 
 

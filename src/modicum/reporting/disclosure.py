@@ -243,7 +243,9 @@ def disclose_description(description: Description) -> dict[str, object]:
         }
         for line in description.attributes
     ]
-    return description.to_dict() | {"attributes": lines, "smallest_group": few(description.smallest_group or 0)}
+    smallest = description.smallest_group or 0
+    counts = {"groups": combinations(description.groups or 0, smallest), "smallest_group": few(smallest)}
+    return description.to_dict() | {"attributes": lines} | counts
 
 
 def disclose_share(bucket: BucketLine, records: int) -> float | str | None:

@@ -150,7 +150,7 @@ def prism(
         else:
             cost = prism_cost(X, y, model, adversary=adversary, n_jobs=-1, random_state=seed, progress=False)
     if as_json:
-        out.print_json(json.dumps(cost.to_dict() | {"classifier": _rule(cost.prism)}), ensure_ascii=True)
+        out.print_json(json.dumps(cost.to_dict() | {"classifier": describe_rule(cost.prism)}), ensure_ascii=True)
     else:
         show_cost(cost, label, out)
         if report is not None:
@@ -161,7 +161,7 @@ def prism(
 def _gather_evidence(
     model: PrismClassifier, schema: Schema, X: pd.DataFrame, y: pd.Series, adversary: bool, seed: int
 ) -> PrismEvidence:
-    """The evidence on the split that is shown; what it costs is shown as without a report."""
+    """Gather the evidence on the same split as without a report."""
     from modicum.evaluation.evidence.prism_cost import split_of
     from modicum.evaluation.evidence.prism_evidence import prism_evidence
     from modicum.reporting.disclosure import check_people
@@ -199,16 +199,19 @@ def _critical(given: list[str] | None, sensitive: list[str]) -> Any:
     return found
 
 
-def _rule(model: Any) -> dict[str, object]:
-    """The classifier itself: what is asked, and what each answer counts."""
+def describe_rule(model: PrismClassifier) -> dict[str, object]:
+    """The classifier itself: what is asked, and what each answer counts.
+
+    Without predictors the objective would reveal how many people have the rarer labels, so it is left out.
+    """
     return {
         "classes": [str(each) for each in model.classes_],
         "predictors": model.predictors_,
         "columns": model.columns_,
         "coefficients": model.coef_.tolist(),
         "intercepts": model.intercept_.tolist(),
-        "objective": model.objective_,
-        "bound": model.bound_,
+        "objective": model.objective_ if model.predictors_ else None,
+        "bound": model.bound_ if model.predictors_ else None,
     }
 
 

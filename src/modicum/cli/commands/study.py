@@ -1,9 +1,11 @@
 """`modicum study`: every minimizer over its parameters, and the trade-off to choose from."""
 
+from __future__ import annotations
+
 import json
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -43,6 +45,9 @@ from modicum.cli.output import (
     write_report,
 )
 from modicum.errors import ParameterError, StoppedWarning
+
+if TYPE_CHECKING:
+    from modicum.reporting.study.data import JudgedRow, StudyContent
 
 Names = list[str] | None
 
@@ -133,19 +138,19 @@ def study(
     if min_group is not None:
         with notes.status("Making groups larger …"):
             choice = coarsened_choice(choice, min_group)
-    found_of_choice = md.evidence(choice, depth="quick" if report is None else "full", n_jobs=-1)
-    content = md.report(found_of_choice, purpose, people=people, command=command_line())
+    evidence = md.evidence(choice, depth="quick" if report is None else "full", n_jobs=-1)
+    page = md.report(evidence, purpose, people=people, command=command_line())
     if output is not None:
         choice.generalization.save(output)
     if report is not None:
-        write_report(content, report)
+        write_report(page, report)
     if as_json:
         more = {} if choice.coarsening is None else {"coarsened": summarize_effect(choice.coarsening)}
-        typer.echo(json.dumps(content.to_dict() | more, allow_nan=False))
+        typer.echo(json.dumps(page.to_dict() | more, allow_nan=False))
         return
     questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]
     show_suggestions(tuple(questions), out)
-    show_study(choice, out)
+    show_study(page.content, out)
     out.print()
     if choice.coarsening is not None and min_group is not None:
         show_effect(choice.coarsening, min_group, out)
@@ -155,31 +160,34 @@ def study(
         out.print(describe_report_files(report))
 
 
-def show_study(choice: Any, console: Console) -> None:
-    """The minimizers, the front and the choice, as tables on the terminal."""
-    made = choice.study
-    limits = made.limits[made.seed].test
-    console.print(_minimizers(made))
+def show_study(content: StudyContent, console: Console) -> None:
+    """The minimizers, the front and the choice: the report's numbers as tables on the terminal."""
+    from modicum.reporting.disclosure import at_least
+    from modicum.reporting.formats import percent
+
+    raw, nothing, chosen = content.raw_data, content.nothing_collected, content.chosen
+    console.print(_tabulate_minimizers(content))
     console.print(
-        f"\nHypervolume: the share reached of the trade-off between raw data (error {limits.raw_error:.1%}, adversary "
-        f"0%) and nothing collected ({limits.majority_error:.1%}, {limits.naive_adversary:.1%}), by counts"
-        f"{_mean_over(len(made.limits))}. The last columns: the adversary's error where the classifier's is at most "
+        f"\nHypervolume: the share reached of the trade-off between raw data (error {percent(raw.error)}, adversary "
+        f"0%) and nothing collected ({percent(nothing.error)}, {percent(nothing.adversary_error)}), by counts"
+        f"{_mean_over(len(content.seeds))}. The last columns: the adversary's error where the classifier's is at most "
         "0.5, 1 or 2 percentage points above raw data's.\n",
         markup=False,
     )
-    if made.is_weak:
+    if content.is_weak:
         console.print("Even the raw data barely predicts this label: its error says little.\n", markup=False)
-    console.print(_front(made, choice))
-    chosen = choice.candidate
+    console.print(_tabulate_front(content))
     console.print()
-    console.print(
-        printable(
-            f"Chosen (*), {choice.why}, on validation records: {chosen.name}. On test records: error "
-            f"{chosen.error:.1%} (raw data {limits.raw_error:.1%}), adversary's error {chosen.adversary_error:.1%} "
-            f"(naive guess {limits.naive_adversary:.1%}), skill kept {choice.skill_kept:.0%}."
+    if chosen is not None:
+        console.print(
+            printable(
+                f"Chosen (*), {chosen.why}, on validation records: {chosen.name}. On test records: error "
+                f"{percent(chosen.error)} (raw data {percent(raw.error)}), adversary's error "
+                f"{percent(chosen.adversary_error)} (naive guess {percent(nothing.adversary_error)}; certified at "
+                f"least {at_least(chosen.certificate.mean_error)}), skill kept {percent(chosen.skill_kept, 0)}."
+            )
         )
-    )
-    for text in made.skipped:
+    for text in content.skipped:
         console.print(printable(f"Not tried: {text}"))
 
 
@@ -187,36 +195,39 @@ def _mean_over(seeds: int) -> str:
     return "" if seeds == 1 else f", mean over {seeds} seeds"
 
 
-def _minimizers(made: Any) -> Table:
+def _tabulate_minimizers(content: StudyContent) -> Table:
+    from modicum.reporting.formats import NONE, decimals, number, percent
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("minimizer")
     for title in ("candidates", "hypervolume", "95% interval", "+0.5%", "+1%", "+2%"):
         table.add_column(title, justify="right", no_wrap=True)
-    reached = made.reached()
-    for name, volume in made.hypervolume().items():
-        mean = "–" if volume.mean != volume.mean else f"{volume.mean:.3f}"
-        ends = "–" if volume.interval is None else f"{volume.interval[0]:.3f} to {volume.interval[1]:.3f}"
-        errors = ["–" if error is None else f"{error:.1%}" for error in reached[name].values()]
-        table.add_row(name, str(len(made.of(name))), mean, ends, *errors)
+    for each in content.minimizers:
+        volume, errors = each.hypervolume, [percent(reached.adversary_error) for reached in each.reached]
+        table.add_row(each.name, str(each.candidates), number(volume.mean), decimals(volume.interval) or NONE, *errors)
     return table
 
 
-def _front(made: Any, choice: Any) -> Table:
-    from modicum.generalization.description import count_asked_buckets
-    from modicum.reporting.disclosure import few
+def _tabulate_front(content: StudyContent) -> Table:
+    from modicum.reporting.disclosure import at_least
+    from modicum.reporting.formats import NONE, percent
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("on the front", overflow="fold", min_width=28)
     for title in ("buckets", "error", "adversary", "certified", "group"):
         table.add_column(title, justify="right", no_wrap=True)
-    front = made.pareto()
-    for c in [*front, *([] if choice.candidate in front else [choice.candidate])]:
+    rows: list[tuple[JudgedRow, str, bool]] = [
+        (row, at_least(row.certified_error), row.chosen) for row in content.front
+    ]
+    if content.chosen is not None and not any(is_chosen for *_, is_chosen in rows):
+        rows.append((content.chosen, NONE, True))
+    for row, certified, is_chosen in rows:
         table.add_row(
-            printable(f"{'* ' if c == choice.candidate else ''}{c.name}"),
-            str(count_asked_buckets(c.generalization)),
-            f"{c.error:.1%}",
-            f"{c.adversary_error:.1%}",
-            f"{c.certified_error:.1%}",
-            str(few(c.screened.smallest_group)),
+            printable(f"{'* ' if is_chosen else ''}{row.name}"),
+            str(row.buckets),
+            percent(row.error),
+            percent(row.adversary_error),
+            certified,
+            str(row.smallest_group),
         )
     return table

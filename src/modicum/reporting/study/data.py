@@ -293,8 +293,8 @@ class ChosenCertificate(CertifiedPart):
         worst = max(speaking, key=lambda name: found.bounds[name] - found.naive[name], default=None)
         mean = (
             f"With {confidence_text(found.confidence)} confidence, any adversary that sees only the generalized record "
-            f"is wrong about at least {at_least(lowest_error(found))} of the personal values of {found.unit} like those in the "
-            "test records, on average."
+            f"is wrong about at least {at_least(lowest_error(found))} of the personal values of {found.unit} like "
+            "those in the test records, on average."
         )
         return cls(
             bounds=found.bounds,
