@@ -103,6 +103,14 @@ def test_one_s_own_rows_are_learned_from_chosen_on_and_reported_on(adult):
     assert same.generalization == made.generalization
 
 
+def test_other_generalizations_may_stand_beside_the_chosen_one(adult):
+    made = md.minimize(*(part[:1_000] for part in adult), personal=PERSONAL, progress=False)
+    others = [made.generalization, made.generalization.drop("age")]
+    found = made.evidence(path=others, why="By hand.", progress=False).alternatives
+    assert (found.why, found.considered) == ("By hand.", 2)
+    assert made.evidence(progress=False).alternatives.considered == len(made.path)
+
+
 def test_a_person_s_rows_stay_together_and_count_once(adult):
     X, y = adult
     X = X.assign(who=np.arange(len(X)) // 4)

@@ -48,7 +48,7 @@ class Declaration(TypedDict):
 
 
 class TreeSettings(TypedDict):
-    """The parameters of PAT's tree, as for `PrivacyTree`; None is not given."""
+    """PAT's parameters, as for `PrivacyTree`; None means the default."""
 
     max_leaves: int | None
     privacy: float | None
@@ -117,17 +117,26 @@ class Minimization:
             return self.generalization.describe()
         return self.generalization.describe(take_rows(self.records[0], self.split.test))
 
-    def evidence(self, *, depth: "Depth" = "full", **options: Any) -> "Evidence":
+    def evidence(
+        self,
+        *,
+        depth: "Depth" = "full",
+        path: Sequence[Generalization] | None = None,
+        why: str | None = None,
+        **options: Any,
+    ) -> "Evidence":
         """Gather the evidence on the test records, which neither taught nor chose anything.
 
         Options are those of `md.evidence` about a generalization, such as `by`, `population` or `confidence`. With
-        depth="full" the points of the path stand beside what was chosen.
+        depth="full" other generalizations stand beside what was chosen: those of `path`, by default the points of its
+        own; `why` is the rule by which it was chosen among them.
         """
         X, y, split = self._require_records()
-        path = [point.generalization for point in self.path] or None
+        beside = path or [point.generalization for point in self.path] or None
         options = {"label_bins": self.label_bins, "random_state": self.random_state} | options
-        why = options.pop("why", self.why)
-        return gather_evidence(self.generalization, X, y, split, depth=depth, path=path, why=why, **options)
+        return gather_evidence(
+            self.generalization, X, y, split, depth=depth, path=beside, why=why or self.why, **options
+        )
 
     def report(
         self,
