@@ -395,6 +395,11 @@ def test_the_coarsened_choice_is_judged_like_the_others(adult, found):
     assert changed.certificate_before == by_hand.certificate_before
     assert changed.certificate_after == by_hand.certificate_after
     assert changed.singling_out_after.unique == by_hand.singling_out_after.unique
+    assert coarser.to_dict()["coarsening"] == changed.to_dict()
+    assert choice.to_dict() == {
+        **{"why": choice.why, "skill_kept": choice.skill_kept, "coarsening": None},
+        **{"certificate": choice.certificate.to_dict(), **choice.candidate.to_dict()},
+    }
     content = md.report(md.evidence(coarser, progress=False)).to_dict()
     assert content["chosen"]["needed"] == len(g.needed)
     assert "at least 60" in content["decision"]

@@ -61,7 +61,7 @@ class PaperBound(PlainResult):
     sensitive: int
     training_error: float
 
-    _last = ("vacuous", "note")
+    _properties = ("vacuous", "note")
 
     @property
     def vacuous(self) -> bool:

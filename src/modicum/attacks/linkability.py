@@ -183,7 +183,7 @@ class LinkResult(PlainResult):
     random_state: int
     seconds: float
 
-    _last = ("linked",)
+    _properties = ("linked",)
 
     @property
     def linked(self) -> float:

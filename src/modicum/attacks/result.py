@@ -53,7 +53,7 @@ class ConfidentResult(PlainResult):
     by_attribute: dict[str, float]
     naive_by_attribute: dict[str, float]
 
-    _last = ("worst",)
+    _properties = ("worst",)
 
     @property
     def worst(self) -> str:
@@ -227,7 +227,7 @@ class AttributeResult:
 
 
 class Aggregate(TypedDict):
-    """An error over the attributes beside that of the naive guess, and the attribute whose it is, where it is one's."""
+    """An error over the attributes and the naive guess's; `attribute` is None for the mean."""
 
     error: float
     naive: float
@@ -276,7 +276,7 @@ class AttackResult(PlainResult):
     guesses: dict[str, Guesses] = field(repr=False, compare=False, metadata=LEFT_OUT)
     persons: Codes | None = field(repr=False, compare=False, metadata=LEFT_OUT)
 
-    _last = ("by_attribute", "worst", "aggregates")
+    _properties = ("worst", "aggregates")
 
     @property
     def worst(self) -> str:

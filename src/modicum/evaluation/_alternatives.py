@@ -96,8 +96,6 @@ class Alternatives(PlainResult):
     naive: dict[str, float]
     weights: dict[str, float]
 
-    _last = ("points",)
-
 
 def alternatives(
     g: Generalization,

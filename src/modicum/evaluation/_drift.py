@@ -338,7 +338,7 @@ class Drift(PlainResult):
     estimator: str
     random_state: int
 
-    _last = ("learn_anew", "retrain", "reasons", "notes", "sentence")
+    _properties = ("learn_anew", "retrain", "reasons", "notes", "sentence")
 
     @property
     def learn_anew(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -34,8 +34,15 @@ from modicum.typing import Codes, Floats
 
 # What the detail of each attribute is good for: every change of it by one step, measured.
 
-NEEDED, COULD_BE_COARSER, NOT_SHOWN = "needed", "needed, but could be coarser", "not shown to be needed"
-WOULD_HELP, NOT_MISSED = "not collected, would help", "not collected, not missed"
+Verdict = Literal[
+    "needed",
+    "needed, but could be coarser",
+    "not shown to be needed",
+    "not collected, would help",
+    "not collected, not missed",
+]
+NOT_SHOWN: Final = "not shown to be needed"
+WOULD_HELP: Final = "not collected, would help"
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Step(PlainResult):
     own_change: float | None = None
     own_interval: Interval | None = None
 
-    _last = ("is_worse", "is_better")
+    _properties = ("is_worse", "is_better")
 
     @property
     def is_worse(self) -> bool:
@@ -116,10 +123,10 @@ class AttributeNeed(PlainResult):
     without: Step | None = None
     in_full: Step | None = None
 
-    _last = ("verdict", "coarser", "without", "in_full")
+    _properties = ("verdict",)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """What the alternatives say, in words.
 
         - "needed": without it the prediction is shown to get worse (`Step.is_worse`), and so it is one step coarser,
@@ -132,10 +139,11 @@ class AttributeNeed(PlainResult):
         What is not shown may still be so: more test records tell smaller differences.
         """
         if self.without is None:
-            return WOULD_HELP if self.in_full is not None and self.in_full.is_better else NOT_MISSED
+            return WOULD_HELP if self.in_full is not None and self.in_full.is_better else "not collected, not missed"
         if not self.without.is_worse:
             return NOT_SHOWN
-        return NEEDED if self.coarser is None or self.coarser.is_worse else COULD_BE_COARSER
+        could_be_coarser = self.coarser is not None and not self.coarser.is_worse
+        return "needed, but could be coarser" if could_be_coarser else "needed"
 
     @property
     def steps(self) -> dict[str, Step]:
@@ -177,7 +185,7 @@ class Necessity(PlainResult):
     adversary: str
     random_state: int
 
-    _last = ("note", "attributes")
+    _properties = ("note",)
 
     @property
     def note(self) -> str:

@@ -272,7 +272,7 @@ class Utility(PlainResult):
     rarest: int
     by_group: dict[str, GroupScore] = field(default_factory=dict)
 
-    _last = ("raw_skill", "is_weak", "worst_group")
+    _properties = ("raw_skill", "is_weak", "worst_group")
 
     @property
     def raw_skill(self) -> float:

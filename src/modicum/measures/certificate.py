@@ -95,7 +95,7 @@ class Certificate(PlainResult):
     knowledge: str
     weights: dict[str, float]
 
-    _last = ("mean", "unit", "worst", "vacuous", "note")
+    _properties = ("mean", "unit", "worst", "vacuous", "note")
 
     @property
     def mean(self) -> float:

@@ -1,24 +1,25 @@
-"""Plain data: what every result gives by one rule, and what a schema is as such."""
+"""Results and schemas as plain data."""
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, NotRequired, TypedDict
 
 from modicum.table.values import plain
 
-LEFT_OUT = {"left_out": True}  # the metadata of a field that is not plain data
+LEFT_OUT = {"left_out": True}  # the metadata of a field that `to_dict` leaves out
 
 
 class PlainSchema(TypedDict):
-    """A schema as plain data; of each attribute what is not as usual."""
+    """A schema as plain data; each attribute without its default values."""
 
     missing: NotRequired[list[str]]
     attributes: list[dict[str, object]]
 
 
 class PlainResult:
-    """The base of a dataclass that gives what it holds as plain data, less the fields marked `LEFT_OUT`.
+    """Base of result dataclasses; `to_dict` leaves out fields marked `LEFT_OUT`.
 
-    A class names what comes last: properties, and fields out of their order.
+    `_properties` names the properties that it gives after the fields.
 
     Examples
     --------
@@ -28,7 +29,7 @@ class PlainResult:
     ... class Guessed(PlainResult):
     ...     right: tuple[float, ...]
     ...     rows: list[int] = field(metadata=LEFT_OUT)
-    ...     _last = ("best",)
+    ...     _properties = ("best",)
     ...
     ...     @property
     ...     def best(self) -> float:
@@ -37,32 +38,36 @@ class PlainResult:
     {'right': [0.5, 0.75], 'best': 0.75}
     """
 
-    _last: ClassVar[tuple[str, ...]] = ()
+    _properties: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, without any record; a number that does not exist is null.
 
         For the team: small counts are in it, which `md.report` leaves out.
         """
-        return {name: _make_plain(part) for name, part in self._parts().items()}
+        return {name: _make_plain(part, f"{type(self).__name__}.{name}") for name, part in self._parts().items()}
 
     def _parts(self) -> dict[str, object]:
-        """What it holds, by name and in order."""
-        first = [name for name in _shown(self) if name not in self._last]
-        return {name: getattr(self, name) for name in (*first, *self._last)}
+        """Its fields and then its properties, by name."""
+        return {name: getattr(self, name) for name in (*_shown(self), *self._properties)}
 
 
 def _shown(value: Any) -> list[str]:
     return [each.name for each in fields(value) if not each.metadata.get("left_out")]
 
 
-def _make_plain(value: object) -> object:
-    if hasattr(value, "to_dict"):
+def _make_plain(value: object, field: str) -> object:
+    """The value of a field as plain data; refused where its type may hold records."""
+    is_own = isinstance(value, PlainResult) or type(value).__module__.startswith("modicum.")
+    if is_own and hasattr(value, "to_dict"):  # a frame has one, too
         return value.to_dict()
-    if isinstance(value, dict):
-        return {str(key): _make_plain(each) for key, each in value.items()}
+    if isinstance(value, Mapping):
+        return {str(key): _make_plain(each, field) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_make_plain(each) for each in value]
+        return [_make_plain(each, field) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: _make_plain(getattr(value, name)) for name in _shown(value)}
-    return plain(value)
+        return {name: _make_plain(getattr(value, name), f"{type(value).__name__}.{name}") for name in _shown(value)}
+    found = plain(value)
+    if found is None or isinstance(found, str | int | float):
+        return found
+    raise TypeError(f"{field} holds a {type(value).__name__}, which is not plain data: mark it LEFT_OUT.")

@@ -75,7 +75,7 @@ class MatchingResult(PlainResult):
     random_state: int
     seconds: float
 
-    _last = ("accuracy", "interval", "baseline", "naive", "gain", "identifiable", "note")
+    _properties = ("accuracy", "interval", "baseline", "naive", "gain", "identifiable", "note")
 
     @property
     def accuracy(self) -> float:
@@ -283,7 +283,7 @@ class Matching:
     def _scores(
         self, release: AnatomyRelease, name: str, groups: ReleaseGroups
     ) -> "tuple[dict[str, Floats], list[LearnedChances], Informed | None]":
-        """What each adversary goes by, what was learned from the release, and from others."""
+        """Scores of each adversary, what was learned from the release, and from known people."""
         from modicum.attacks.matching.chance_models import ChanceCoder
         from modicum.attacks.matching.learning import learn_all, learn_from_known
 
@@ -301,7 +301,7 @@ class Matching:
     def _judge_scores(
         self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Floats], without: Codes | None
     ) -> dict[str, Estimate]:
-        """Each adversary's accuracy: scores of pairs are matched first, what is guessed `without` a release is not."""
+        """Accuracy of each adversary. `without` are guesses made without the release; they are not matched."""
         chance = groups.random_worlds
         found = {RANDOM: Estimate(chance, (chance, chance), chance)}
         guesses = {NAIVE: np.full(len(truths), int(groups.shares.argmax()))}

@@ -85,7 +85,7 @@ class MembershipResult(PlainResult):
     seconds: float
     answers: "MembershipAnswers" = field(repr=False, compare=False, metadata=LEFT_OUT)
 
-    _last = ("gap",)
+    _properties = ("gap",)
 
     @property
     def gap(self) -> float:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -336,12 +336,15 @@ class SensitiveMeasured:
     values: int
 
 
+AnatomyRole = Literal["identifying", "sensitive", "class", "left out"]
+
+
 @dataclass(frozen=True)
 class AnatomyAttribute:
     """One column: its role, in which table it stands, and how many different values it has, all of them exact."""
 
     name: str
-    role: str
+    role: AnatomyRole
     table: str
     values: int
 
@@ -369,7 +372,8 @@ def describe_attributes(release: AnatomyRelease, raw: nw.DataFrame[Any]) -> tupl
     """
     identifying, found = release.identifying_names, []
     for name in [*raw.columns, *([release.label] if release.label and release.label not in raw.columns else [])]:
-        role, table = "left out", "none"
+        role: AnatomyRole = "left out"
+        table = "none"
         if name in identifying or name == release.label:
             role, table = "class" if name == release.label else "identifying", "identifying table"
         elif name in release.sensitive_names:
@@ -442,8 +446,6 @@ class AnatomyEvidence(PlainResult):
     left_out: int
     repeated: bool
     provenance: EvidenceSources = field(repr=False)
-
-    _last = ("l", "held_out", "skipped", "label", "records", "people", "left_out", "repeated", "provenance")
 
 
 def anatomy_evidence(

@@ -93,11 +93,9 @@ class Evidence(PlainResult):
     alternatives: Alternatives | None = None
     provenance: EvidenceSources | None = None
 
-    _last = ("values", "label", "classes", "provenance")
-
 
 class AttackOptions(TypedDict):
-    """Parameters of all that has an adversary guess attributes."""
+    """Options shared by the suite, necessity and A1."""
 
     personal: list[str]
     weights: Mapping[str, float] | None

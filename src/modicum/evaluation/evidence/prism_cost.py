@@ -100,8 +100,6 @@ class PrismCost(PlainResult):
     trained_on: int
     tested_on: int
 
-    _last = ("correlations", "max_feasible", "models")
-
     def of(self, model: str, max_predictors: int | None = None) -> ModelCost:
         """One of the models."""
         for each in self.models:

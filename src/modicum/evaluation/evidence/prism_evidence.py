@@ -1,7 +1,7 @@
 """All that speaks for and against a PriSM classifier: why each attribute, what it costs, what can still be inferred."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from math import comb
 from typing import Any
@@ -25,7 +25,7 @@ from modicum.provenance import EvidenceSources, describe_settings, frame_hash, t
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import schema_of
 from modicum.table.frames import column, texts
-from modicum.table.plain_data import PlainResult
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.table.values import plain
@@ -168,10 +168,6 @@ def records_hash(part: Part) -> str:
 # The evidence
 
 MOST_SUBSETS = 5_000  # of the predictors that are measured again
-_PLAIN = (
-    *("label", "remeasured", "values", "unit", "people", "labels", "rarest", "confidence"),
-    *("cost", "attributes", "singling_out", "linkability", "certificate", "provenance"),
-)
 _QUICK = ("cramers_v", "bias_corrected", "pearson")
 
 
@@ -210,7 +206,7 @@ class PrismEvidence(PlainResult):
     cost: PrismCost
     attributes: tuple[AttributeReason, ...]
     remeasured: int | None
-    exposure: Exposure
+    exposure: Exposure = field(metadata=LEFT_OUT)  # its parts stand beside the other fields
     label: str
     values: dict[str, dict[str, int]]
     unit: str
@@ -228,8 +224,7 @@ class PrismEvidence(PlainResult):
         raise ParameterError(f"There is no attribute {name!r} in the evidence.")
 
     def _parts(self) -> dict[str, object]:
-        found = {**super()._parts(), **vars(self.exposure)}
-        return {name: found[name] for name in _PLAIN}
+        return super()._parts() | vars(self.exposure)
 
 
 def prism_evidence(

@@ -194,8 +194,6 @@ class AttributeReason(PlainResult):
     other: PrismAlternative | None = None
     instead: PrismAlternative | None = None
 
-    _last = ("alone", "completes", "other", "instead")
-
 
 def reasons(
     model: PrismClassifier, prepared: PreparedTask, schema: Schema, tried: PrismAlternatives

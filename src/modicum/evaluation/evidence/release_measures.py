@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -18,7 +18,8 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import BINS, Target
 from modicum.typing import Codes
 
-UNCHANGED, COARSENED, HIDDEN, LEFT_OUT = "unchanged", "generalized", "the same for all", "left out"
+Published = Literal["unchanged", "generalized", "the same for all", "left out"]
+
 _WHO = "\0who"  # no name that data has
 
 
@@ -59,7 +60,7 @@ class PublishedAttribute:
 
     name: str
     role: str
-    published: str
+    published: Published
     ncp: float
     values_before: int
     values_after: int
@@ -112,16 +113,16 @@ def _describe_attribute(
     before = _values(raw[name])
     after = _values(frame[name]) if name in frame.columns else 0
     loss = release.ncp_by_attribute.get(name, 0.0 if name in frame.columns else 1.0)
-    how = _how(loss, before, after) if name in release.quasi_identifiers else UNCHANGED
-    how = how if name in frame.columns else LEFT_OUT
+    how = _how(loss, before, after) if name in release.quasi_identifiers else "unchanged"
+    how = how if name in frame.columns else "left out"
     return PublishedAttribute(name, _role(release, schema, name, label), how, loss, before, after)
 
 
-def _how(loss: float, before: int, after: int) -> str:
+def _how(loss: float, before: int, after: int) -> Published:
     """How a quasi-identifier was published."""
     if not loss and after == before:
-        return UNCHANGED
-    return HIDDEN if after <= 1 < before else COARSENED
+        return "unchanged"
+    return "the same for all" if after <= 1 < before else "generalized"
 
 
 def _role(release: Release, schema: Schema, name: str, label: str | None) -> str:

@@ -1,6 +1,6 @@
 """Evidence about what a study chose: the comparison, and the chosen generalization measured anew."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ from modicum.evaluation._evidence import Depth
 from modicum.evaluation.evidence.generalization_evidence import Evidence, generalization_evidence
 from modicum.evaluation.study.candidates import Choice
 from modicum.evaluation.study.study_result import Study
-from modicum.table.plain_data import PlainResult
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,13 @@ class StudyEvidence(PlainResult):
     (True, True)
     """
 
-    study: Study
+    study: Study = field(metadata=LEFT_OUT)
     choice: Choice | None
     evidence: Evidence | None
     why_no_evidence: str | None
 
     def _parts(self) -> dict[str, object]:
-        told = {"choice": self.choice, "evidence": self.evidence}
-        return {**told, "candidates": self.study.candidates, "why_no_evidence": self.why_no_evidence}
+        return super()._parts() | {"candidates": self.study.candidates}
 
 
 def study_evidence(

@@ -11,7 +11,7 @@ from modicum.generalization.description import count_asked_buckets
 from modicum.measures.certificate import Certificate
 from modicum.measures.front import ErrorLimits
 from modicum.measures.intervals import Interval
-from modicum.table.plain_data import PlainResult
+from modicum.table.plain_data import LEFT_OUT, PlainResult
 
 if TYPE_CHECKING:
     from modicum.evaluation.coarsening_effect import Effect
@@ -49,9 +49,11 @@ class Candidate(PlainResult):
     screened: Screened
     judged: Judged | None
     certified_error: float
-    weights: Mapping[str, float]
+    weights: Mapping[str, float] = field(metadata=LEFT_OUT)
     seconds: float
-    artifact: Mapping[str, object] = field(repr=False)
+    artifact: Mapping[str, object] = field(repr=False, metadata=LEFT_OUT)
+
+    _properties = ("name",)
 
     @cached_property
     def generalization(self) -> Generalization:
@@ -89,9 +91,8 @@ class Candidate(PlainResult):
         return self.point("test", self.judged is not None)[1]
 
     def _parts(self) -> dict[str, object]:
-        made = {f: getattr(self, f) for f in ("seed", "train_size", "minimizer", "parameters", "name", "seconds")}
-        asked = {"n_buckets": count_asked_buckets(self.generalization), "needed": self.generalization.needed}
-        return {**made, **asked, **{f: getattr(self, f) for f in ("screened", "judged", "certified_error")}}
+        g = self.generalization
+        return super()._parts() | {"n_buckets": count_asked_buckets(g), "needed": g.needed}
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,8 @@ class Choice(PlainResult):
     (True, ['sex'])
     """
 
-    study: "Study" = field(repr=False, compare=False)
-    candidate: Candidate
+    study: "Study" = field(repr=False, compare=False, metadata=LEFT_OUT)
+    candidate: Candidate = field(metadata=LEFT_OUT)  # its parts stand beside the other fields
     why: str
     skill_kept: float
     certificate: Certificate
@@ -134,8 +135,7 @@ class Choice(PlainResult):
         return self.candidate.generalization
 
     def _parts(self) -> dict[str, object]:
-        own: dict[str, object] = {"why": self.why, "skill_kept": self.skill_kept, "certificate": self.certificate}
-        return own | self.candidate._parts()
+        return super()._parts() | self.candidate.to_dict()
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,6 @@ class SeedLimits(PlainResult):
     naive: dict[str, float]
     people: dict[str, int]
     margin: float
-
-    _last = ("log_losses", "margin", "naive", "people", "validation", "test")
 
 
 @dataclass(frozen=True)

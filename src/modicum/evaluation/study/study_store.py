@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True)
 class StudyHead:
-    """Whose pieces a folder holds; what an unknown version leaves out is empty."""
+    """Which study a folder belongs to; missing fields are empty."""
 
     modicum: str = "study"
     version: int = 0
@@ -60,7 +61,8 @@ class StudyStore:
         if name not in self._known and self.folder is not None and (path := self.folder / _file_of(name)).exists():
             self._known[name] = _read(path, kind)
         found = self._known.get(name)
-        return found if isinstance(found, kind) else None
+        assert found is None or isinstance(found, kind)  # a name stands for one kind of piece
+        return found
 
     def put(self, name: str, found: PlainResult) -> None:
         """Keep a finished piece."""
@@ -140,10 +142,15 @@ def _file_of(name: str) -> str:
     return f"pieces/{name}.json"
 
 
+@cache
+def _adapt(kind: type[Kind]) -> TypeAdapter[Kind]:
+    return TypeAdapter(kind)
+
+
 def _read(path: Path, kind: type[Kind]) -> Kind:
     try:
         if content := json.loads(path.read_text(encoding="utf-8")):
-            return TypeAdapter(kind).validate_python(content)
+            return _adapt(kind).validate_python(content)  # type: ignore[arg-type]  # mypy: a type is not Hashable
     except (OSError, ValueError):
         pass
     raise DataError(f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew.")

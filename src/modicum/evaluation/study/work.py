@@ -53,7 +53,7 @@ class TriedFit(PlainResult):
 class Fit:
     """Every different generalization that one fit makes, screened."""
 
-    gives: ClassVar[type[PlainResult]] = TriedFit
+    result_type: ClassVar[type[PlainResult]] = TriedFit
     seed: int
     size: float
     job: Job
@@ -63,7 +63,7 @@ class Fit:
 class LimitsPiece:
     """What full detail and no data at all reach."""
 
-    gives: ClassVar[type[PlainResult]] = SeedLimits
+    result_type: ClassVar[type[PlainResult]] = SeedLimits
     where: Where
 
 
@@ -71,7 +71,7 @@ class LimitsPiece:
 class Judging:
     """The judges' word on one generalization."""
 
-    gives: ClassVar[type[PlainResult]] = Judged
+    result_type: ClassVar[type[PlainResult]] = Judged
     where: Where
     artifact: Mapping[str, object]
     confidence: float
@@ -212,7 +212,7 @@ class Work:
                 finish(self._later_pieces(), "Judging other records")
 
     def _finish(self, pieces: Pieces, title: str, *, do: Do, stop: Stop, at_once: int | None, progress: bool) -> None:
-        todo = [(name, piece) for name, piece in pieces if self.store.get(name, piece.gives) is None]
+        todo = [(name, piece) for name, piece in pieces if self.store.get(name, piece.result_type) is None]
         made = results([partial(self._run_piece, name, piece, do, stop) for name, piece in todo], at_once)
         for _ in track_progress(made, title, total=len(todo), progress=progress):
             pass  # once stopped, the pieces that are left do nothing
@@ -268,13 +268,13 @@ class Work:
 
     @property
     def _limits(self) -> dict[int, SeedLimits]:
-        """Those of every seed for which they are finished."""
+        """Limits of the seeds that are finished."""
         found = {seed: self.store.get(f"{seed}-limits", SeedLimits) for seed in self.seeds}
         return {seed: limits for seed, limits in found.items() if limits is not None}
 
     @property
     def _tried(self) -> list[tuple[Fit, TriedFit]]:
-        """What is finished of the plan, in its order."""
+        """Finished fits, in the order of the plan."""
         found = [(fit, self.store.get(_fit_piece(fit), TriedFit)) for fit in self.fits]
         return [(fit, tried) for fit, tried in found if tried is not None]
 

@@ -44,7 +44,7 @@ class HeldOut(PlainResult):
     raw_distinct: int
     records: int
 
-    _last = ("interval", "loss", "disclosure_risk", "raw_disclosure_risk")
+    _properties = ("disclosure_risk", "raw_disclosure_risk")
 
     @property
     def disclosure_risk(self) -> float:
