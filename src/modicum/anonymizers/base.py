@@ -257,13 +257,11 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         asked: ReleaseTerms = {"k": self.k}
         if self.l is not None:
             asked["l"] = self.l
+            asked["diversity"] = self.diversity
+            if self.diversity == "recursive":
+                asked["c"] = self.c
         if self.t is not None:
             asked["t"] = self.t
-        if self.l is not None:
-            asked["diversity"] = self.diversity
-        if self.l is not None and self.diversity == "recursive":
-            asked["c"] = self.c
-        if self.t is not None:
             asked["distance"] = distance
         return asked
 

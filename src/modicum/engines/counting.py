@@ -391,7 +391,7 @@ def survey_columns(
 
 
 def select_numbers(found: Mapping[str, Words | Numbers]) -> dict[str, Numbers]:
-    """Of the columns that were surveyed, those of numbers and dates."""
+    """Keep the columns of numbers and dates."""
     return {name: known for name, known in found.items() if isinstance(known, Numbers)}
 
 

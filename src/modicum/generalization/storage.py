@@ -19,7 +19,7 @@ _LARGEST = 256 * 2**20  # bytes; a larger file is no artifact
 
 
 class PlainArtifact(TypedDict):
-    """What the file of an artifact holds; the last two of cells alone."""
+    """The content of an artifact file; `kept` and `cells` exist for cells only."""
 
     modicum: str
     version: int
