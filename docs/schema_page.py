@@ -73,7 +73,8 @@ def _type(field: dict[str, Any]) -> str:
         return " or ".join(f"`{each}`" for each in field["enum"])
     match field.get("type"):
         case "array":
-            return f"list of {_type(field.get('items', {}))}"
+            held = _type(field.get("items", {}))
+            return f"list of ({held})" if " or " in held else f"list of {held}"
         case "object":
             inside = field.get("additionalProperties")
             return f"name → {_type(inside)}" if isinstance(inside, dict) else "object"

@@ -17,6 +17,7 @@ from report_numbers import leaves
 
 import modicum as md
 from modicum.evaluation import Evidence
+from modicum.measures.uniqueness import Uniqueness
 from modicum.reporting.attack.data import AttackCertificate
 from modicum.reporting.disclosure import (
     at_most,
@@ -28,6 +29,7 @@ from modicum.reporting.disclosure import (
 )
 from modicum.reporting.generalization.data import CertificateContent
 from modicum.reporting.generalization.page import build_certificate_section
+from modicum.reporting.parts import ExpectedUniques
 from modicum.reporting.study.data import ChosenCertificate
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
@@ -397,6 +399,14 @@ def test_a_browser_shows_it(page, tmp_path):
         check=True,
     )
     assert picture.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("interval", "widened"), [((14.6, 84.9), [10, 90]), ((20.0, 80.0), [20, 80]), ((3.2, 9.5), ["< 10", 10])]
+)
+def test_the_interval_of_expected_uniques_is_never_narrower(interval, widened):
+    found = ExpectedUniques.of(Uniqueness(1_000, 0.1, 42.4, interval, 7.0))
+    assert (found.population, found.unique, found.interval) == (1_000, 40, widened)
 
 
 def test_a_bound_that_rounds_to_one_says_nothing_in_every_report(judged):

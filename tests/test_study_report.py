@@ -13,10 +13,10 @@ from test_reporting import HOSTILE, Reader, _numbers
 import modicum as md
 from modicum.evaluation.study.candidates import Later
 from modicum.evaluation.study.study_result import Study
-from modicum.reporting import Report
+from modicum.reporting import Report, charts
 from modicum.reporting.document import Cards
 from modicum.reporting.study import study_charts
-from modicum.reporting.study.data import Personal, StudyContent
+from modicum.reporting.study.data import PersonalAttribute, StudyContent
 from modicum.reporting.study.study_sentences import comparison
 
 GRIDS = {"PrivacyTree": {"privacy": [0.2, 0.6], "max_leaves": [4, 8]}, "Uniform": {"buckets": [2, 3]}}
@@ -295,7 +295,7 @@ def test_a_hundred_attributes_and_a_long_front_stay_readable(found):
     errors = [{"error": 0.1 + i / 1000, "risks": {name: min(1, 0.3 + i / 400) for name in names}} for i in range(120)]
     front = [row.model_copy(update={"adversary_error": 0.3, **each}) for each in errors]
     ends = {"naive": 0.6, "highest": 0.6, "lowest": 0.3}
-    personal = [Personal(name=n, weight=0.01, drawn=i < 12, **ends) for i, n in enumerate(names)]
+    personal = [PersonalAttribute(name=n, weight=0.01, drawn=i < 12, **ends) for i, n in enumerate(names)]
     drawn = study_charts.attributes_chart(front, personal)
     labels = re.findall(r'y="([\d.]+)"[^>]*>attribute \d+<title>', drawn)
     assert len(labels) == 12
@@ -307,7 +307,7 @@ def test_a_hundred_attributes_and_a_long_front_stay_readable(found):
 
 @pytest.mark.parametrize(("low", "high"), [(0.1461, 0.2439), (0, 0.517), (0.3, 0.3001), (0, 1), (0.05, 0.93)])
 def test_axes_have_round_numbers(low, high):
-    found = study_charts.ticks(low, high)
+    found = charts.ticks(low, high)
     assert 2 <= len(found) <= 9
     assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
     step = (found[1] - found[0]) / 10 ** np.floor(np.log10(found[1] - found[0]) + 1e-9)

@@ -1,4 +1,4 @@
-"""Reports: one plain dict, and the same numbers as a page to read, as Markdown and as JSON."""
+"""Reports: typed data, and the same numbers as a page to read, as Markdown and as JSON."""
 
 import lazy_loader
 

@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 Content = TypeVar("Content", bound="AnyContent", covariant=True)
 
 
-class Kind(NamedTuple):
+class ReportKind(NamedTuple):
     """A kind of report: its evidence, and the folder of its data and page, which are loaded when they are needed."""
 
     evidence: str
     folder: str
-    model: str
+    model_name: str
 
     @property
-    def content(self) -> "type[AnyContent]":
+    def model(self) -> "type[AnyContent]":
         """The model of its data."""
-        found: type[AnyContent] = getattr(import_module(f"modicum.reporting.{self.folder}.data"), self.model)
+        found: type[AnyContent] = getattr(import_module(f"modicum.reporting.{self.folder}.data"), self.model_name)
         return found
 
     def fill(self, evidence: Any, heading: Heading) -> "AnyContent":
         """Its data, with every number rounded."""
-        return self.content.of(evidence, heading)
+        return self.model.of(evidence, heading)
 
     def draw(self, content: "AnyContent") -> Document:
         """The document of its data."""
@@ -54,12 +54,12 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "report": Kind("Evidence", "generalization", "GeneralizationContent"),
-    "attacks": Kind("SuiteResult", "attack", "AttackContent"),
-    "study": Kind("StudyEvidence", "study", "StudyContent"),
-    "release": Kind("ReleaseEvidence", "release", "ReleaseContent"),
-    "anatomy": Kind("AnatomyEvidence", "anatomy", "AnatomyContent"),
-    "prism": Kind("PrismEvidence", "prism", "PrismContent"),
+    "report": ReportKind("Evidence", "generalization", "GeneralizationContent"),
+    "attacks": ReportKind("SuiteResult", "attack", "AttackContent"),
+    "study": ReportKind("StudyEvidence", "study", "StudyContent"),
+    "release": ReportKind("ReleaseEvidence", "release", "ReleaseContent"),
+    "anatomy": ReportKind("AnatomyEvidence", "anatomy", "AnatomyContent"),
+    "prism": ReportKind("PrismEvidence", "prism", "PrismContent"),
 }
 
 
@@ -231,4 +231,4 @@ def json_schema(kind: str) -> dict[str, Any]:
         raise ParameterError(
             f"The 'kind' parameter must be one of {format_names(list(KINDS), limit=9)}. Got {kind!r} instead."
         )
-    return KINDS[kind].content.model_json_schema(mode="serialization")
+    return KINDS[kind].model.model_json_schema(mode="serialization")

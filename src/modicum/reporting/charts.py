@@ -1,5 +1,6 @@
 """Charts as SVG text: they open offline, print sharply and need no script."""
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ _TURNING = {chr(c) for c in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *ra
 _NO_TEXT = ("Cc", "Cs")  # what steers a terminal, and halves of characters, which no file can hold
 
 RED, AMBER, GREEN, GREY, DARK, SOFT, BLUE = "#b3261e", "#d98e04", "#2e7d32", "#cfd5dd", "#1f2933", "#5f6b7a", "#1d5fa8"
+GRID = "#e5e9ee"
 
 
 def span() -> float:
@@ -38,9 +40,24 @@ def axis(top: float, n: int) -> Markup:
     marks = []
     for i in range(6):
         x = across(i / 5)
-        marks.append(line(x, top - 6, x, top + n * ROW, "#e5e9ee", 1))
+        marks.append(line(x, top - 6, x, top + n * ROW, GRID, 1))
         marks.append(text(x, top - 11, f"{i / 5:.0%}", anchor="middle", colour=SOFT))
     return Markup("").join(marks)
+
+
+def ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Round numbers from low to high: steps of 1, 2 or 5 times a power of ten.
+
+    Examples
+    --------
+    >>> from modicum.reporting.charts import ticks
+    >>> [round(tick, 6) for tick in ticks(0.143, 0.257)]
+    [0.16, 0.18, 0.2, 0.22, 0.24]
+    """
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
+    return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def readable(text: str) -> str:
@@ -52,10 +69,14 @@ def readable(text: str) -> str:
 def row_name(name: str, y: float) -> Markup:
     """What a row is called, shortened where long."""
     name = readable(name)
-    short = name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"
     return Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="{}">{}<title>{}</title></text>').format(
-        NAMES - 10, y + 17, DARK, short, name
+        NAMES - 10, y + 17, DARK, shorten_name(name), name
     )
+
+
+def shorten_name(name: str) -> str:
+    """A long name's beginning and end."""
+    return name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"
 
 
 def text(x: float, y: float, text: str, colour: str = DARK, anchor: str = "start") -> Markup:
@@ -97,10 +118,10 @@ MOST_ROWS = 60  # of a chart
 
 # The charts of releases: shares as bars, several a row.
 
-Row = tuple[str, float, tuple[float, float] | list[float] | None]
+BarRow = tuple[str, float, tuple[float, float] | list[float] | None]
 
 
-def bars_chart(rows: Sequence[Row], title: str, marks: Sequence[float] = (), colour: str = AMBER) -> Markup:
+def bars_chart(rows: Sequence[BarRow], title: str, marks: Sequence[float] = (), colour: str = AMBER) -> Markup:
     """Shares from 0% to 100% as bars, each with its interval; upright lines mark what they are compared to."""
     shown, top = list(rows)[:MOST_ROWS], 26
     parts = [axis(top, len(shown))]
@@ -130,7 +151,7 @@ def draw_paired_bars(rows: Sequence[tuple[str, float, float]], title: str) -> Ma
 
 # The charts of generalizations: buckets, risks, the model's error, and the trade-off.
 
-COLOURS = {"not collected": GREEN, "coarsened": AMBER, "kept": RED}
+DECISION_COLOURS = {"not collected": GREEN, "coarsened": AMBER, "kept": RED}
 
 
 def buckets_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
@@ -146,7 +167,7 @@ def buckets_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
         length = span() * (1 if full else attribute.n_buckets / most) * 0.72 if collected else 0
         rows.append(row_name(attribute.name, y))
         if collected:
-            rows.append(bar(NAMES, y + 4, length, COLOURS[attribute.decision]))
+            rows.append(bar(NAMES, y + 4, length, DECISION_COLOURS[attribute.decision]))
         rows.append(
             text(NAMES + length + 8, y + 17, _bucket_text(attribute, full), colour=DARK if collected else GREEN)
         )

@@ -8,7 +8,7 @@ count from another. Intervals are rounded outward, so that they still hold.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, overload
+from typing import Any, Final, Literal, overload
 
 from modicum.errors import DataError
 from modicum.generalization.description import BucketLine, Description
@@ -17,7 +17,8 @@ from modicum.table.codes import FEW
 from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
 
-FEW_TEXT = f"< {FEW}"
+FewText = Literal["< 10"]
+FEW_TEXT: Final = "< 10"
 LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
 COARSE = 1000
 COMPARED = f"Groups of fewer than {LEAST_RECORDS} people are told, but not compared, where there are larger ones."
@@ -49,7 +50,7 @@ def check_people(schema: Schema, X: Any, what: str = "test records (30% of the r
     return people
 
 
-def few(count: int) -> int | str:
+def few(count: int) -> int | FewText:
     """A count of people: to the nearest ten, "< 10" below that.
 
     Examples
@@ -78,10 +79,10 @@ def tens_up(share: float, n: int) -> float:
     return _of(math.ceil(share * n / FEW - 1e-9), n)
 
 
-Ends = Sequence[float | None]
+AnyEnds = Sequence[float | None]
 
 
-def both_ends(interval: Ends | None) -> tuple[float, float] | None:
+def both_ends(interval: AnyEnds | None) -> tuple[float, float] | None:
     """The ends of an interval; None if one of them does not exist.
 
     Examples
@@ -94,7 +95,7 @@ def both_ends(interval: Ends | None) -> tuple[float, float] | None:
     return None if low is None or high is None or low != low or high != high else (low, high)
 
 
-def outward(interval: Ends | None, n: int) -> list[float] | None:
+def outward(interval: AnyEnds | None, n: int) -> list[float] | None:
     """An interval of a share of n people, widened to whole tens."""
     ends = both_ends(interval)
     return None if ends is None else [_of(math.floor(ends[0] * n / FEW + 1e-9), n), tens_up(ends[1], n)]
@@ -112,7 +113,7 @@ def change(value: float, n: int) -> float:
     return float(math.copysign(tens(abs(value), n), value)) + 0.0
 
 
-def change_outward(interval: Ends | None, n: int) -> list[float] | None:
+def change_outward(interval: AnyEnds | None, n: int) -> list[float] | None:
     """An interval of a change of a share of n people, widened to whole tens."""
     ends = both_ends(interval)
     if ends is None:
@@ -126,8 +127,8 @@ def decimals_of(value: float, digits: int = 4) -> float: ...
 @overload
 def decimals_of(value: None, digits: int = 4) -> None: ...
 @overload
-def decimals_of(value: Ends, digits: int = 4) -> list[float | None]: ...
-def decimals_of(value: float | Ends | None, digits: int = 4) -> float | list[float | None] | None:
+def decimals_of(value: AnyEnds, digits: int = 4) -> list[float | None]: ...
+def decimals_of(value: float | AnyEnds | None, digits: int = 4) -> float | list[float | None] | None:
     """A mean score, or the ends of its interval, with so many digits: with all of them a count could be worked out.
 
     Examples
@@ -146,8 +147,8 @@ def ranking_of(value: float, n: int) -> float: ...
 @overload
 def ranking_of(value: None, n: int) -> None: ...
 @overload
-def ranking_of(value: Ends, n: int) -> list[float | None]: ...
-def ranking_of(value: float | Ends | None, n: int) -> float | list[float | None] | None:
+def ranking_of(value: AnyEnds, n: int) -> list[float | None]: ...
+def ranking_of(value: float | AnyEnds | None, n: int) -> float | list[float | None] | None:
     """A score of how n records are ranked (AUC), or the ends of its interval, with fewer digits the fewer there are.
 
     It is a share of pairs, one of a class and one of another: with more digits only some counts of a rare class would
@@ -193,7 +194,7 @@ def lowest_error(certificate: Certificate) -> float:
     return max(0.0, 1 - certificate.mean)
 
 
-def combinations(groups: int, least: int) -> int | str:
+def combinations(groups: int, least: int) -> int | FewText:
     """How many different combinations there are: as it is where the rarest is no rare one, else as a count of people.
 
     Examples
@@ -248,7 +249,7 @@ def disclose_description(description: Description) -> dict[str, object]:
     return description.to_dict() | {"attributes": lines} | counts
 
 
-def disclose_share(bucket: BucketLine, records: int) -> float | str | None:
+def disclose_share(bucket: BucketLine, records: int) -> float | FewText | None:
     """A bucket's share of the records in tens of people, "< 10" for one that holds fewer."""
     if not bucket.share:
         return bucket.share

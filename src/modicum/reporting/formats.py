@@ -1,14 +1,13 @@
 """How numbers read in a report: the same words in page, Markdown and terminal."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from modicum.generalization.description import percent as bucket_share
 
 NONE = "–"
 
 
-def quote_name(name: Any) -> str:
+def quote_name(name: object) -> str:
     """A name as it stands in a sentence.
 
     Examples
@@ -20,7 +19,7 @@ def quote_name(name: Any) -> str:
     return f"“{name}”"
 
 
-def percent(value: Any, digits: int = 1) -> str:
+def percent(value: float | str | None, digits: int = 1) -> str:
     """A share for people; "< 10" as it is, and a number that does not exist as a dash.
 
     Examples
@@ -60,7 +59,7 @@ def in_disguise(raw: float | None, majority: float | None) -> tuple[bool, str]:
     return raw is not None and majority is not None and raw < 0.005 and majority > 0.05, told
 
 
-def points(value: Any, digits: int = 1) -> str:
+def points(value: float | None, digits: int = 1) -> str:
     """A change of a share, with its sign, in percentage points.
 
     Examples
@@ -76,7 +75,7 @@ def points(value: Any, digits: int = 1) -> str:
     return sign + shown
 
 
-def number(value: Any, digits: int = 3) -> str:
+def number(value: float | str | None, digits: int = 3) -> str:
     """A count with commas, or a number with so many digits."""
     if value is None:
         return NONE
@@ -95,6 +94,18 @@ def interval(ends: Sequence[float | None] | None, digits: int = 1) -> str:
     return _between(ends, lambda end: percent(end, digits))
 
 
+def in_brackets(ends: Sequence[float | None] | None) -> str:
+    """The interval of a share, to stand behind it in a sentence; nothing where there is none.
+
+    Examples
+    --------
+    >>> from modicum.reporting.formats import in_brackets
+    >>> "23.0%" + in_brackets([0.2, 0.26]), "23.0%" + in_brackets(None)
+    ('23.0% (95% interval 20.0% to 26.0%)', '23.0%')
+    """
+    return f" (95% interval {between})" if (between := interval(ends)) else ""
+
+
 def decimals(ends: Sequence[float | None] | None, digits: int = 3) -> str:
     """An interval of a number."""
     return _between(ends, lambda end: number(end, digits))
@@ -105,10 +116,10 @@ def points_interval(ends: Sequence[float | None] | None, digits: int = 1) -> str
     return _between(ends, lambda end: points(end, digits))
 
 
-def _between(ends: Sequence[float | None] | None, shown: Any) -> str:
+def _between(ends: Sequence[float | None] | None, show: Callable[[float | None], str]) -> str:
     if ends is None or any(end is None for end in ends):
         return ""
-    return f"{shown(ends[0])} to {shown(ends[1])}"
+    return f"{show(ends[0])} to {show(ends[1])}"
 
 
 def count_of(many: int | str, one: str, several: str | None = None) -> str:

@@ -5,6 +5,7 @@ else does; the JSON is its `model_dump`, and page and Markdown read its attribut
 """
 
 import datetime
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,16 +16,18 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from modicum import __version__
 from modicum.errors import ParameterError, check_words
 from modicum.measures.uniqueness import Crowd, Uniqueness
-from modicum.reporting.disclosure import combinations, few, outward, tens, tens_up
+from modicum.provenance import EvidenceSources
+from modicum.reporting.disclosure import FewText, combinations, few, outward, tens, tens_up
 from modicum.reporting.document import Blanks, Block, Bullets, Column, Section, Table, TableCell, Text
 from modicum.reporting.formats import NONE, interval, number, percent
+from modicum.table.codes import FEW
 from modicum.table.values import plain
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
 Ends = Annotated[list[float] | None, Field(min_length=2, max_length=2)]
 SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2)]  # one may not exist
-Few = Annotated[int | str, Field(description='A count of people, rounded to tens; "< 10" below that.')]
+Few = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below that.')]
 
 
 class ContentPart(BaseModel):
@@ -85,7 +88,7 @@ class Provenance(ContentPart):
     command: str | None = Field(description="The command that makes it again; null where it was made in Python.")
 
     @classmethod
-    def of(cls, found: Mapping[str, Any] | None, heading: Heading) -> Self:
+    def of(cls, found: EvidenceSources | None, heading: Heading) -> Self:
         """The provenance of evidence, with the day (today if none is named) and the command.
 
         Examples
@@ -192,8 +195,8 @@ def _of_hashes(hashes: Mapping[str, str]) -> str:
     if not hashes:
         return ""
     told = (
-        " A hash tells nothing of the records to who does not have them: only someone who knows all of them but a few "
-        "values could try those out."
+        " A hash reveals nothing to someone who does not have the records; someone who knows all but a few values "
+        "could try those out."
     )
     return told + (" That of the artifact is that of its file." if "artifact" in hashes else "")
 
@@ -232,7 +235,9 @@ def name_columns(*titles: str) -> list[Column]:
 class CertifiedPart(ContentPart):
     """What no adversary with the same knowledge can exceed, on average."""
 
-    bounds: dict[str, Share] = Field(description="Attribute → the highest share of right guesses, rounded up to tens.")
+    bounds: dict[str, Share] = Field(
+        description="Attribute → the highest share of right guesses, rounded up to tens of people."
+    )
     mean_error: Share = Field(description="The lowest mean error that follows from the bounds.")
     confidence: Share = Field(description="The probability with which all bounds hold together.")
     records: int = Field(description="On how many records it was counted.")
@@ -246,18 +251,21 @@ class CertifiedPart(ContentPart):
 _ALONE = "1"  # the size of a group of one
 
 
-class Expected(ContentPart):
+class ExpectedUniques(ContentPart):
     """How many people are expected to stand alone in a whole population."""
 
-    population: Few = Field(description="How many people the records were drawn from, to tens.")
-    unique: Few = Field(description="How many of them are expected to share what is seen with nobody.")
-    interval: list[Few] | None = Field(description="Where 95% of such estimates lie.")
+    population: int = Field(description="How many people the records were drawn from, as the user said.")
+    unique: Few = Field(description="How many of them are expected to share what is seen with nobody, in tens.")
+    interval: Annotated[list[Few], Field(min_length=2, max_length=2)] = Field(
+        description="Where 95% of such estimates lie, widened to tens."
+    )
 
     @classmethod
     def of(cls, found: Uniqueness) -> Self:
-        """The estimate in tens of people."""
-        ends = [few(round(end)) for end in found.interval]
-        return cls(population=few(found.population), unique=few(round(found.unique)), interval=ends)
+        """The estimate in tens of people, its interval widened to them."""
+        low, high = found.interval
+        ends = [few(FEW * math.floor(low / FEW)), few(FEW * math.ceil(high / FEW))]
+        return cls(population=found.population, unique=few(round(found.unique)), interval=ends)
 
 
 class CrowdContent(ContentPart):
@@ -273,7 +281,9 @@ class CrowdContent(ContentPart):
     sizes: dict[str, Share] = Field(
         description="People in the group → share of records, in tens of people; of one person rounded up."
     )
-    expected: Expected | None = Field(description="How many stand alone in the population, where its size is known.")
+    expected: ExpectedUniques | None = Field(
+        description="How many stand alone in the population, where its size is known."
+    )
 
     @classmethod
     def of(cls, crowd: Crowd, is_public: bool = False) -> Self:
@@ -300,5 +310,5 @@ class CrowdContent(ContentPart):
             linked=tens(crowd.linked, n),
             linked_interval=outward(crowd.linked_interval, n),
             sizes={name: (tens_up if name == _ALONE else tens)(share, n) for name, share in crowd.sizes.items()},
-            expected=None if crowd.expected is None else Expected.of(crowd.expected),
+            expected=None if crowd.expected is None else ExpectedUniques.of(crowd.expected),
         )

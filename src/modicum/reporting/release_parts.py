@@ -28,7 +28,7 @@ FOOTER = "Counts of fewer than ten people are written “< 10”; shares are in 
 def describe_expected_uniques(crowd: CrowdContent, where: str) -> list[Block]:
     """How many stand alone in the population, in words; nothing where its size is not known."""
     expected = crowd.expected
-    if expected is None or expected.interval is None:
+    if expected is None:
         return []
     low, high = (number(end) for end in expected.interval)
     return [
@@ -99,11 +99,11 @@ def explain_too_few(people: int) -> str | None:
     --------
     >>> from modicum.reporting.release_parts import explain_too_few
     >>> explain_too_few(60), explain_too_few(100)
-    ('Tested on fewer than 100 people, of whom shares would tell too much and mean too little.', None)
+    ('Tested on fewer than 100 people: too few to report percentages safely or reliably.', None)
     """
     if people >= LEAST_RECORDS:
         return None
-    return f"Tested on fewer than {LEAST_RECORDS} people, of whom shares would tell too much and mean too little."
+    return f"Tested on fewer than {LEAST_RECORDS} people: too few to report percentages safely or reliably."
 
 
 def find_worst_group(groups: Mapping[str, GroupError], people: Mapping[str, int], source: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from modicum.export.model_bundle import Bundle
 from modicum.service.reading import RANDOM_ID, SentOutcomes
 
-Answers = dict[int | str, dict[str, object]]  # status → its description and schema
+Responses = dict[int | str, dict[str, object]]  # status → its description and schema
 
 ERROR: dict[str, object] = {
     "type": "object",
@@ -29,14 +29,14 @@ _WHY = {
 _REFUSALS = (400, 405, 408, 409, 413, 415, 422, 429, 500, 503)
 
 
-def responses(*statuses: int) -> Answers:
+def responses(*statuses: int) -> Responses:
     """The refusals that an address may answer with."""
     return {
         status: {"description": _WHY[status], "content": {"application/json": {"schema": ERROR}}} for status in statuses
     }
 
 
-def answer(status: int, what: str, schema: Mapping[str, object]) -> Answers:
+def answer(status: int, what: str, schema: Mapping[str, object]) -> Responses:
     """The answer where all is well."""
     return {status: {"description": what, "content": {"application/json": {"schema": schema}}}}
 
@@ -77,7 +77,7 @@ def outcome_schema(outcomes: SentOutcomes) -> dict[str, object]:
     return {"enum": [*(outcomes.classes or []), None], "description": "What came of it."}
 
 
-def describe_kept_answer() -> Answers:
+def describe_kept_answer() -> Responses:
     """Answers of POST /records."""
     schema = {
         "type": "object",
@@ -88,7 +88,7 @@ def describe_kept_answer() -> Answers:
     return answer(201, "The record is kept, on disk, under this random name.", schema) | responses(*_REFUSALS)
 
 
-def prediction_answer(bundle: Bundle) -> Answers:
+def prediction_answer(bundle: Bundle) -> Responses:
     """Answers of POST /predict."""
     chances = {"type": ["object", "null"], "additionalProperties": {"type": "number"}}
     properties = {"prediction": {"type": ["string", "number", "boolean", "null"]}, "probabilities": chances}
@@ -102,7 +102,7 @@ def prediction_answer(bundle: Bundle) -> Answers:
     return told | responses(404, *_REFUSALS)
 
 
-def artifact_answer() -> Answers:
+def artifact_answer() -> Responses:
     """Answers of GET /generalization."""
     properties = {
         "generalization": {"type": "string"},

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from modicum.generalization import Generalization
     from modicum.reporting.attack.data import (
         AttackContent,
-        Confident,
         Guesser,
         LinkabilityContent,
         SinglingOutContent,
+        SurestGuesses,
     )
 
 Names = list[str] | None
@@ -199,8 +199,8 @@ def show_attacks(content: AttackContent, console: Console) -> None:
         everyone = single.population
         low, high = (number(end) for end in everyone.interval)
         console.print(
-            f"In a population of {number(everyone.size)}, {number(everyone.unique)} people are expected to be unique "
-            f"({low} to {high}).",
+            f"In a population of {number(everyone.population)}, {number(everyone.unique)} people are expected to be "
+            f"unique ({low} to {high}).",
             markup=False,
         )
     for warning in content.warnings:
@@ -217,7 +217,7 @@ def show_attacks(content: AttackContent, console: Console) -> None:
 
 
 def _row(
-    name: str, found: Guesser | Confident | LinkabilityContent | SinglingOutContent, certified: float | None = None
+    name: str, found: Guesser | SurestGuesses | LinkabilityContent | SinglingOutContent, certified: float | None = None
 ) -> list[Any]:
     from modicum.reporting.disclosure import at_least
     from modicum.reporting.formats import NONE, interval, percent

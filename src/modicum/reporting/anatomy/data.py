@@ -7,7 +7,12 @@ from pydantic import Field
 from modicum.attacks import MatchingResult
 from modicum.attacks.matching.matching import DEFINETTI, describe_adversary
 from modicum.evaluation import AnatomyEvidence
-from modicum.evaluation.evidence.anatomy_evidence import AnatomyLearned
+from modicum.evaluation.evidence.anatomy_evidence import (
+    AnatomyAttribute,
+    AnatomyLearned,
+    AnatomyRole,
+    SensitiveMeasured,
+)
 from modicum.reporting.disclosure import check_size, few, outward, tens
 from modicum.reporting.formats import count_of, in_disguise, no_better, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Heading, Provenance, Share
@@ -35,14 +40,33 @@ class SensitiveContent(ContentPart):
     largest: int = Field(description="Records in the largest group.")
     values: int = Field(description="Different values.")
 
+    @classmethod
+    def of(cls, found: SensitiveMeasured) -> Self:
+        """What the published table shows anyway."""
+        return cls(
+            name=found.name,
+            l=found.l,
+            distinct_l=found.distinct_l,
+            highest=found.highest,
+            groups=found.groups,
+            smallest=found.smallest,
+            largest=found.largest,
+            values=found.values,
+        )
+
 
 class AnatomyAttributeContent(ContentPart):
     """One column and where it stands."""
 
     name: str = Field(description="The column.")
-    role: Literal["identifying", "sensitive", "class", "left out"] = Field(description="What it is taken for.")
+    role: AnatomyRole = Field(description="What it is taken for.")
     table: str = Field(description="The table in which its exact values are published.")
     values: int = Field(description="Different values, of those who were released.")
+
+    @classmethod
+    def of(cls, found: AnatomyAttribute) -> Self:
+        """A column; the published tables show its values."""
+        return cls(name=found.name, role=found.role, table=found.table, values=found.values)
 
 
 class AdversaryContent(ContentPart):
@@ -161,8 +185,8 @@ class AnatomyContent(Head):
             records=few(found.release.rows),
             left_out=few(found.left_out) if found.left_out else 0,
             has_repeated=found.repeated,
-            measured=[SensitiveContent(**vars(each)) for each in found.measured],
-            attributes=[AnatomyAttributeContent(**vars(each)) for each in found.attributes],
+            measured=[SensitiveContent.of(each) for each in found.measured],
+            attributes=[AnatomyAttributeContent.of(each) for each in found.attributes],
             crowds={name: CrowdContent.of(each) for name, each in found.crowds.items()},
             matching=[MatchingContent.of(each, found.l, found.people) for each in found.matching],
             utility=None if found.utility is None or why else AnatomyUtilityContent.of(found.utility, found.held_out),

@@ -1,7 +1,6 @@
 """The report of an anatomized release as a document."""
 
-from typing import Literal
-
+from modicum.evaluation.evidence.anatomy_evidence import AnatomyRole
 from modicum.reporting.anatomy.data import AnatomyContent, MatchingContent
 from modicum.reporting.charts import AMBER, DARK, bars_chart
 from modicum.reporting.document import (
@@ -15,6 +14,7 @@ from modicum.reporting.document import (
     Sign,
     Table,
     TableCell,
+    Tag,
     Text,
 )
 from modicum.reporting.formats import number, percent
@@ -52,12 +52,7 @@ _GROUPING = {
     "random": "chance alone (random)",
     "dealt": "dealing values out in turn (dealt)",
 }
-_TAGS: dict[str, Literal["good", "middle", "bad"]] = {
-    "identifying": "bad",
-    "class": "bad",
-    "sensitive": "middle",
-    "left out": "good",
-}
+_TAGS: dict[AnatomyRole, Tag] = {"identifying": "bad", "class": "bad", "sensitive": "middle", "left out": "good"}
 
 
 def document(content: AnatomyContent) -> Document:

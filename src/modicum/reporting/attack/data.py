@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -30,7 +30,17 @@ from modicum.reporting.disclosure import (
     tens,
 )
 from modicum.reporting.formats import format_levels, interval, quote_name
-from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Heading, Pair, Provenance, Share
+from modicum.reporting.parts import (
+    CertifiedPart,
+    ContentPart,
+    Ends,
+    ExpectedUniques,
+    Few,
+    Heading,
+    Pair,
+    Provenance,
+    Share,
+)
 from modicum.table.codes import FEW
 
 Adversary = Literal["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8"]
@@ -142,7 +152,7 @@ class GuessedAttribute(ContentPart):
         )
 
 
-class Confident(ContentPart):
+class SurestGuesses(ContentPart):
     """A2: the guesses that the adversary is most confident of."""
 
     percent: float = Field(description="How many percent of its guesses about each attribute, the surest first.")
@@ -185,7 +195,7 @@ class MostExposed(ContentPart):
     sentence: str = Field(description="The same in words, to be quoted.")
 
     @classmethod
-    def of(cls, levels: Sequence[Confident], hidden: Sequence[float]) -> Self | None:
+    def of(cls, levels: Sequence[SurestGuesses], hidden: Sequence[float]) -> Self | None:
         """The smallest of these parts; None if there is none or it is all guesses.
 
         Parameters
@@ -239,26 +249,17 @@ class LinkabilityContent(ContentPart):
         )
 
 
-class Population(ContentPart):
-    """What is expected in the whole population."""
+class BreachedUniques(ExpectedUniques):
+    """The same, beside the breached people."""
 
-    size: int = Field(description="How many people there are in all.")
     fraction: Share = Field(description="Which share of them the breached people are.")
-    unique: Few = Field(description="How many of all people are expected to be unique, in tens.")
-    interval: Annotated[list[Few], Field(min_length=2, max_length=2)] = Field(description="Its 95% interval.")
     of_breached: Few = Field(description="How many of the breached people are expected to be unique among all.")
 
     @classmethod
     def of(cls, found: Uniqueness) -> Self:
-        """The estimate in tens of people, its interval widened to them."""
-        low, high = found.interval
-        return cls(
-            size=found.population,
-            fraction=found.fraction,
-            unique=few(round(found.unique)),
-            interval=[few(FEW * math.floor(low / FEW)), few(FEW * math.ceil(high / FEW))],
-            of_breached=few(round(found.of_sample)),
-        )
+        """The estimate in tens of people."""
+        expected = ExpectedUniques.of(found)
+        return cls(**vars(expected), fraction=found.fraction, of_breached=few(round(found.of_sample)))
 
 
 class SinglingOutContent(ContentPart):
@@ -274,7 +275,7 @@ class SinglingOutContent(ContentPart):
     unique: Few = Field(description="How many people have a combination to themselves, in tens.")
     groups: Few = Field(description="How many combinations there are; in tens where some are rare.")
     sizes: dict[str, Few] = Field(description="How many people share a combination → how many such combinations.")
-    population: Population | None = Field(description="The whole population; null where its size was not given.")
+    population: BreachedUniques | None = Field(description="The whole population; null where its size was not given.")
 
     @classmethod
     def of(cls, result: SinglingOutResult) -> Self:
@@ -291,7 +292,7 @@ class SinglingOutContent(ContentPart):
             unique=few(result.unique),
             groups=combinations(result.groups, least),
             sizes={name: combinations(many, least) if many else 0 for name, many in result.sizes.items()},
-            population=None if result.population is None else Population.of(result.population),
+            population=None if result.population is None else BreachedUniques.of(result.population),
         )
 
 
@@ -315,7 +316,7 @@ class AttackCertificate(CertifiedPart):
         )
 
 
-class Skipped(ContentPart):
+class SkippedAdversary(ContentPart):
     """An adversary that does not apply."""
 
     id: Adversary = Field(description="Which of A1 to A8 it is.")
@@ -323,7 +324,7 @@ class Skipped(ContentPart):
     why: str = Field(description="Why it does not apply.")
 
 
-class Named(ContentPart):
+class AdversaryName(ContentPart):
     """What an adversary is called."""
 
     name: str = Field(description="Its name.")
@@ -350,7 +351,7 @@ class AttackContent(ContentPart):
     weights: dict[str, Share] = Field(description="Attribute → its share in every mean over the attributes.")
     adversaries: list[Guesser] = Field(description="Those who guess personal values, by what they know.")
     attributes: list[GuessedAttribute] = Field(description="The personal attributes.")
-    confident: list[Confident] = Field(description="A2, the surest guesses first.")
+    confident: list[SurestGuesses] = Field(description="A2, the surest guesses first.")
     too_few_for_confident: list[float] = Field(description="Percentages at which A2 would tell of too few people.")
     a2_most_exposed: MostExposed | None = Field(
         description="A2 on the smallest part that may be told of; null where that is none or all guesses."
@@ -358,8 +359,8 @@ class AttackContent(ContentPart):
     linkability: LinkabilityContent | None = Field(description="A7; null where it does not apply.")
     singling_out: SinglingOutContent = Field(description="A8.")
     certificates: dict[Adversary, AttackCertificate] = Field(description="A1, A3 and A4 → what is certified.")
-    skipped: list[Skipped] = Field(description="The adversaries that do not apply.")
-    names: dict[Adversary, Named] = Field(description="A1 to A8 → how they are called.")
+    skipped: list[SkippedAdversary] = Field(description="The adversaries that do not apply.")
+    names: dict[Adversary, AdversaryName] = Field(description="A1 to A8 → how they are called.")
     warnings: list[str] = Field(default=[], description="What a reader must know before believing the numbers.")
     sentences: list[str] = Field(default=[], description="What was found, in plain words.")
     limits: list[str] = Field(default=[], description="What the method does and does not say.")
@@ -372,7 +373,7 @@ class AttackContent(ContentPart):
         check_size(n, "breached records" if n == first.records else "breached people")
         certificates = {name: round_certificate(exact) for name, exact in found.certificates.items()}
         levels = sorted(found.confident, key=lambda level: level.percent)
-        confident = [Confident.of(level, first.weights) for level in levels if level.people >= FEW * FEW]
+        confident = [SurestGuesses.of(level, first.weights) for level in levels if level.people >= FEW * FEW]
         hidden = [level.percent for level in levels if level.people < FEW * FEW]
         content = cls(
             purpose=None if heading is None else heading.purpose,
@@ -395,15 +396,15 @@ class AttackContent(ContentPart):
             singling_out=SinglingOutContent.of(found.singling_out),
             certificates={name: AttackCertificate.of(certificates[name]) for name in NAMES if name in certificates},
             skipped=[
-                Skipped(id=name, name=title, why=found.skipped[name])
+                SkippedAdversary(id=name, name=title, why=found.skipped[name])
                 for name, (title, *_) in NAMES.items()
                 if name in found.skipped
             ],
             names={
-                name: Named(name=title, short=f"{name} {short}", knows=does)
+                name: AdversaryName(name=title, short=f"{name} {short}", knows=does)
                 for name, (title, short, does) in NAMES.items()
             },
-            warnings=warn_of_overlap(found.overlap, first.records),
+            warnings=describe_overlap(found.overlap, first.records),
         )
         return content.model_copy(update={"sentences": sentences(content), "limits": limits(content)})
 
@@ -470,7 +471,7 @@ def _describe_standing_out(single: SinglingOutContent) -> str:
     )
 
 
-def warn_of_overlap(overlap: int, records: int) -> list[str]:
+def describe_overlap(overlap: int, records: int) -> list[str]:
     """A warning if some rows are known as well as breached."""
     if not overlap:
         return []

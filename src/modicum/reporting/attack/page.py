@@ -4,7 +4,7 @@ The Article 29 Working Party's Opinion 05/2014 asks of data about people whether
 records can be linked, and whether something can be inferred.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from markupsafe import Markup
@@ -12,12 +12,12 @@ from markupsafe import Markup
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.attack.data import (
     AttackContent,
-    Confident,
+    BreachedUniques,
     FoundByAdversary,
     GuessedAttribute,
     Guesser,
-    Population,
     SinglingOutContent,
+    SurestGuesses,
 )
 from modicum.reporting.charts import (
     AMBER,
@@ -25,6 +25,7 @@ from modicum.reporting.charts import (
     DARK,
     GREEN,
     GREY,
+    GRID,
     MOST_ROWS,
     NAMES,
     RED,
@@ -44,12 +45,12 @@ from modicum.reporting.charts import (
 )
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import Block, Bullets, Column, Document, Picture, Section, Sign, Table, TableCell, Text
-from modicum.reporting.formats import count_of, format_levels, interval, number, percent
+from modicum.reporting.formats import NONE, count_of, format_levels, interval, number, percent
 from modicum.reporting.parts import provenance_section, sign_off
 
 # The charts of what the adversaries found.
 
-COLOURS = {"A1": BLUE, "A3": GREEN, "A5": AMBER, "A4": RED, "A6": DARK}
+ADVERSARY_COLOURS = {"A1": BLUE, "A3": GREEN, "A5": AMBER, "A4": RED, "A6": DARK}
 
 
 def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
@@ -61,7 +62,7 @@ def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
         rows += [
             row_name(each.short, y),
             bar(NAMES, y + 4, across(each.naive) - NAMES, GREY),
-            bar(NAMES, y + 8, across(each.error) - NAMES, COLOURS[each.id], height=10),
+            bar(NAMES, y + 8, across(each.error) - NAMES, ADVERSARY_COLOURS[each.id], height=10),
             whisker(each.interval, y + 13),
             text(WIDTH - 54, y + 17, percent(each.error)),
         ]
@@ -70,7 +71,7 @@ def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
     return svg(rows, top + 12 + len(adversaries) * ROW, "Mean error of each adversary")
 
 
-def attributes_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
+def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
     """Each attribute's error under every adversary (after papers/0 Figure 7), the naive guess's behind them."""
     shown = sorted(attributes, key=lambda a: min(e.error for e in a.errors.values()) - a.naive)[:MOST_ROWS]
     top = 26
@@ -79,13 +80,13 @@ def attributes_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
         y = top + i * ROW
         rows += [row_name(attribute.name, y), bar(NAMES, y + 9, across(attribute.naive) - NAMES, GREY, height=8)]
         rows += [
-            circle(across(found.error), y + 13, 5, COLOURS[kind])
+            circle(across(found.error), y + 13, 5, ADVERSARY_COLOURS[kind])
             for kind, found in sorted(attribute.errors.items(), key=lambda item: -item[1].error)
         ]
     return svg(rows, top + 12 + len(shown) * ROW, "Error of each adversary for each personal attribute")
 
 
-def confident_chart(levels: Sequence[Confident]) -> Markup:
+def confident_chart(levels: Sequence[SurestGuesses]) -> Markup:
     """The error on the most confident guesses (A2, after papers/0 Figure 5)."""
     height, top = 190, 16
     most = max([level.naive for level in levels] + [level.interval[1] for level in levels if level.interval]) or 1.0
@@ -98,7 +99,7 @@ def confident_chart(levels: Sequence[Confident]) -> Markup:
     for i in range(5):
         value = most * i / 4
         y = place(0, value)[1]
-        rows += [line(NAMES, y, NAMES + span(), y, "#e5e9ee", 1), text(NAMES - 10, y + 4, percent(value), SOFT, "end")]
+        rows += [line(NAMES, y, NAMES + span(), y, GRID, 1), text(NAMES - 10, y + 4, percent(value), SOFT, "end")]
     for i, level in enumerate(levels):
         x, y = place(i, level.error)
         if i:
@@ -113,7 +114,7 @@ def confident_chart(levels: Sequence[Confident]) -> Markup:
     return svg(rows, top + height + 32, "Error on the most confident guesses")
 
 
-def sizes_chart(sizes: dict[str, int | str]) -> Markup:
+def group_sizes_chart(sizes: Mapping[str, int | str]) -> Markup:
     """How many combinations of answers are shared by how many people."""
     counts = {name: 5 if isinstance(many, str) else many for name, many in sizes.items()}  # "< 10"
     most = max(counts.values(), default=1) or 1
@@ -172,7 +173,7 @@ def singling_out(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
         Text(STANDING_OUT),
         Table(columns, [row]),
         Text(_rarest(found)),
-        Picture(sizes_chart(found.sizes)),
+        Picture(group_sizes_chart(found.sizes)),
         Table(
             [Column("people who share a combination", is_number=False), Column("combinations")],
             [[name, number(many)] for name, many in found.sizes.items()],
@@ -192,10 +193,10 @@ def _rarest(found: SinglingOutContent) -> str:
     )
 
 
-def _population(found: Population) -> str:
+def _population(found: BreachedUniques) -> str:
     low, high = (number(end) for end in found.interval)
     return (
-        f"The breached people are {percent(found.fraction, 2)} of a population of {number(found.size)}. In "
+        f"The breached people are {percent(found.fraction, 2)} of a population of {number(found.population)}. In "
         f"all of it {count_of(found.unique, 'person', 'people')} are expected to be unique (95% interval {low} to "
         f"{high}), of the breached ones {number(found.of_breached)}. This is a rough estimate from a sample."
     )
@@ -281,7 +282,7 @@ def _adversary(each: Guesser) -> list[TableCell | str]:
         percent(each.naive),
         percent(each.raw),
         at_least(each.certified_error),
-        each.worst or "–",
+        each.worst or NONE,
     ]
 
 
@@ -297,7 +298,7 @@ def _describe_certificate(content: AttackContent) -> str:
 
 def _attributes(content: AttackContent) -> list[Block]:
     found = content.adversaries
-    signs = [Sign("naive guess", GREY), *(Sign(a.id, COLOURS[a.id], "dot") for a in found)]
+    signs = [Sign("naive guess", GREY), *(Sign(a.id, ADVERSARY_COLOURS[a.id], "dot") for a in found)]
     columns = [Column("personal attribute", is_number=False), Column("values"), Column("weight"), Column("naive guess")]
     return [
         Text(
@@ -305,7 +306,7 @@ def _attributes(content: AttackContent) -> list[Block]:
             "the certified error. The weight is the attribute's share in the means above.",
             "soft",
         ),
-        Picture(attributes_chart(content.attributes), signs),
+        Picture(guesses_chart(content.attributes), signs),
         Table([*columns, *(Column(a.id) for a in found)], [_attribute(each) for each in content.attributes]),
     ]
 
@@ -342,17 +343,17 @@ def _confident(content: AttackContent) -> list[Block]:
     ]
 
 
-def _confident_row(each: Confident) -> list[TableCell | str]:
+def _confident_row(each: SurestGuesses) -> list[TableCell | str]:
     figures = [percent(each.error), interval(each.interval), percent(each.naive), percent(each.raw)]
     return [_level(each), number(each.records), *figures, each.worst]
 
 
-def _confident_attribute(name: str, levels: Sequence[Confident]) -> list[TableCell | str]:
+def _confident_attribute(name: str, levels: Sequence[SurestGuesses]) -> list[TableCell | str]:
     naive = [f"naive {percent(each.naive_by_attribute[name])}" for each in levels]
     return [name, *(TableCell(percent(e.by_attribute[name]), [n]) for e, n in zip(levels, naive, strict=True))]
 
 
-def _level(each: Confident) -> str:
+def _level(each: SurestGuesses) -> str:
     return f"{each.percent:g}%"
 
 
@@ -405,8 +406,7 @@ def threats(content: AttackContent, level: Literal[2, 3] = 2) -> list[Section]:
 
     Parameters
     ----------
-    content : dict
-        As `AttackContent` describes it.
+    content : the data of the report on the adversaries
     level : 2 or 3
         The level of the threats' own headings.
     """

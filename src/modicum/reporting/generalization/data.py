@@ -8,14 +8,15 @@ from pydantic import Field
 
 from modicum.attacks import AttackResult, AttributeResult
 from modicum.evaluation import Alternative, Alternatives, AttributeNeed, Evidence, GroupScore, Score, Step, Utility
-from modicum.evaluation._necessity import Necessity
+from modicum.evaluation._necessity import Necessity, Verdict
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Groups
-from modicum.generalization.description import AttributeLine, BucketLine, Description
+from modicum.generalization.description import AttributeLine, BucketLine, Decision, Description
 from modicum.measures.certificate import Certificate
 from modicum.measures.intervals import Interval
 from modicum.reporting.attack.data import AttackContent
 from modicum.reporting.disclosure import (
+    FewText,
     both_ends,
     change,
     change_outward,
@@ -44,7 +45,7 @@ from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Head,
 from modicum.table.codes import FEW
 
 
-class Collected(ContentPart):
+class CollectedContent(ContentPart):
     """How much is asked."""
 
     attributes: int = Field(description="How many attributes there were.")
@@ -75,7 +76,9 @@ class BucketContent(ContentPart):
 
     label: str = Field(description="What the bucket is called.")
     takes: list[str] = Field(description="What else goes into it, such as missing values.")
-    share: float | str | None = Field(description='Share of the test records, in tens of people; "< 10" below that.')
+    share: float | FewText | None = Field(
+        description='Share of the test records, in tens of people; "< 10" below that.'
+    )
     values: list[str] | None = Field(description="The categories that it holds; null for a range.")
 
     @classmethod
@@ -94,7 +97,7 @@ class AttributeOutcome(ContentPart):
 
     name: str = Field(description="The attribute.")
     personal: bool = Field(description="Whether it is protected.")
-    decision: Literal["not collected", "coarsened", "kept"] = Field(description="What becomes of it.")
+    decision: Decision = Field(description="What becomes of it.")
     n_buckets: int = Field(description="In how many buckets it is asked; 1 where it is not.")
     values: int = Field(description="How many different values it has in the training records.")
     buckets: Sequence[object] = Field(description="Its buckets; none of a number in full detail.")
@@ -392,7 +395,7 @@ def _widen(interval: Interval) -> list[float] | None:
 class NeedContent(ContentPart):
     """The alternatives to how one attribute is collected."""
 
-    verdict: str = Field(description="What they say, in words.")
+    verdict: Verdict = Field(description="What they say, in words.")
     coarser: StepContent | None = Field(description="One step coarser; null where there is none but leaving it out.")
     without: StepContent | None = Field(description="Left out; null where it is.")
     in_full: StepContent | None = Field(description="Asked in full detail; null where it is collected.")
@@ -503,7 +506,7 @@ class GeneralizationContent(Head):
     label: str = Field(description="What is predicted.")
     classes: list[str] = Field(description="Its classes.")
     unit: str = Field(description="What shares are of: people or records.")
-    collected: Collected = Field(description="How much is asked.")
+    collected: CollectedContent = Field(description="How much is asked.")
     attributes: list[AttributeContent] = Field(description="Attribute by attribute.")
     utility: UtilityContent = Field(description="What the prediction loses.")
     attack: FirstAdversary = Field(description="What the adversary A1 finds.")
@@ -528,7 +531,7 @@ class GeneralizationContent(Head):
             label=found.label,
             classes=list(found.classes),
             unit=description.unit,
-            collected=Collected.of(found.generalization, description),
+            collected=CollectedContent.of(found.generalization, description),
             attributes=[
                 AttributeContent.of(line, found, attack.by_attribute.get(line.name), certificate.bounds.get(line.name))
                 for line in description.attributes

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from modicum.evaluation._necessity import NOT_SHOWN, WOULD_HELP
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import COARSE, at_least, at_most
 from modicum.reporting.formats import in_disguise, points, points_interval, quote_name
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from modicum.reporting.generalization.data import CertificateContent, GeneralizationContent, StepContent
 
 # What was decided, what must be known before believing it, and what it does not say: in words.
-
-VERDICTS = ("not shown to be needed", "not collected, would help")
 
 
 def decision(content: "GeneralizationContent") -> str:
@@ -41,12 +40,15 @@ def _needs(content: "GeneralizationContent") -> list[str]:
     if content.necessity is None:
         return []
     needs = content.necessity.attributes
-    found = {verdict: [quote_name(n) for n, need in needs.items() if need.verdict == verdict] for verdict in VERDICTS}
+    unshown, helpful = (
+        [quote_name(name) for name, need in needs.items() if need.verdict == verdict]
+        for verdict in (NOT_SHOWN, WOULD_HELP)
+    )
     needed = {n: need.without for n, need in needs.items() if need.without and need.verdict.startswith("needed")}
     told = [_matters_most(needed)] if needed else []
-    if unshown := found["not shown to be needed"]:
+    if unshown:
         told.append(f"Collected, but not shown to be needed: {', '.join(unshown)}.")
-    if helpful := found["not collected, would help"]:
+    if helpful:
         told.append(f"Not collected, though asked in full it would help the prediction: {', '.join(helpful)}.")
     return told
 
@@ -99,20 +101,28 @@ def warnings(content: "GeneralizationContent") -> list[str]:
 
 
 def limits(content: "GeneralizationContent") -> list[str]:
+    """What the method does and does not say."""
     certificate = content.certificate
     return [
-        "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
-        "collected record and nothing else: someone who knows more about a person can guess more.",
         f"The certificate holds, with {confidence_text(certificate.confidence)} confidence, for every adversary who "
         f"sees only the collected record, but only on average over {certificate.unit}: a single person may be "
         "easier.",
         "It holds only if the test records had no part in making or choosing what is collected. That is so after "
         "the command minimize with the same seed; not for a generalization that was made from all rows, nor for one "
         "that was edited after looking at these results.",
+        *describe_limits(certificate.bins),
+    ]
+
+
+def describe_limits(bins: int) -> list[str]:
+    """What holds wherever the adversary A1 is measured on a sample; numbers are guessed within so many ranges."""
+    return [
+        "The adversary is the strongest of several that were tried, not the strongest there can be. It sees the "
+        "collected record and nothing else: someone who knows more about a person can guess more.",
         "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
         "people whose data will be collected.",
-        f"A number or date counts as guessed when it is placed in the right one of {certificate.bins} ranges of "
-        "about equal frequency (fewer where it has fewer values).",
+        f"A number or date counts as guessed when it is placed in the right one of {bins} ranges of about equal "
+        "frequency (fewer where it has fewer values).",
     ]
 
 

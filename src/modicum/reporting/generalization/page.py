@@ -1,8 +1,9 @@
 """The report on one generalization as a document: the decision, its reasons, its risks and its limits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
+from modicum.generalization.description import Decision
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.attack import page as attack_page
 from modicum.reporting.charts import (
@@ -33,7 +34,17 @@ from modicum.reporting.document import (
     Tag,
     Text,
 )
-from modicum.reporting.formats import decimals, interval, number, percent, points, points_interval, share
+from modicum.reporting.formats import (
+    NONE,
+    decimals,
+    in_brackets,
+    interval,
+    number,
+    percent,
+    points,
+    points_interval,
+    share,
+)
 from modicum.reporting.generalization.data import (
     AlternativesContent,
     AttributeContent,
@@ -176,9 +187,9 @@ def prediction_sections(utility: UtilityContent) -> list[Section]:
                 _SCORES.get(name, name.replace("_", " ")), [f"{'more' if s.more_is_better else 'less'} is better"]
             ),
             number(s.minimized),
-            decimals(s.interval) or "–",
+            decimals(s.interval) or NONE,
             number(s.raw),
-            decimals(s.raw_interval) or "–",
+            decimals(s.raw_interval) or NONE,
             number(s.majority),
         ]
         for name, s in utility.scores.items()
@@ -191,7 +202,7 @@ def prediction_sections(utility: UtilityContent) -> list[Section]:
                 "ones and beside always guessing by the shares of the classes. AUC is the chance that a record of a "
                 "class is ranked above one of another. Log-loss punishes confident wrong predictions. Raw data takes "
                 f"away {percent(max(0.0, utility.raw_skill))} of the majority guess’s log-loss: that is the model’s "
-                f"skill, of which {percent(utility.skill_kept)} is kept{_between(utility.skill_interval)}."
+                f"skill, of which {percent(utility.skill_kept)} is kept{in_brackets(utility.skill_interval)}."
                 f"{'' if 'log_loss' in utility.scores else _NO_LOSS}",
                 "soft",
             ),
@@ -200,10 +211,6 @@ def prediction_sections(utility: UtilityContent) -> list[Section]:
         ],
     )
     return [lost, *([_groups(utility)] if utility.by_group else [])]
-
-
-def _between(ends: Sequence[float | None] | None) -> str:
-    return f" (95% interval {shown})" if (shown := interval(ends)) else ""
 
 
 def _groups(utility: UtilityContent) -> Section:
@@ -333,8 +340,8 @@ def words(is_full: bool) -> Section:
     return Section("Words used here", [Table([Column("word", False), Column("what it means", False)], rows)])
 
 
+DECISION_TAGS: dict[Decision, Tag] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
 MOST_BUCKETS = 12  # of an attribute in the main table; the annex has all
-_TAGS: dict[str, Tag] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
 FOOTER = (
     "Every number here is in the JSON of the same run. Counts of people under ten are shown as “< 10”; other counts, "
     "and the shares of single attributes, buckets and groups, are rounded to tens of people."
@@ -447,7 +454,7 @@ def _attribute(a: AttributeContent) -> list[TableCell | str]:
     error, naive = a.adversary_error, a.naive_error
     return [
         TableCell(a.name, ["personal"] if a.personal else []),
-        TableCell(a.decision, tag=_TAGS[a.decision]),
+        TableCell(a.decision, tag=DECISION_TAGS[a.decision]),
         _build_buckets_cell(a),
         figure(error, a.adversary_interval),
         percent(naive),
@@ -473,7 +480,7 @@ def _label(bucket: BucketContent) -> str:
 
 def _guesser(method: str | None) -> str:
     """Who guessed best; the naive guess here knows the bucket, and names the most frequent value that it allows."""
-    return {None: "–", "naive guess": "the most frequent value that the answers allow"}.get(method, str(method))
+    return {None: NONE, "naive guess": "the most frequent value that the answers allow"}.get(method, str(method))
 
 
 def _annex(content: GeneralizationContent) -> list[Section]:
@@ -486,7 +493,7 @@ def _annex(content: GeneralizationContent) -> list[Section]:
         [
             a.name,
             _label(bucket),
-            ", ".join(bucket.values or []) or ("a range" if a.decision != "not collected" else "–"),
+            ", ".join(bucket.values or []) or ("a range" if a.decision != "not collected" else NONE),
             percent(bucket.share),
         ]
         for a in collected

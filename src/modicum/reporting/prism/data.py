@@ -11,7 +11,7 @@ from pydantic import Field
 from modicum.attacks import LinkResult, SensitiveInferenceResult, SinglingOutResult
 from modicum.evaluation import AttributeReason, PrismAlternative, PrismCost, PrismEvidence
 from modicum.evaluation.evidence.prism_cost import PARSIMONY, PRISM, SVM
-from modicum.evaluation.evidence.prism_reasons import Status, is_balanced
+from modicum.evaluation.evidence.prism_reasons import Reason, Status, is_balanced
 from modicum.measures.intervals import Interval
 from modicum.prism import Correlation
 from modicum.reporting.disclosure import (
@@ -81,7 +81,7 @@ class Strength(ContentPart):
         )
 
 
-class Revealing(Strength):
+class RevealingSet(Strength):
     """A smallest set of attributes that reveals."""
 
     attributes: list[str] = Field(description="The set.")
@@ -101,7 +101,7 @@ class Revealing(Strength):
         )
 
 
-class Other(ContentPart):
+class OtherChoice(ContentPart):
     """What another choice of attributes would change."""
 
     instead_of: str | None = Field(description="The attribute whose place it takes; null where it takes none.")
@@ -131,13 +131,13 @@ class PrismAttribute(ContentPart):
     name: str = Field(description="The attribute.")
     columns: list[str] = Field(description="Its columns in the data.")
     status: Status = Field(description="What was decided.")
-    reason: str = Field(description="The reason as a word; see AttributeReason.")
+    reason: Reason = Field(description="The reason as a word; see AttributeReason.")
     why: str = Field(description="The reason in a sentence.")
     sets: int = Field(description="In how many of the smallest revealing sets it is.")
     completes: int = Field(description="How many of them would be whole if it were asked as well.")
     alone: Strength | None = Field(description="What it tells by itself.")
-    other: Other | None = Field(description="Not asking for it, or asking for it as well.")
-    instead: Other | None = Field(description="Asking for it in place of another of its set.")
+    other: OtherChoice | None = Field(description="Not asking for it, or asking for it as well.")
+    instead: OtherChoice | None = Field(description="Asking for it in place of another of its set.")
 
     @classmethod
     def of(cls, each: AttributeReason, n: int | None) -> Self:
@@ -151,8 +151,8 @@ class PrismAttribute(ContentPart):
             sets=each.sets,
             completes=len(each.completes),
             alone=None if each.alone is None else Strength.of(each.alone),
-            other=Other.of(each.other, n),
-            instead=Other.of(each.instead, n),
+            other=OtherChoice.of(each.other, n),
+            instead=OtherChoice.of(each.instead, n),
         )
 
 
@@ -172,7 +172,7 @@ class Proof(ContentPart):
 
     @classmethod
     def of(cls, found: PrismEvidence) -> Self:
-        """The proof; without predictors the objective is as many times the rarer labels' count, and is left out."""
+        """The proof; without predictors the objective would reveal how many people have the rarer labels."""
         model = found.cost.prism
         return cls(
             is_proven=model.optimality_gap_ <= model.tol,
@@ -347,7 +347,7 @@ class PrismContent(Head):
     confidence: float = Field(description="Of the certificate.")
     sensitive: list[PrismSensitive] = Field(description="The sensitive attributes.")
     rule: PrismRule = Field(description="What it means that attributes reveal the sensitive one.")
-    sets: list[Revealing] = Field(description="The smallest revealing sets, smaller and stronger ones first.")
+    sets: list[RevealingSet] = Field(description="The smallest revealing sets, smaller and stronger ones first.")
     attributes: list[PrismAttribute] = Field(description="Attribute by attribute, and why.")
     proof: Proof = Field(description="How good the choice is.")
     utility: PrismUtility = Field(description="What the restriction costs.")
@@ -371,7 +371,7 @@ class PrismContent(Head):
             confidence=found.confidence,
             sensitive=[PrismSensitive.of(name, found, source.date) for name in sets.critical_values],
             rule=PrismRule.of(found.cost),
-            sets=[Revealing.of_set(each, found) for each in sets],
+            sets=[RevealingSet.of_set(each, found) for each in sets],
             attributes=[PrismAttribute.of(each, n) for each in found.attributes],
             proof=Proof.of(found),
             utility=PrismUtility.of(found, n),

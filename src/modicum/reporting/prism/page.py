@@ -7,11 +7,21 @@ from modicum.evaluation.evidence.prism_reasons import Status
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import at_most
 from modicum.reporting.document import Block, Card, Cards, Column, Document, Section, Table, TableCell, Tag, Text
-from modicum.reporting.formats import count_of, decimals, interval, number, percent, points, points_interval, quote_name
+from modicum.reporting.formats import (
+    NONE,
+    count_of,
+    decimals,
+    interval,
+    number,
+    percent,
+    points,
+    points_interval,
+    quote_name,
+)
 from modicum.reporting.parts import closing, day_in_words, name_columns, opening
 from modicum.reporting.prism.data import (
     Model,
-    Other,
+    OtherChoice,
     PrismAttribute,
     PrismContent,
     PrismLinkability,
@@ -19,7 +29,7 @@ from modicum.reporting.prism.data import (
     PrismSensitive,
     PrismSinglingOut,
     PrismUtility,
-    Revealing,
+    RevealingSet,
     Strength,
 )
 from modicum.reporting.prism.prism_charts import strengths_picture
@@ -72,9 +82,9 @@ def _build_attribute_row(each: PrismAttribute, alone: Strength) -> list[TableCel
     ]
 
 
-def _other(found: Other | None) -> TableCell | str:
+def _other(found: OtherChoice | None) -> TableCell | str:
     if found is None:
-        return "–"
+        return NONE
     below = [points_interval(found.interval), f"objective {points(found.objective, 2)}%"]
     return TableCell(points(found.error), below + ([f"for {found.instead_of}"] if found.instead_of else []))
 
@@ -88,7 +98,7 @@ def p_value(value: float | None) -> str:
     >>> p_value(0.0123), p_value(0.0), p_value(None)
     ('0.012', '< 1e-300', '–')
     """
-    return "–" if value is None else "< 1e-300" if value == 0 else f"{value:.2g}"
+    return NONE if value is None else "< 1e-300" if value == 0 else f"{value:.2g}"
 
 
 # The three threats of opinion 05/2014 for what a PriSM classifier asks: inference, singling out, linkability.
@@ -165,8 +175,8 @@ def _guesses(each: PrismSensitive) -> Table:
 def _singling_out(found: PrismSinglingOut) -> list[Block]:
     rows = [
         ["what is asked for", percent(found.alone), interval(found.interval)],
-        ["all attributes", percent(found.raw), "–"],
-        ["nothing", percent(found.naive), "–"],
+        ["all attributes", percent(found.raw), NONE],
+        ["nothing", percent(found.naive), NONE],
     ]
     note = (
         f"{count_of(found.people, 'test person', 'test people')} give {number(found.groups)} different "
@@ -190,7 +200,7 @@ def _linkability(found: PrismLinkability | None) -> list[Block]:
     )
     rows = [
         ["with the answers", percent(found.linked), interval(found.interval)],
-        ["at random", percent(found.naive), "–"],
+        ["at random", percent(found.naive), NONE],
     ]
     return [Text(general), Text(note), Table(name_columns("halves joined rightly", "share", "95% interval"), rows)]
 
@@ -302,7 +312,7 @@ def _sensitive_words(each: PrismSensitive) -> str:
     return f"Sensitive: {quote_name(each.name)}.{values} {critical}."
 
 
-def _sets_table(sets: Sequence[Revealing]) -> Table:
+def _sets_table(sets: Sequence[RevealingSet]) -> Table:
     rows: list[list[TableCell | str]] = [
         [
             TableCell(" + ".join(each.attributes), _set_words(each)),
@@ -315,7 +325,7 @@ def _sets_table(sets: Sequence[Revealing]) -> Table:
     return Table(name_columns("set", "strength", "by chance", "p-value"), rows)
 
 
-def _set_words(each: Revealing) -> list[str]:
+def _set_words(each: RevealingSet) -> list[str]:
     """What it tells of and which of it is not asked for; below the set, so that a phone shows all columns."""
     owner = ["named by the data's owner"] if each.is_known else []
     return [f"tells of {each.about}", f"not asked for: {', '.join(each.kept_out)}", *owner]
@@ -341,7 +351,7 @@ def _cost(utility: PrismUtility) -> Section:
         ]
         for each in utility.models
     ]
-    rows.append(["always the same label", "0", percent(utility.majority), "–"])
+    rows.append(["always the same label", "0", percent(utility.majority), NONE])
     of = "the mean over the labels of each one's own share" if utility.is_balanced else "the share"
     note = (
         f"An error is {of} of test records that are predicted wrong. All classifiers are linear, and none sees the "

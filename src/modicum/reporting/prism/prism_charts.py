@@ -1,13 +1,12 @@
 """The picture of what reveals a sensitive attribute: strengths against the threshold and against chance."""
 
-import math
-
 from markupsafe import Markup
 
 from modicum.reporting.charts import (
     BLUE,
     DARK,
     GREY,
+    GRID,
     NAMES,
     RED,
     RIGHT,
@@ -20,6 +19,7 @@ from modicum.reporting.charts import (
     span,
     svg,
     text,
+    ticks,
 )
 from modicum.reporting.document import Picture, Sign
 from modicum.reporting.prism.data import PrismContent, Strength
@@ -73,16 +73,9 @@ def _row(name: str, each: Strength, reveals: bool, y: float, scale: float) -> li
 
 def _axis(scale: float, top: float, height: float) -> Markup:
     """Lines at even places from 0, at round numbers."""
-    step = _step(span() / scale)
     marks = []
-    for i in range(int(span() / scale / step + 1e-9) + 1):
-        x = NAMES + i * step * scale
-        marks.append(line(x, top - 6, x, height, "#e5e9ee", 1))
-        marks.append(text(x, top - 11, f"{i * step:.3g}", anchor="middle", colour=SOFT))
+    for tick in ticks(0, span() / scale, most=6):
+        x = NAMES + tick * scale
+        marks.append(line(x, top - 6, x, height, GRID, 1))
+        marks.append(text(x, top - 11, f"{tick:.3g}", anchor="middle", colour=SOFT))
     return Markup("").join(marks)
-
-
-def _step(most: float) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten that makes six steps or fewer."""
-    base: float = 10.0 ** math.floor(math.log10(most / 6))
-    return next(base * times for times in (1, 2, 5, 10) if base * times * 6 >= most)

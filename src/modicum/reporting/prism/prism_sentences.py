@@ -108,7 +108,7 @@ def warnings(content: "PrismContent") -> list[str]:
 
 
 def _warn_of_errors(content: "PrismContent") -> list[str]:
-    """What must be known of the errors: that they are not told, or are none the lower for what is asked."""
+    """Warnings about the errors: not shown, or no better than guessing."""
     errors = {each.model: each.error for each in content.utility.models}
     if None in errors.values():
         return [

@@ -1,16 +1,17 @@
 """The data of a k-anonymous release's report: its fields, how evidence fills them, and its sentences."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
 from modicum.attacks import MembershipResult
 from modicum.evaluation import ReleaseEvidence, Utility
 from modicum.evaluation.evidence.release_evidence import ALL, QUASI
-from modicum.evaluation.evidence.release_measures import GroupGuess, GroupInference
+from modicum.evaluation.evidence.release_measures import GroupGuess, GroupInference, Published, PublishedAttribute
 from modicum.measures.intervals import Interval
 from modicum.measures.uniqueness import Crowd
+from modicum.releases.release import ReleaseTerms
 from modicum.reporting.disclosure import both_ends, check_size, decimals_of, few, outward, ranking_of, tens, tens_up
 from modicum.reporting.formats import count_of, in_disguise, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Heading, Provenance, Share
@@ -37,9 +38,16 @@ class Promise(ContentPart):
     distance: str | None = Field(description="What t measures: equal, ordered or hierarchical.")
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any]) -> Self:
+    def of(cls, asked: ReleaseTerms) -> Self:
         """What was asked for of a release; what it does not name is null."""
-        return cls(k=asked["k"], **{name: asked.get(name) for name in ("l", "t", "diversity", "c", "distance")})
+        return cls(
+            k=asked["k"],
+            l=asked.get("l"),
+            t=asked.get("t"),
+            diversity=asked.get("diversity"),
+            c=asked.get("c"),
+            distance=asked.get("distance"),
+        )
 
 
 class MeasuredContent(ContentPart):
@@ -61,9 +69,15 @@ class MeasuredContent(ContentPart):
     @classmethod
     def of(cls, found: ReleaseEvidence) -> Self:
         """What was counted; exact where anybody can count it in the published table."""
-        release, crowd = found.release, found.crowds[QUASI]["release"]
+        release, measured, crowd = found.release, found.measured, found.crowds[QUASI]["release"]
         return cls(
-            **vars(found.measured),
+            k=measured.k,
+            sensitive=measured.sensitive,
+            distinct_l=measured.distinct_l,
+            l=measured.l,
+            t=measured.t,
+            distance=measured.distance,
+            kept=measured.kept,
             groups=crowd.groups,
             largest_group=crowd.largest if found.persons is None else few(crowd.largest),
             highest_risk=crowd.highest,
@@ -77,12 +91,22 @@ class ReleaseAttributeContent(ContentPart):
 
     name: str = Field(description="The column.")
     role: str = Field(description="quasi-identifier, sensitive, label, identifier, person or other.")
-    published: Literal["unchanged", "generalized", "the same for all", "left out"] = Field(
-        description="What became of its values."
-    )
+    published: Published = Field(description="What became of its values.")
     ncp: Share = Field(description="Information loss (NCP): 0 is full detail, 1 is nothing.")
     values_before: int = Field(description="Different values before, of those who were released.")
     values_after: int = Field(description="Different values after.")
+
+    @classmethod
+    def of(cls, found: PublishedAttribute) -> Self:
+        """A column; how many values it has anybody can count in the published table."""
+        return cls(
+            name=found.name,
+            role=found.role,
+            published=found.published,
+            ncp=found.ncp,
+            values_before=found.values_before,
+            values_after=found.values_after,
+        )
 
 
 class CrowdPair(ContentPart):
@@ -275,7 +299,7 @@ class ReleaseContent(Head):
             promise=Promise.of(release.asked),
             measured=MeasuredContent.of(found),
             information_loss=release.ncp,
-            attributes=[ReleaseAttributeContent(**vars(each)) for each in found.attributes],
+            attributes=[ReleaseAttributeContent.of(each) for each in found.attributes],
             crowds=Crowds(
                 quasi_identifiers=CrowdPair.of(found.crowds[QUASI], is_public=True),
                 all_columns=CrowdPair.of(found.crowds[ALL]),

@@ -1,9 +1,9 @@
 """The report of a k-anonymous release as a document."""
 
 from collections.abc import Callable
-from typing import Literal
 
-from modicum.reporting.charts import AMBER, DARK, GREY, Row, bars_chart, draw_paired_bars
+from modicum.evaluation.evidence.release_measures import Published
+from modicum.reporting.charts import AMBER, DARK, GREY, BarRow, bars_chart, draw_paired_bars
 from modicum.reporting.document import (
     Block,
     Card,
@@ -15,6 +15,7 @@ from modicum.reporting.document import (
     Sign,
     Table,
     TableCell,
+    Tag,
     Text,
 )
 from modicum.reporting.formats import NONE, decimals, interval, number, percent
@@ -121,7 +122,7 @@ def _describe_inference(content: ReleaseContent) -> list[Block]:
 
 def _describe_guesses(found: InferenceContent) -> list[Block]:
     name, release, raw, naive = found.attribute, found.release, found.raw, found.naive
-    bars: list[Row] = [
+    bars: list[BarRow] = [
         ("from the release", release.right, release.interval),
         ("from raw records", raw.right, raw.interval),
         ("most frequent value", naive, None),
@@ -190,7 +191,7 @@ _METHODS = {
     "Hilbert": "ordering the records along a curve (Hilbert)",
     "RPlusTree": "boxes of an index (R⁺-tree)",
 }
-_TAGS: dict[str, Literal["good", "middle", "bad"]] = {
+_TAGS: dict[Published, Tag] = {
     "unchanged": "bad",
     "generalized": "middle",
     "the same for all": "good",

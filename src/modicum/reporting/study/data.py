@@ -36,7 +36,7 @@ from modicum.reporting.generalization.data import AttributeOutcome, EndContent, 
 from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Head, Heading, Provenance, Share
 from modicum.reporting.study.study_sentences import comparison, decision, limits, warnings
 
-Point = Annotated[list[Share], Field(min_length=2, max_length=2)]
+ErrorPair = Annotated[list[Share], Field(min_length=2, max_length=2)]
 FrontsOf = Literal["each", "all"]
 
 MOST_LINES = 12  # attributes in one chart
@@ -87,7 +87,7 @@ def _round_ends(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [decimals_of(end) for end in interval]
 
 
-class Reached(ContentPart):
+class ErrorReached(ContentPart):
     """What is reached at a given loss."""
 
     above_raw: float = Field(description="How much the classifier's error may lie above that on raw data.")
@@ -102,9 +102,11 @@ class MinimizerContent(ContentPart):
     candidates_of_all_seeds: int = Field(description="How many with all seeds and training sizes.")
     judged: int = Field(description="How many of these were judged.")
     hypervolume: JudgedVolume = Field(description="What its fronts reach.")
-    reached: list[Reached] = Field(description="The adversary's error where the classifier loses at most so much.")
+    reached: list[ErrorReached] = Field(description="The adversary's error where the classifier loses at most so much.")
     seconds: float = Field(description="What all its candidates and their judges took.")
-    line: list[Point] = Field(description="What its front reaches: classifier's and adversary's error, left to right.")
+    line: list[ErrorPair] = Field(
+        description="What its front reaches: classifier's and adversary's error, left to right."
+    )
     sizes: list[SizedVolume] = Field(description="Its hypervolume for each training size, where there are several.")
 
     @classmethod
@@ -135,7 +137,7 @@ class MinimizerContent(ContentPart):
             judged=sum(c.judged is not None for c in all_seeds),
             hypervolume=JudgedVolume.of(volumes[1.0]),
             reached=[
-                Reached(above_raw=step, adversary_error=None if error is None else shown[error])
+                ErrorReached(above_raw=step, adversary_error=None if error is None else shown[error])
                 for step, error in reached.items()
             ],
             seconds=round(sum(c.seconds + (0.0 if c.judged is None else c.judged.seconds) for c in all_seeds), 1),
@@ -144,7 +146,7 @@ class MinimizerContent(ContentPart):
         )
 
 
-class Row(EndContent):
+class CandidateRow(EndContent):
     """A candidate."""
 
     name: str = Field(description="Minimizer and parameters in a few words.")
@@ -156,18 +158,18 @@ class Row(EndContent):
     smallest_group: Few = Field(description="How many people share its rarest combination of answers, in tens.")
 
 
-class CandidateContent(Row):
+class CandidateContent(CandidateRow):
     """A candidate of the first split."""
 
     judged: bool = Field(description="Whether it was judged by boosted trees and the full adversary.")
-    by_counts: Point = Field(description="Classifier's and adversary's error by counts.")
+    by_counts: ErrorPair = Field(description="Classifier's and adversary's error by counts.")
     on_own_front: bool = Field(description="Whether no judged candidate of its minimizer beats it in both errors.")
     on_front: bool = Field(description="Whether no judged candidate at all does.")
     chosen: bool = Field(description="Whether it is the chosen one.")
     asks: list[str] = Field(description="What it asks, an attribute a line, shortened.")
 
 
-class JudgedRow(Row):
+class JudgedRow(CandidateRow):
     """A candidate that was judged."""
 
     error_interval: Ends = Field(description="The 95% interval of the classifier's error.")
@@ -193,7 +195,7 @@ class FrontRow(JudgedRow):
         )
 
 
-class Personal(ContentPart):
+class PersonalAttribute(ContentPart):
     """A personal attribute along the front."""
 
     name: str = Field(description="The attribute's name.")
@@ -209,7 +211,7 @@ class Series(ContentPart):
 
     name: str = Field(description="The share as text.")
     train_size: float = Field(description="Share of the training records.")
-    points: list[Point] = Field(description="Classifier's and adversary's error by counts, left to right.")
+    points: list[ErrorPair] = Field(description="Classifier's and adversary's error by counts, left to right.")
 
 
 class Sizes(ContentPart):
@@ -239,7 +241,7 @@ class PeriodContent(ContentPart):
     raw_error: Share = Field(description="The classifier's error on raw data there.")
     majority_error: Share = Field(description="The error of always guessing the majority there.")
     naive: Share = Field(description="The mean error of someone who sees no record there.")
-    points: list[Point] = Field(description="Classifier's and adversary's error of the front's candidates.")
+    points: list[ErrorPair] = Field(description="Classifier's and adversary's error of the front's candidates.")
 
     @classmethod
     def of(cls, name: str, later: Later) -> Self:
@@ -356,8 +358,8 @@ class StudyContent(Head):
     minimizers: list[MinimizerContent] = Field(description="The minimizers that were compared.")
     points: list[CandidateContent] = Field(description="Every candidate of the first split.")
     front: list[FrontRow] = Field(description="The judged candidates that no other one beats in both errors.")
-    front_line: list[Point] = Field(description="What the front reaches, left to right.")
-    personal: list[Personal] = Field(description="The personal attributes along the front.")
+    front_line: list[ErrorPair] = Field(description="What the front reaches, left to right.")
+    personal: list[PersonalAttribute] = Field(description="The personal attributes along the front.")
     sizes: Sizes | None = Field(description="Fronts from parts of the training records; null with one size.")
     later: list[PeriodContent] | None = Field(description="The front on later records; null where there are none.")
     chosen: ChosenContent | None = Field(description="The chosen candidate; null where none was judged.")
@@ -442,14 +444,14 @@ def _compare_minimizers(study: Study, n: int) -> list[MinimizerContent]:
     ]
 
 
-def _follow_personal(study: Study, front: Sequence[Candidate], n: int) -> list[Personal]:
+def _follow_personal(study: Study, front: Sequence[Candidate], n: int) -> list[PersonalAttribute]:
     """Each personal attribute over the front, those with the largest change first."""
     if not front:
         return []
     naive = study.limits[study.seed].naive
     errors = {name: sorted(tens(_judged(c).test.risk[name], n) for c in front) for name in study.weights}
     return [
-        Personal(
+        PersonalAttribute(
             name=name,
             weight=study.weights[name],
             naive=tens(naive[name], n),
@@ -499,9 +501,9 @@ def _best_so_far(points: Iterable[Sequence[float]]) -> list[list[float]]:
     return line
 
 
-def _row(c: Candidate, n: int) -> Row:
+def _row(c: Candidate, n: int) -> CandidateRow:
     error, adversary_error = _point(c, n, c.judged is not None)
-    return Row(
+    return CandidateRow(
         name=c.name,
         minimizer=c.minimizer,
         error=error,

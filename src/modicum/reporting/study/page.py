@@ -18,7 +18,6 @@ from modicum.reporting.document import (
     Sign,
     Table,
     TableCell,
-    Tag,
     Text,
 )
 from modicum.reporting.formats import NONE, count_of, decimals, number, percent, quote_name
@@ -272,7 +271,7 @@ def _candidates(points: Sequence[CandidateContent]) -> Section:
 
 def _annex_candidate(each: CandidateContent) -> list[TableCell | str]:
     counts = map(number, (each.needed, each.buckets, each.smallest_group))
-    judged = _pair((each.error, each.adversary_error)) if each.judged else "–"
+    judged = _pair((each.error, each.adversary_error)) if each.judged else NONE
     return [each.name, *counts, _pair(each.by_counts), judged, _place(each)]
 
 
@@ -306,7 +305,6 @@ def _pair(errors: Sequence[float]) -> str:
 # What the chosen candidate of a study asks, attribute by attribute.
 
 MOST_PIECES = 40  # buckets of an attribute that are written out
-_TAGS: dict[str, Tag] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
 
 
 def build_attributes_section(chosen: ChosenContent) -> Section:
@@ -328,7 +326,7 @@ def build_attributes_section(chosen: ChosenContent) -> Section:
 def _row(each: ChosenAttribute) -> list[TableCell | str]:
     return [
         TableCell(each.name, ["personal"] if each.personal else []),
-        TableCell(each.decision, tag=_TAGS[each.decision]),
+        TableCell(each.decision, tag=generalization_page.DECISION_TAGS[each.decision]),
         _build_buckets_cell(each),
         figure(each.adversary_error, each.adversary_interval),
         percent(each.naive_error),

@@ -6,13 +6,35 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from modicum.reporting.charts import AMBER, BLUE, DARK, GREEN, GREY, RED, SOFT, WIDTH, circle, line, readable, svg
+from modicum.reporting.charts import (
+    AMBER,
+    BLUE,
+    DARK,
+    GREEN,
+    GREY,
+    GRID,
+    RED,
+    SOFT,
+    WIDTH,
+    circle,
+    line,
+    readable,
+    shorten_name,
+    svg,
+    ticks,
+)
 from modicum.reporting.generalization.data import EndContent
-from modicum.reporting.study.data import CandidateContent, FrontRow, PeriodContent, Personal, Series, StudyContent
+from modicum.reporting.study.data import (
+    CandidateContent,
+    FrontRow,
+    PeriodContent,
+    PersonalAttribute,
+    Series,
+    StudyContent,
+)
 
 PALETTE = (BLUE, AMBER, "#7b3fa0", GREEN, RED, "#00838f", "#6d4c41")
 LEFT, TOP, BOTTOM = 62, 34, 46
-GRID = "#e5e9ee"
 LABEL = 15  # least distance of two labels
 
 Point = Sequence[float]
@@ -21,21 +43,6 @@ Point = Sequence[float]
 def colour(i: int) -> str:
     """The i-th thing's colour."""
     return PALETTE[i % len(PALETTE)]
-
-
-def ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Round numbers from low to high: steps of 1, 2 or 5 times a power of ten.
-
-    Examples
-    --------
-    >>> from modicum.reporting.study.study_charts import ticks
-    >>> [round(tick, 6) for tick in ticks(0.143, 0.257)]
-    [0.16, 0.18, 0.2, 0.22, 0.24]
-    """
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
-    return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def pad_range(
@@ -122,7 +129,7 @@ def front_chart(content: StudyContent) -> Markup:
     return plot.draw(parts, "Classifier error against adversary error of all candidates")
 
 
-def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[Personal]) -> Markup:
+def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[PersonalAttribute]) -> Markup:
     """The adversary's error about each attribute along the front (papers/0 Figure 7), the naive guess's faint."""
     front = sorted(rows, key=lambda p: (p.error, p.adversary_error))
     drawn = [a for a in personal if a.drawn]
@@ -141,7 +148,7 @@ def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[Personal]) -> 
             Markup("</g>"),
             add_title(Markup("").join([path, *dots]), f"{name}\nnaive guess {attribute.naive:.1%}"),
             Markup('<g stroke-opacity=".4">') + line(*at[-1], edge + 8, label, own, 1) + Markup("</g>"),
-            words(edge + 12, label + 4, _short(name), own, title=name),
+            words(edge + 12, label + 4, shorten_name(name), own, title=name),
         ]
     return plot.draw(parts, "Error of the adversary for each personal attribute along the front")
 
@@ -289,7 +296,3 @@ def _draw_polyline(places: Sequence[Point], own: str, dashed: bool = False) -> M
 
 def _ends(interval: Sequence[float] | None) -> str:
     return f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else ""
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import COARSE
-from modicum.reporting.formats import interval, percent, quote_name
+from modicum.reporting.formats import in_brackets, percent, quote_name
+from modicum.reporting.generalization.generalization_sentences import describe_limits
 from modicum.table.targets import BINS
 
 if TYPE_CHECKING:
@@ -32,16 +33,12 @@ def decision(content: "StudyContent") -> str:
         f"{compared} Chosen is {chosen.name}: {chosen.why}. It asks for {chosen.needed} of "
         f"{chosen.of_attributes} attributes in {chosen.buckets:,} buckets, "
         f"{kept or 'none'} in full detail. On the test records, which chose nothing, the model is then "
-        f"wrong for {chosen.error:.1%} of {content.unit}{_between(chosen.error_interval)}, against "
+        f"wrong for {chosen.error:.1%} of {content.unit}{in_brackets(chosen.error_interval)}, against "
         f"{raw.error:.1%} on raw data and {nothing.error:.1%} when always guessing the majority; an adversary "
         f"who sees the answers is wrong about {chosen.adversary_error:.1%} of personal values"
-        f"{_between(chosen.adversary_interval)}, against {nothing.adversary_error:.1%} without seeing them and "
+        f"{in_brackets(chosen.adversary_interval)}, against {nothing.adversary_error:.1%} without seeing them and "
         f"{raw.adversary_error:.0%} on raw data."
     )
-
-
-def _between(ends: Sequence[float] | None) -> str:
-    return f" (95% interval {text})" if (text := interval(ends)) else ""
 
 
 def comparison(minimizers: "Sequence[MinimizerContent]") -> str | None:
@@ -127,11 +124,6 @@ def limits(content: "StudyContent") -> list[str]:
         return own
     return [
         *own,
-        "The adversary (A1) is the strongest of several that were tried, not the strongest there can be. It sees the "
-        "collected record and nothing else: someone who knows more about a person can guess more. `judge` and "
-        "`attacks.suite` look at the chosen one more closely.",
-        "All of this speaks of people like those in the test records: it assumes that they are a random sample of the "
-        "people whose data will be collected.",
-        f"A number or date counts as guessed when it is placed in the right one of {BINS} ranges of about equal "
-        "frequency (fewer where it has fewer values).",
+        *describe_limits(BINS),
+        "`judge` and `attacks.suite` look at the chosen one more closely.",
     ]
