@@ -5,17 +5,21 @@ every share of them, is rounded to tens: then a small count cannot be found by m
 count from another. Intervals are rounded outward, so that they still hold.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from modicum.errors import DataError
-from modicum.generalization.description import BucketLine, Description
-from modicum.measures.certificate import Certificate
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import person_codes
-from modicum.table.schema import Schema
+
+if TYPE_CHECKING:
+    from modicum.generalization.description import BucketLine, Description
+    from modicum.measures.certificate import Certificate
+    from modicum.table.schema import Schema
 
 FewText = Literal["< 10"]
 FEW_TEXT: Final = "< 10"
