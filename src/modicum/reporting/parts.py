@@ -7,38 +7,95 @@ else does; the JSON is its `model_dump`, and page and Markdown read its attribut
 import datetime
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from modicum import __version__
 from modicum.errors import ParameterError, check_words
 from modicum.measures.uniqueness import Crowd, Uniqueness
 from modicum.provenance import EvidenceSources
-from modicum.reporting.disclosure import FewText, combinations, few, outward, tens, tens_up
+from modicum.reporting.disclosure import FewText, change, change_outward, combinations, few, outward, tens, tens_up
 from modicum.reporting.document import Blanks, Block, Bullets, Column, Section, Table, TableCell, Text
 from modicum.reporting.formats import NONE, interval, number, percent
 from modicum.table.codes import FEW
 from modicum.table.values import plain
 
+
+@dataclass(frozen=True)
+class _People:
+    """How many people a part is filled for."""
+
+    count: int | None
+
+
+def round_by(rule: Callable[[Any, Any], object]) -> BeforeValidator:
+    """Round a value of evidence for the people that `ContentPart.fill` names; what is read from JSON stays as it is."""
+
+    def apply(value: object, info: ValidationInfo) -> object:
+        return rule(value, info.context.count) if isinstance(info.context, _People) and value is not None else value
+
+    return BeforeValidator(apply)
+
+
 Share = Annotated[float, Field(ge=0, le=1)]
 Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
 Ends = Annotated[list[float] | None, Field(min_length=2, max_length=2)]
 SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2)]  # one may not exist
-Few = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below that.')]
+Count = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below that.')]
+
+# The same, each with the rule by which evidence is rounded.
+Few = Annotated[Count, round_by(lambda count, _: few(count))]
+Tens = Annotated[Share, round_by(tens)]
+TensUp = Annotated[Share, round_by(tens_up)]
+TensEnds = Annotated[Ends, round_by(outward)]
+Change = Annotated[float, round_by(change)]
+ChangeEnds = Annotated[Ends, round_by(change_outward)]
+ThreeDigits = Annotated[float, round_by(lambda value, _: round(value, 3) + 0.0)]
 
 
 class ContentPart(BaseModel):
-    """A piece of a report: it has the fields that are named and no others; a number that does not exist is null."""
+    """A piece of a report: it has the fields that are named and no others; a number that does not exist is null.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from modicum.reporting.parts import ContentPart, Few, Tens
+    >>> class Wrong(ContentPart):
+    ...     records: Few
+    ...     error: Tens
+    >>> found = Wrong.fill(SimpleNamespace(records=7, error=0.2349, rows=[3, 4]), 1_000)
+    >>> found.records, found.error, Wrong.model_validate(found.model_dump()) == found
+    ('< 10', 0.23, True)
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def fill(cls, found: object, people: int | None = None, /, **own: object) -> Self:
+        """Take the fields from a piece of evidence by name, and round each as its type says; parts inside it, too.
+
+        Parameters
+        ----------
+        found : the evidence; what of it no field names is left out
+        people : how many people the shares are of
+        own : the fields that are no attribute of the evidence, or differ from it
+        """
+        return cls.model_validate(cls._read(found, own), context=_People(people))
+
+    @classmethod
+    def _read(cls, found: object, own: Mapping[str, object]) -> dict[str, object]:
+        named = (name for name in cls.model_fields if name not in own and hasattr(found, name))
+        return {name: getattr(found, name) for name in named} | dict(own)
 
     @model_validator(mode="before")
     @classmethod
     def _make_plain(cls, data: Any) -> Any:
-        return plain(data)
+        if isinstance(data, ContentPart):  # it is filled already
+            return data
+        return plain(data if isinstance(data, dict) else cls._read(data, {}))
 
 
 # What is said of a report, and what every report begins with.
@@ -61,6 +118,10 @@ class Heading:
     people: str | None = None
     date: str | None = None
     command: str | None = None
+
+    def open(self, found: EvidenceSources | None) -> dict[str, object]:
+        """The fields that every report begins with; `found` is the evidence's provenance."""
+        return {"purpose": self.purpose, "people": self.people, "provenance": Provenance.of(found, self)}
 
     def __post_init__(self) -> None:
         check_words(purpose=self.purpose, people=self.people, command=self.command)
@@ -272,12 +333,12 @@ class CrowdContent(ContentPart):
     """How many people share what an adversary knows of them."""
 
     records: Few
-    groups: Few = Field(description="How many different combinations there are.")
-    smallest: Few = Field(description="People in the smallest group.")
-    alone: Share = Field(description="Share of records in a group of one person, rounded up to tens of people.")
-    alone_interval: Ends = Field(description="Its 95% interval.")
-    linked: Share = Field(description="Expected share of records linked to the right person, in tens of people.")
-    linked_interval: Ends = Field(description="Its 95% interval.")
+    groups: Count = Field(description="How many different combinations there are.")
+    smallest: Count = Field(description="People in the smallest group.")
+    alone: TensUp = Field(description="Share of records in a group of one person, rounded up to tens of people.")
+    alone_interval: TensEnds = Field(description="Its 95% interval.")
+    linked: Tens = Field(description="Expected share of records linked to the right person, in tens of people.")
+    linked_interval: TensEnds = Field(description="Its 95% interval.")
     sizes: dict[str, Share] = Field(
         description="People in the group → share of records, in tens of people; of one person rounded up."
     )
@@ -301,14 +362,11 @@ class CrowdContent(ContentPart):
         (0.01, 0.01, '< 10')
         """
         n = crowd.people
-        return cls(
-            records=few(crowd.records),
+        return cls.fill(
+            crowd,
+            n,
             groups=crowd.groups if is_public else combinations(crowd.groups, crowd.smallest),
             smallest=crowd.smallest if is_public else few(crowd.smallest),
-            alone=tens_up(crowd.alone, n),
-            alone_interval=outward(crowd.alone_interval, n),
-            linked=tens(crowd.linked, n),
-            linked_interval=outward(crowd.linked_interval, n),
             sizes={name: (tens_up if name == _ALONE else tens)(share, n) for name, share in crowd.sizes.items()},
             expected=None if crowd.expected is None else ExpectedUniques.of(crowd.expected),
         )

@@ -8,14 +8,12 @@ from modicum.attacks import MatchingResult
 from modicum.attacks.matching.matching import DEFINETTI, describe_adversary
 from modicum.evaluation import AnatomyEvidence
 from modicum.evaluation.evidence.anatomy_evidence import (
-    AnatomyAttribute,
     AnatomyLearned,
     AnatomyRole,
-    SensitiveMeasured,
 )
-from modicum.reporting.disclosure import check_size, few, outward, tens
+from modicum.reporting.disclosure import check_size, few
 from modicum.reporting.formats import count_of, in_disguise, no_better, number, percent, quote_name
-from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Heading, Provenance, Share
+from modicum.reporting.parts import ContentPart, Count, CrowdContent, Few, Head, Heading, Share, Tens, TensEnds
 from modicum.reporting.release_parts import (
     ErrorContent,
     GroupError,
@@ -40,33 +38,14 @@ class SensitiveContent(ContentPart):
     largest: int = Field(description="Records in the largest group.")
     values: int = Field(description="Different values.")
 
-    @classmethod
-    def of(cls, found: SensitiveMeasured) -> Self:
-        """What the published table shows anyway."""
-        return cls(
-            name=found.name,
-            l=found.l,
-            distinct_l=found.distinct_l,
-            highest=found.highest,
-            groups=found.groups,
-            smallest=found.smallest,
-            largest=found.largest,
-            values=found.values,
-        )
-
 
 class AnatomyAttributeContent(ContentPart):
-    """One column and where it stands."""
+    """One column and where it stands; the published tables show its values."""
 
     name: str = Field(description="The column.")
     role: AnatomyRole = Field(description="What it is taken for.")
     table: str = Field(description="The table in which its exact values are published.")
     values: int = Field(description="Different values, of those who were released.")
-
-    @classmethod
-    def of(cls, found: AnatomyAttribute) -> Self:
-        """A column; the published tables show its values."""
-        return cls(name=found.name, role=found.role, table=found.table, values=found.values)
 
 
 class AdversaryContent(ContentPart):
@@ -74,16 +53,14 @@ class AdversaryContent(ContentPart):
 
     name: str = Field(description="What it is called.")
     means: str = Field(description="Who it is, in words.")
-    right: Share = Field(description="Share of people given the right value, in tens of people.")
-    interval: Ends = Field(description="Its 95% interval; groups are taken for independent.")
+    right: Tens = Field(description="Share of people given the right value, in tens of people.")
+    interval: TensEnds = Field(description="Its 95% interval; groups are taken for independent.")
 
     @classmethod
     def of(cls, result: MatchingResult, name: str, people: int) -> Self:
         """One adversary of an attack, in tens of people."""
         found = result.by_adversary[name]
-        assert found.value is not None
-        means, interval = describe_adversary(result, name), outward(found.interval, people)
-        return cls(name=name, means=means, right=tens(found.value, people), interval=interval)
+        return cls.fill(found, people, name=name, means=describe_adversary(result, name), right=found.value)
 
 
 class MatchingContent(ContentPart):
@@ -91,27 +68,25 @@ class MatchingContent(ContentPart):
 
     sensitive: str = Field(description="The sensitive attribute.")
     promised: Share = Field(description="1/l as it was asked for (as counted where that is not known).")
-    naive: Share = Field(description="Share of people with the most frequent value of all.")
+    naive: Tens = Field(description="Share of people with the most frequent value of all.")
     raw: Share = Field(description="Where the records are published as they are: every value is known.")
-    learned: Share = Field(description="Right by the adversary who learns from the release alone.")
-    interval: Ends = Field(description="Its 95% interval.")
+    learned: Tens = Field(description="Right by the adversary who learns from the release alone.")
+    interval: TensEnds = Field(description="Its 95% interval.")
     adversaries: list[AdversaryContent] = Field(description="Each adversary that was tried.")
     note: str | None = Field(description="What the figure does not say.")
 
     @classmethod
     def of(cls, result: MatchingResult, asked: int | None, people: int) -> Self:
         """An attack on so many people whose release was asked for one in `asked`."""
-        return cls(
-            sensitive=result.sensitive,
+        return cls.fill(
+            result,
+            people,
             promised=1 / (asked or result.l),
-            naive=tens(result.naive, people),
             raw=1.0,
-            learned=tens(result.accuracy, people),
-            interval=outward(result.interval, people),
+            learned=result.accuracy,
             adversaries=[
                 AdversaryContent.of(result, name, people) for name in result.by_adversary if not name.startswith(_ALIKE)
             ],
-            note=result.note,
         )
 
 
@@ -137,11 +112,9 @@ class AnatomyUtilityContent(TrialContent):
             )
             for name, each in large.items()
         }
-        return cls(
+        return cls.fill(
+            found,
             held_out=held_out,
-            estimator=found.estimator,
-            records=few(found.records),
-            trained_on=few(found.trained_on),
             errors={
                 source: ErrorContent.of(own.error, own.interval, found.people) for source, own in found.errors.items()
             },
@@ -160,7 +133,7 @@ class AnatomyContent(Head):
     asked_l: int | None = Field(description="What was asked for: no value is more than 1/l of its group.")
     kept: bool = Field(description="Whether every sensitive table has it.")
     records: Few = Field(description="Records released.")
-    left_out: Few = Field(description="Records left out: without a sensitive value, or too many of one value.")
+    left_out: Count = Field(description="Records left out: without a sensitive value, or too many of one value.")
     has_repeated: bool = Field(description="Whether a person has several records, for whom the promise does not hold.")
     measured: list[SensitiveContent] = Field(description="Each sensitive attribute, counted anew.")
     attributes: list[AnatomyAttributeContent] = Field(description="Column by column.")
@@ -174,19 +147,15 @@ class AnatomyContent(Head):
         """Everything that the report shows, and nothing that tells of a few people."""
         check_size(found.people, "people in the records" if found.repeated else "records")
         why = None if found.utility is None else explain_too_few(found.utility.people)
-        content = cls(
-            purpose=heading.purpose,
-            people=heading.people,
-            provenance=Provenance.of(found.provenance, heading),
+        content = cls.fill(
+            found,
+            **heading.open(found.provenance),
             grouping=found.release.grouping,
-            label=found.label,
             asked_l=found.l,
             kept=all(each.l >= (found.l or 1) for each in found.measured),
-            records=few(found.release.rows),
+            records=found.release.rows,
             left_out=few(found.left_out) if found.left_out else 0,
             has_repeated=found.repeated,
-            measured=[SensitiveContent.of(each) for each in found.measured],
-            attributes=[AnatomyAttributeContent.of(each) for each in found.attributes],
             crowds={name: CrowdContent.of(each) for name, each in found.crowds.items()},
             matching=[MatchingContent.of(each, found.l, found.people) for each in found.matching],
             utility=None if found.utility is None or why else AnatomyUtilityContent.of(found.utility, found.held_out),

@@ -25,7 +25,6 @@ from modicum.reporting.disclosure import (
     compute_weighted_mean,
     few,
     lowest_error,
-    outward,
     round_certificate,
     tens,
 )
@@ -33,6 +32,7 @@ from modicum.reporting.formats import format_levels, interval, quote_name
 from modicum.reporting.parts import (
     CertifiedPart,
     ContentPart,
+    Count,
     Ends,
     ExpectedUniques,
     Few,
@@ -40,6 +40,8 @@ from modicum.reporting.parts import (
     Pair,
     Provenance,
     Share,
+    Tens,
+    TensEnds,
 )
 from modicum.table.codes import FEW
 
@@ -77,7 +79,7 @@ class Guesser(ContentPart):
     short: str = Field(description="The same in two or three words.")
     knows: str = Field(description="What it sees or knows.")
     error: Share = Field(description="Share of personal values guessed wrong, weighted mean over the attributes.")
-    interval: Ends = Field(description="The 95% interval of the error, widened to tens of people.")
+    interval: TensEnds = Field(description="The 95% interval of the error, widened to tens of people.")
     naive: Share = Field(description="The same for someone who sees no record and always guesses the usual value.")
     raw: Share = Field(description="The same error for someone who sees the raw records: none.")
     over_attributes: OverAttributes = Field(description="The lowest and the highest error of an attribute.")
@@ -92,15 +94,15 @@ class Guesser(ContentPart):
         """What one adversary finds, in tens of n people; the certificate is rounded."""
         title, short, knows = NAMES[name]
         found = result.by_attribute
-        return cls(
+        return cls.fill(
+            result,
+            n,
             id=name,
             name=title,
             short=f"{name} {short}",
             knows=knows,
             error=compute_weighted_mean({a: tens(each.error, n) for a, each in found.items()}, result.weights),
-            interval=outward(result.interval, n),
             naive=compute_weighted_mean({a: tens(each.naive, n) for a, each in found.items()}, result.weights),
-            raw=result.raw,
             over_attributes=OverAttributes.of({a: each.error for a, each in found.items()}, n),
             worst=result.worst if tens(found[result.worst].gain, n) > 0 else None,
             certified_error=None if certificate is None else lowest_error(certificate),
@@ -111,20 +113,15 @@ class Guesser(ContentPart):
 class FoundByAdversary(ContentPart):
     """One adversary about one attribute."""
 
-    error: Share = Field(description="Share of wrong guesses.")
-    interval: Ends = Field(description="Its 95% interval, widened to tens of people.")
+    error: Tens = Field(description="Share of wrong guesses.")
+    interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
     method: str = Field(description="The method that guessed best, of those that were tried.")
     certified: Share | None = Field(description="No adversary with this knowledge has a lower error; null where none.")
 
     @classmethod
     def of(cls, found: AttributeResult, certificate: Certificate | None, name: str, n: int) -> Self:
         """The same in tens of n people; the certificate is rounded."""
-        return cls(
-            error=tens(found.error, n),
-            interval=outward(found.interval, n),
-            method=found.method,
-            certified=None if certificate is None else 1 - certificate.bounds[name],
-        )
+        return cls.fill(found, n, certified=None if certificate is None else 1 - certificate.bounds[name])
 
 
 class GuessedAttribute(ContentPart):
@@ -158,7 +155,7 @@ class SurestGuesses(ContentPart):
     percent: float = Field(description="How many percent of its guesses about each attribute, the surest first.")
     records: Few = Field(description="How many guesses about each attribute that are, in tens.")
     error: Share = Field(description="Share of these that are wrong, weighted mean over the attributes.")
-    interval: Ends = Field(description="Its 95% interval, widened to tens of people.")
+    interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
     naive: Share = Field(description="Error of the naive guess about the same people.")
     raw: Share = Field(description="The same error for someone who sees the raw records: none.")
     by_attribute: dict[str, Share] = Field(description="Attribute → share of these guesses that are wrong.")
@@ -171,16 +168,13 @@ class SurestGuesses(ContentPart):
         n = level.people
         errors = {name: tens(error, n) for name, error in level.by_attribute.items()}
         naive = {name: tens(error, n) for name, error in level.naive_by_attribute.items()}
-        return cls(
-            percent=level.percent,
-            records=few(level.records),
+        return cls.fill(
+            level,
+            n,
             error=compute_weighted_mean(errors, weights),
-            interval=outward(level.interval, n),
             naive=compute_weighted_mean(naive, weights),
-            raw=level.raw,
             by_attribute=errors,
             naive_by_attribute=naive,
-            worst=level.worst,
         )
 
 
@@ -188,7 +182,7 @@ class MostExposed(ContentPart):
     """A2 on the smallest part of the guesses that may be told of."""
 
     percent: float = Field(description="How many percent of the guesses, the surest first.")
-    records: Few = Field(description="How many guesses about each attribute that are, in tens.")
+    records: Count = Field(description="How many guesses about each attribute that are, in tens.")
     error: Share = Field(description="Share of these that are wrong, weighted mean over the attributes.")
     interval: Ends = Field(description="Its 95% interval.")
     naive: Share = Field(description="Error of the naive guess about the same people.")
@@ -209,12 +203,8 @@ class MostExposed(ContentPart):
         fewer = [percent for percent in hidden if percent < level.percent]
         more = f" The surest {format_levels(fewer)} are of too few people to be told of." if fewer else ""
         ends = "" if level.interval is None else f"95% interval {interval(level.interval)}; "
-        return cls(
-            percent=level.percent,
-            records=level.records,
-            error=level.error,
-            interval=level.interval,
-            naive=level.naive,
+        return cls.fill(
+            level,
             sentence=f"Of the {level.percent:g}% of guesses that someone who sees the collected records is most "
             f"confident of, {level.error:.1%} are wrong ({ends}naive guesses about the same people: "
             f"{level.naive:.1%}).{more}",
@@ -237,15 +227,12 @@ class LinkabilityContent(ContentPart):
     def of(cls, result: LinkResult) -> Self:
         """Shares of halves joined rightly: chances averaged over many people, not counts of them."""
         low, high = result.interval
-        return cls(
+        return cls.fill(
+            result,
             error=round(result.error, 4),
             interval=[math.floor(1e4 * low) / 1e4, math.ceil(1e4 * high) / 1e4],
             naive=round(result.naive, 4),
             raw=round(result.raw, 4),
-            a=list(result.a),
-            b=list(result.b),
-            k=result.k,
-            people=result.people,
         )
 
 
@@ -265,31 +252,26 @@ class BreachedUniques(ExpectedUniques):
 class SinglingOutContent(ContentPart):
     """A8: who is alone with their answers."""
 
-    error: Share = Field(description="Share of people who are not alone with their answers.")
-    interval: Ends = Field(description="Its 95% interval, widened to tens of people.")
+    error: Tens = Field(description="Share of people who are not alone with their answers.")
+    interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
     naive: Share = Field(description="The same where nothing is collected: everyone.")
-    raw: Share = Field(description="The same with the raw records.")
+    raw: Tens = Field(description="The same with the raw records.")
     people: int = Field(description="How many people there are in the breached records.")
     least: Few = Field(description="How many people share the rarest combination of answers, in tens.")
-    rarest: Few = Field(description="How many combinations are that rare; in tens where they are rare ones.")
+    rarest: Count = Field(description="How many combinations are that rare; in tens where they are rare ones.")
     unique: Few = Field(description="How many people have a combination to themselves, in tens.")
-    groups: Few = Field(description="How many combinations there are; in tens where some are rare.")
-    sizes: dict[str, Few] = Field(description="How many people share a combination → how many such combinations.")
+    groups: Count = Field(description="How many combinations there are; in tens where some are rare.")
+    sizes: dict[str, Count] = Field(description="How many people share a combination → how many such combinations.")
     population: BreachedUniques | None = Field(description="The whole population; null where its size was not given.")
 
     @classmethod
     def of(cls, result: SinglingOutResult) -> Self:
         """The same in tens of people."""
-        n, least = result.people, result.least
-        return cls(
-            error=tens(result.error, n),
-            interval=outward(result.interval, n),
-            naive=result.naive,
-            raw=tens(result.raw, n),
-            people=n,
-            least=few(least),
+        least = result.least
+        return cls.fill(
+            result,
+            result.people,
             rarest=combinations(result.rarest, least),
-            unique=few(result.unique),
             groups=combinations(result.groups, least),
             sizes={name: combinations(many, least) if many else 0 for name, many in result.sizes.items()},
             population=None if result.population is None else BreachedUniques.of(result.population),
@@ -304,16 +286,7 @@ class AttackCertificate(CertifiedPart):
     @classmethod
     def of(cls, certificate: Certificate) -> Self:
         """What a rounded certificate says."""
-        return cls(
-            bounds=certificate.bounds,
-            mean_error=lowest_error(certificate),
-            confidence=certificate.confidence,
-            records=certificate.records,
-            vacuous=certificate.vacuous,
-            note=certificate.note,
-            unit=certificate.unit,
-            bins=certificate.bins,
-        )
+        return cls.fill(certificate, mean_error=lowest_error(certificate))
 
 
 class SkippedAdversary(ContentPart):

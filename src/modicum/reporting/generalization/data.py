@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from modicum.attacks import AttackResult, AttributeResult
-from modicum.evaluation import Alternative, Alternatives, AttributeNeed, Evidence, GroupScore, Score, Step, Utility
-from modicum.evaluation._necessity import Necessity, Verdict
+from modicum.attacks import AttackResult
+from modicum.evaluation import Alternative, Alternatives, Evidence, Score, Utility
+from modicum.evaluation._necessity import Verdict
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Groups
 from modicum.generalization.description import AttributeLine, BucketLine, Decision, Description
@@ -18,8 +18,6 @@ from modicum.reporting.attack.data import AttackContent
 from modicum.reporting.disclosure import (
     FewText,
     both_ends,
-    change,
-    change_outward,
     check_size,
     combinations,
     compute_weighted_mean,
@@ -41,7 +39,23 @@ from modicum.reporting.generalization.generalization_sentences import (
     limits,
     warnings,
 )
-from modicum.reporting.parts import CertifiedPart, ContentPart, Ends, Few, Head, Heading, Provenance, Share, SomeEnds
+from modicum.reporting.parts import (
+    CertifiedPart,
+    Change,
+    ChangeEnds,
+    ContentPart,
+    Count,
+    Ends,
+    Few,
+    Head,
+    Heading,
+    Share,
+    SomeEnds,
+    Tens,
+    TensEnds,
+    ThreeDigits,
+    round_by,
+)
 from modicum.table.codes import FEW
 
 
@@ -53,7 +67,7 @@ class CollectedContent(ContentPart):
     in_full_detail: int = Field(description="How many of those as they are, without buckets.")
     buckets: int = Field(description="How many answers can be chosen in all.")
     records: int = Field(description="Test records.")
-    groups: Few = Field(description="Different combinations of answers among the test records.")
+    groups: Count = Field(description="Different combinations of answers among the test records.")
     smallest_group: Few = Field(description="How many people share the rarest combination.")
 
     @classmethod
@@ -180,32 +194,19 @@ class GroupContent(ContentPart):
 
     records: Few = Field(description="Test records of the group.")
     persons: Few = Field(description="People of the group.")
-    error: float = Field(description="Share of wrong predictions on minimized data.")
-    interval: Ends = Field(description="Its 95% interval.")
-    raw_error: float = Field(description="The same on raw data.")
-    majority_error: float = Field(description="The same when always guessing the majority.")
-
-    @classmethod
-    def of(cls, group: GroupScore) -> Self:
-        """One group, in tens of its people."""
-        n = group.persons
-        return cls(
-            records=few(group.records),
-            persons=few(n),
-            error=tens(group.error, n),
-            interval=outward(group.interval, n),
-            raw_error=tens(group.raw_error, n),
-            majority_error=tens(group.majority_error, n),
-        )
+    error: Tens = Field(description="Share of wrong predictions on minimized data.")
+    interval: TensEnds = Field(description="Its 95% interval.")
+    raw_error: Tens = Field(description="The same on raw data.")
+    majority_error: Tens = Field(description="The same when always guessing the majority.")
 
 
 class UtilityContent(ContentPart):
     """What the prediction loses."""
 
-    error: float = Field(description="Share of wrong predictions on minimized data.")
-    interval: Ends = Field(description="Its 95% interval.")
-    raw_error: float = Field(description="The same on raw data.")
-    majority_error: float = Field(description="The same when always guessing the majority.")
+    error: Tens = Field(description="Share of wrong predictions on minimized data.")
+    interval: TensEnds = Field(description="Its 95% interval.")
+    raw_error: Tens = Field(description="The same on raw data.")
+    majority_error: Tens = Field(description="The same when always guessing the majority.")
     skill_kept: float | None = Field(description="Share of the raw model's log-loss gain over the majority guess.")
     skill_interval: SomeEnds = Field(description="Its 95% interval.")
     scores: dict[str, ScoreContent] = Field(
@@ -229,24 +230,18 @@ class UtilityContent(ContentPart):
             # The majority guess's follows from how many people have each class, so that a rare class could be counted.
             del scores["log_loss"]
         large = {name: group for name, group in found.by_group.items() if group.persons >= FEW}
-        by_group = {name: GroupContent.of(group) for name, group in large.items()}
+        by_group = {name: GroupContent.fill(group, group.persons) for name, group in large.items()}
         worst, loses_most = find_worst_groups(
             by_group, select_comparable_groups({name: group.persons for name, group in large.items()})
         )
-        return cls(
-            error=tens(found.error, people),
-            interval=outward(found.interval, people),
-            raw_error=tens(found.raw_error, people),
-            majority_error=tens(found.majority_error, people),
+        return cls.fill(
+            found,
+            people,
             skill_kept=decimals_of(found.skill_kept),
             skill_interval=decimals_of(found.skill_interval),
             scores={name: ScoreContent.of(name, score, people) for name, score in scores.items()},
-            records=found.records,
-            trained_on=found.trained_on,
-            estimator=found.estimator,
             by_group=by_group,
             raw_skill=decimals_of(found.raw_skill),
-            is_weak=found.is_weak,
             worst_group=worst,
             loses_most=loses_most,
             small_groups=len(found.by_group) - len(large),
@@ -266,32 +261,20 @@ def find_worst_groups(groups: Mapping[str, GroupContent], names: Sequence[str]) 
 class GuessedContent(ContentPart):
     """What the adversary A1 finds about one attribute."""
 
-    error: float = Field(description="Share of wrong guesses.")
-    interval: Ends = Field(description="Its 95% interval.")
-    naive: float = Field(description="Error of always naming the most frequent value.")
+    error: Tens = Field(description="Share of wrong guesses.")
+    interval: TensEnds = Field(description="Its 95% interval.")
+    naive: Tens = Field(description="Error of always naming the most frequent value.")
     raw: float = Field(description="Error on raw data.")
     values: int = Field(description="Among how many values or ranges is guessed.")
     method: str = Field(description="Which of the portfolio's adversaries was the strongest.")
-
-    @classmethod
-    def of(cls, found: AttributeResult, people: int) -> Self:
-        """The same in tens of people."""
-        return cls(
-            error=tens(found.error, people),
-            interval=outward(found.interval, people),
-            naive=tens(found.naive, people),
-            raw=found.raw,
-            values=found.values,
-            method=found.method,
-        )
 
 
 class FirstAdversary(ContentPart):
     """The adversary A1, who sees the collected record and nothing else."""
 
     adversary: str = Field(description="Which one it is.")
-    error: float = Field(description="Weighted mean share of wrong guesses over the personal attributes.")
-    interval: Ends = Field(description="Its 95% interval.")
+    error: Share = Field(description="Weighted mean share of wrong guesses over the personal attributes.")
+    interval: TensEnds = Field(description="Its 95% interval.")
     naive: float = Field(description="The same of always naming the most frequent value.")
     raw: float = Field(description="The same on raw data.")
     weights: dict[str, float] = Field(description="Attribute → its share in the mean.")
@@ -304,19 +287,13 @@ class FirstAdversary(ContentPart):
     @classmethod
     def of(cls, found: AttackResult, people: int) -> Self:
         """The same in tens of people; a mean is that of the rounded figures."""
-        by_attribute = {name: GuessedContent.of(each, people) for name, each in found.by_attribute.items()}
-        return cls(
-            adversary=found.adversary,
+        by_attribute = {name: GuessedContent.fill(each, people) for name, each in found.by_attribute.items()}
+        return cls.fill(
+            found,
+            people,
             error=compute_weighted_mean({name: each.error for name, each in by_attribute.items()}, found.weights),
-            interval=outward(found.interval, people),
             naive=compute_weighted_mean({name: each.naive for name, each in by_attribute.items()}, found.weights),
-            raw=found.raw,
-            weights=found.weights,
-            records=found.records,
-            known=found.known,
-            random_state=found.random_state,
             by_attribute=by_attribute,
-            worst=found.worst,
         )
 
 
@@ -341,49 +318,19 @@ class CertificateContent(CertifiedPart):
     def of(cls, exact: Certificate) -> Self:
         """The bounds, rounded up to tens of people; still without its sentences."""
         found = round_certificate(exact)
-        return cls(
-            bounds=found.bounds,
-            observed=found.observed,
-            naive=found.naive,
-            confidence=found.confidence,
-            records=found.records,
-            persons=found.persons,
-            margin=found.margin,
-            bins=found.bins,
-            knowledge=found.knowledge,
-            weights=found.weights,
-            unit=found.unit,
-            vacuous=found.vacuous,
-            note=found.note,
-            worst=found.worst,
-            mean=min(1.0, found.mean),
-            mean_error=lowest_error(found),
-        )
+        return cls.fill(found, mean=min(1.0, found.mean), mean_error=lowest_error(found))
 
 
 class StepContent(ContentPart):
     """What changes when one attribute is collected in another detail; a change is in shares of 1."""
 
     what: str = Field(description="The change in plain words.")
-    error_change: float = Field(description="Of the model's error; above 0 it gets worse.")
-    error_interval: Ends = Field(description="The 95% interval of that paired difference.")
-    skill_change: float | None = Field(description="Of the skill that is kept; below 0 it gets worse.")
-    skill_interval: Ends = Field(description="Its 95% interval.")
-    adversary_change: float = Field(description="Of the adversary's mean error; above 0 it learns less.")
-    adversary_interval: Ends = Field(description="Its 95% interval.")
-
-    @classmethod
-    def of(cls, step: Step, people: int) -> Self:
-        """The same in tens of people, skill with three digits."""
-        return cls(
-            what=step.what,
-            error_change=change(step.error_change, people),
-            error_interval=change_outward(step.error_interval, people),
-            skill_change=round(step.skill_change, 3) + 0.0,
-            skill_interval=_widen(step.skill_interval),
-            adversary_change=change(step.adversary_change, people),
-            adversary_interval=change_outward(step.adversary_interval, people),
-        )
+    error_change: Change = Field(description="Of the model's error; above 0 it gets worse.")
+    error_interval: ChangeEnds = Field(description="The 95% interval of that paired difference.")
+    skill_change: ThreeDigits | None = Field(description="Of the skill that is kept; below 0 it gets worse.")
+    skill_interval: Annotated[Ends, round_by(lambda ends, _: _widen(ends))] = Field(description="Its 95% interval.")
+    adversary_change: Change = Field(description="Of the adversary's mean error; above 0 it learns less.")
+    adversary_interval: ChangeEnds = Field(description="Its 95% interval.")
 
 
 def _widen(interval: Interval) -> list[float] | None:
@@ -400,15 +347,6 @@ class NeedContent(ContentPart):
     without: StepContent | None = Field(description="Left out; null where it is.")
     in_full: StepContent | None = Field(description="Asked in full detail; null where it is collected.")
 
-    @classmethod
-    def of(cls, need: AttributeNeed, people: int) -> Self:
-        """The same in tens of people."""
-        coarser, without, in_full = (
-            None if step is None else StepContent.of(step, people)
-            for step in (need.coarser, need.without, need.in_full)
-        )
-        return cls(verdict=need.verdict, coarser=coarser, without=without, in_full=in_full)
-
 
 class NecessityContent(ContentPart):
     """Why each attribute is collected as it is."""
@@ -419,18 +357,6 @@ class NecessityContent(ContentPart):
     adversary: str = Field(description="Who guesses the personal attributes.")
     note: str = Field(description="How far the verdicts can be trusted together.")
     attributes: dict[str, NeedContent] = Field(description="Attribute → its alternatives.")
-
-    @classmethod
-    def of(cls, found: Necessity, people: int) -> Self:
-        """How it was measured, and each attribute's steps in tens of people."""
-        return cls(
-            trained_on=found.trained_on,
-            records=found.records,
-            estimator=found.estimator,
-            adversary=found.adversary,
-            note=found.note,
-            attributes={name: NeedContent.of(need, people) for name, need in found.attributes.items()},
-        )
 
 
 class EndContent(ContentPart):
@@ -446,19 +372,17 @@ class PointContent(EndContent):
     name: str = Field(description="What it is called.")
     needed: int = Field(description="How many attributes it asks for.")
     buckets: int = Field(description="How many answers can be chosen in all.")
-    skill_kept: float | None = Field(description="Share of the raw model's skill that is kept.")
+    skill_kept: ThreeDigits | None = Field(description="Share of the raw model's skill that is kept.")
     chosen: bool = Field(description="Whether it is the one that was taken.")
 
     @classmethod
     def of(cls, point: Alternative, found: Alternatives) -> Self:
         """The same in tens of people."""
-        return cls(
-            name=point.name,
+        return cls.fill(
+            point,
             needed=len(point.generalization.needed),
-            buckets=point.buckets,
             error=tens(point.error, found.people),
             adversary_error=_mean(point.risk, found),
-            skill_kept=round(point.skill_kept, 3) + 0.0,
             chosen=point.is_chosen,
         )
 
@@ -479,12 +403,8 @@ class AlternativesContent(ContentPart):
     def of(cls, found: Alternatives) -> Self:
         """The points that were considered and the ends, in tens of people."""
         n = found.people
-        return cls(
-            source=found.source,
-            judge=found.judge,
-            why=found.why,
-            considered=found.considered,
-            records=found.records,
+        return cls.fill(
+            found,
             raw_data=EndContent(error=tens(found.raw_error, n), adversary_error=0.0),
             nothing_collected=EndContent(
                 error=tens(found.majority_error, n), adversary_error=_mean(found.naive, found)
@@ -524,12 +444,10 @@ class GeneralizationContent(Head):
         records, people = description.records or 0, description.persons or 0
         check_size(people, "test records" if people == records else "people in the test records")
         attack, certificate = FirstAdversary.of(found.attack, people), CertificateContent.of(found.certificate)
-        content = cls(
-            purpose=heading.purpose,
-            people=heading.people,
-            provenance=Provenance.of(found.provenance, heading),
-            label=found.label,
-            classes=list(found.classes),
+        content = cls.fill(
+            found,
+            people,
+            **heading.open(found.provenance),
             unit=description.unit,
             collected=CollectedContent.of(found.generalization, description),
             attributes=[
@@ -540,7 +458,6 @@ class GeneralizationContent(Head):
             attack=attack,
             certificate=certificate,
             attacks=None if found.attacks is None else AttackContent.of(found.attacks),
-            necessity=None if found.necessity is None else NecessityContent.of(found.necessity, people),
             alternatives=None if found.alternatives is None else AlternativesContent.of(found.alternatives),
         )
         quoted = {"sentences": certificate_sentences(content), "exposed": describe_most_exposed(content)}

@@ -21,16 +21,29 @@ from modicum.reporting.disclosure import (
     change_outward,
     check_size,
     combinations,
-    few,
     outward,
     tens,
     tens_up,
 )
-from modicum.reporting.parts import ContentPart, Ends, Few, Head, Heading, Provenance, Share
+from modicum.reporting.parts import (
+    ContentPart,
+    Count,
+    Ends,
+    Few,
+    Head,
+    Heading,
+    Provenance,
+    Share,
+    Tens,
+    TensEnds,
+    TensUp,
+    ThreeDigits,
+    round_by,
+)
 from modicum.reporting.prism.prism_sentences import certificate_sentence, decision, limits, warnings
 from modicum.table.codes import FEW
 
-Change = Annotated[float, Field(ge=-1, le=1)]
+ErrorChange = Annotated[float, Field(ge=-1, le=1)]
 Model = Literal["PriSM", "Parsimony", "SVM"]
 
 _ORDER: tuple[Model, ...] = (PRISM, PARSIMONY, SVM)
@@ -51,34 +64,19 @@ class PrismRule(ContentPart):
     @classmethod
     def of(cls, cost: PrismCost) -> Self:
         """The rule of a search, with the bins of its model."""
-        sets = cost.correlations
-        return cls(
-            measure=sets.measure,
-            threshold=sets.threshold,
-            p_value=sets.p_value,
-            max_size=sets.max_size,
-            encoding=sets.encoding,
-            correction=sets.correction,
-            bins=cost.prism.bins,
-            tested=list(sets.tested),
-        )
+        return cls.fill(cost.correlations, bins=cost.prism.bins)
 
 
 class Strength(ContentPart):
     """How strongly attributes tell of the sensitive one."""
 
-    strength: float = Field(description="The measured strength.")
-    by_chance: float | None = Field(description="The strength that unrelated attributes with as many values have.")
-    p_value: float | None = Field(description="The chance of such a strength if there were no relation.")
-
-    @classmethod
-    def of(cls, found: Correlation) -> Self:
-        """A strength, with three digits."""
-        return cls(
-            strength=round(found.strength, 3),
-            by_chance=None if found.by_chance is None else round(found.by_chance, 3),
-            p_value=None if found.p_value is None else _digits(found.p_value, 2),
-        )
+    strength: ThreeDigits = Field(description="The measured strength.")
+    by_chance: ThreeDigits | None = Field(
+        description="The strength that unrelated attributes with as many values have."
+    )
+    p_value: Annotated[float, round_by(lambda value, _: _digits(value, 2))] | None = Field(
+        description="The chance of such a strength if there were no relation."
+    )
 
 
 class RevealingSet(Strength):
@@ -90,11 +88,10 @@ class RevealingSet(Strength):
     kept_out: list[str] = Field(description="Those of its attributes that are not asked for.")
 
     @classmethod
-    def of_set(cls, each: Correlation, found: PrismEvidence) -> Self:
+    def of(cls, each: Correlation, found: PrismEvidence) -> Self:
         """One of the sets that were found."""
-        return cls(
-            **dict(Strength.of(each)),
-            attributes=list(each.attributes),
+        return cls.fill(
+            each,
             about=_describe_sensitive(each, found),
             is_known=each.encoding == "given",
             kept_out=[name for name in each.attributes if name not in found.cost.prism.predictors_],
@@ -106,7 +103,7 @@ class OtherChoice(ContentPart):
 
     instead_of: str | None = Field(description="The attribute whose place it takes; null where it takes none.")
     objective: float = Field(description="Relative change of what training minimizes; below 0 is better.")
-    error: Change | None = Field(
+    error: ErrorChange | None = Field(
         description="Change of the error on test records; below 0 is better; null as the errors are."
     )
     interval: Ends = Field(description="Its 95% interval.")
@@ -142,15 +139,9 @@ class PrismAttribute(ContentPart):
     @classmethod
     def of(cls, each: AttributeReason, n: int | None) -> Self:
         """An attribute; changes of the error in tens of n people."""
-        return cls(
-            name=each.name,
-            columns=list(each.columns),
-            status=each.status,
-            reason=each.reason,
-            why=each.why,
-            sets=each.sets,
+        return cls.fill(
+            each,
             completes=len(each.completes),
-            alone=None if each.alone is None else Strength.of(each.alone),
             other=OtherChoice.of(each.other, n),
             instead=OtherChoice.of(each.instead, n),
         )
@@ -182,7 +173,7 @@ class Proof(ContentPart):
             max_predictors=model.max_predictors,
             max_feasible=found.cost.max_feasible,
             remeasured=found.remeasured,
-            together=Strength.of(model.association_),
+            together=Strength.fill(model.association_),
         )
 
 
@@ -290,49 +281,49 @@ class PrismSensitive(ContentPart):
 class PrismSinglingOut(ContentPart):
     """Who is alone with the answers."""
 
-    alone: Share = Field(
+    alone: TensUp = Field(
         description="Share of test people whose answers nobody else gives, rounded up to tens of people."
     )
-    interval: Ends = Field(description="Its 95% interval.")
-    raw: Share = Field(description="The same with all attributes.")
-    naive: Share = Field(description="The same where nothing is asked.")
-    groups: Few = Field(description="How many different combinations of answers there are.")
+    interval: TensEnds = Field(description="Its 95% interval.")
+    raw: TensUp = Field(description="The same with all attributes.")
+    naive: Tens = Field(description="The same where nothing is asked.")
+    groups: Count = Field(description="How many different combinations of answers there are.")
     smallest: Few = Field(description="How many people have a rarest one.")
     people: int = Field(description="How many test people there are.")
 
     @classmethod
     def of(cls, found: SinglingOutResult) -> Self:
         """Who is alone, in tens of people; rounded up, so that 0 means nobody."""
-        n = found.people
-        return cls(
-            alone=tens_up(1 - found.error, n),
-            interval=outward(_flip_interval(found.interval), n),
-            raw=tens_up(1 - found.raw, n),
-            naive=tens(1 - found.naive, n),
+        return cls.fill(
+            found,
+            found.people,
+            alone=1 - found.error,
+            interval=_flip_interval(found.interval),
+            raw=1 - found.raw,
+            naive=1 - found.naive,
             groups=combinations(found.groups, found.least),
-            smallest=few(found.least),
-            people=n,
+            smallest=found.least,
         )
 
 
 class PrismLinkability(ContentPart):
     """Halves of the answers, joined."""
 
-    linked: Share = Field(description="Share of people whose halves are joined rightly.")
-    interval: Ends = Field(description="Its 95% interval.")
-    naive: Share = Field(description="The same for a random matching.")
+    linked: Tens = Field(description="Share of people whose halves are joined rightly.")
+    interval: TensEnds = Field(description="Its 95% interval.")
+    naive: Tens = Field(description="The same for a random matching.")
     k: int = Field(description="How many people are joined at once.")
     halves: list[list[str]] = Field(description="The columns of either half.")
 
     @classmethod
     def of(cls, found: LinkResult) -> Self:
         """Who is linked, in tens of people."""
-        return cls(
-            linked=tens(found.linked, found.people),
-            interval=outward(_flip_interval(found.interval), found.people),
-            naive=tens(1 - found.naive, found.people),
-            k=found.k,
-            halves=[list(found.a), list(found.b)],
+        return cls.fill(
+            found,
+            found.people,
+            interval=_flip_interval(found.interval),
+            naive=1 - found.naive,
+            halves=[found.a, found.b],
         )
 
 
@@ -360,18 +351,16 @@ class PrismContent(Head):
         check_size(found.people["test"], "test records" if found.unit == "people" else "people in the test records")
         source, n = Provenance.of(found.provenance, heading), _count_people_of_errors(found)
         sets, linked = found.cost.prism.correlations_, found.exposure.linkability
-        content = cls(
+        content = cls.fill(
+            found,
             purpose=heading.purpose,
             people=heading.people,
             provenance=source,
-            label=found.label,
-            unit=found.unit,
             trained_on=found.cost.trained_on,
             tested_on=found.cost.tested_on,
-            confidence=found.confidence,
             sensitive=[PrismSensitive.of(name, found, source.date) for name in sets.critical_values],
             rule=PrismRule.of(found.cost),
-            sets=[RevealingSet.of_set(each, found) for each in sets],
+            sets=[RevealingSet.of(each, found) for each in sets],
             attributes=[PrismAttribute.of(each, n) for each in found.attributes],
             proof=Proof.of(found),
             utility=PrismUtility.of(found, n),

@@ -8,13 +8,25 @@ from pydantic import Field, WithJsonSchema
 from modicum.attacks import MembershipResult
 from modicum.evaluation import ReleaseEvidence, Utility
 from modicum.evaluation.evidence.release_evidence import ALL, QUASI
-from modicum.evaluation.evidence.release_measures import GroupGuess, GroupInference, Published, PublishedAttribute
+from modicum.evaluation.evidence.release_measures import Published
 from modicum.measures.intervals import Interval
 from modicum.measures.uniqueness import Crowd
 from modicum.releases.release import ReleaseTerms
 from modicum.reporting.disclosure import both_ends, check_size, decimals_of, few, outward, ranking_of, tens, tens_up
 from modicum.reporting.formats import count_of, in_disguise, number, percent, quote_name
-from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Head, Heading, Provenance, Share
+from modicum.reporting.parts import (
+    ContentPart,
+    Count,
+    CrowdContent,
+    Ends,
+    Few,
+    Head,
+    Heading,
+    Share,
+    Tens,
+    TensEnds,
+    TensUp,
+)
 from modicum.reporting.release_parts import (
     ErrorContent,
     GroupError,
@@ -40,14 +52,7 @@ class Promise(ContentPart):
     @classmethod
     def of(cls, asked: ReleaseTerms) -> Self:
         """What was asked for of a release; what it does not name is null."""
-        return cls(
-            k=asked["k"],
-            l=asked.get("l"),
-            t=asked.get("t"),
-            diversity=asked.get("diversity"),
-            c=asked.get("c"),
-            distance=asked.get("distance"),
-        )
+        return cls.model_validate(dict.fromkeys(cls.model_fields) | asked)
 
 
 class MeasuredContent(ContentPart):
@@ -61,33 +66,29 @@ class MeasuredContent(ContentPart):
     distance: str | None = Field(description="What t measures.")
     kept: bool = Field(description="Whether what was asked for is there.")
     groups: int = Field(description="How many groups there are.")
-    largest_group: Few = Field(description="People in the largest group; rounded where no column shows whose a row is.")
+    largest_group: Count = Field(
+        description="People in the largest group; rounded where no column shows whose a row is."
+    )
     highest_risk: Share = Field(description="One over the people of the smallest group.")
     records: Few = Field(description="Records released.")
-    left_out: Few = Field(description="Records left out.")
+    left_out: Count = Field(description="Records left out.")
 
     @classmethod
     def of(cls, found: ReleaseEvidence) -> Self:
         """What was counted; exact where anybody can count it in the published table."""
         release, measured, crowd = found.release, found.measured, found.crowds[QUASI]["release"]
-        return cls(
-            k=measured.k,
-            sensitive=measured.sensitive,
-            distinct_l=measured.distinct_l,
-            l=measured.l,
-            t=measured.t,
-            distance=measured.distance,
-            kept=measured.kept,
+        return cls.fill(
+            measured,
             groups=crowd.groups,
             largest_group=crowd.largest if found.persons is None else few(crowd.largest),
             highest_risk=crowd.highest,
-            records=few(release.rows),
+            records=release.rows,
             left_out=few(release.suppressed) if release.suppressed else 0,
         )
 
 
 class ReleaseAttributeContent(ContentPart):
-    """One column and how it was published."""
+    """One column and how it was published; anybody can count its values in the published table."""
 
     name: str = Field(description="The column.")
     role: str = Field(description="quasi-identifier, sensitive, label, identifier, person or other.")
@@ -95,18 +96,6 @@ class ReleaseAttributeContent(ContentPart):
     ncp: Share = Field(description="Information loss (NCP): 0 is full detail, 1 is nothing.")
     values_before: int = Field(description="Different values before, of those who were released.")
     values_after: int = Field(description="Different values after.")
-
-    @classmethod
-    def of(cls, found: PublishedAttribute) -> Self:
-        """A column; how many values it has anybody can count in the published table."""
-        return cls(
-            name=found.name,
-            role=found.role,
-            published=found.published,
-            ncp=found.ncp,
-            values_before=found.values_before,
-            values_after=found.values_after,
-        )
 
 
 class CrowdPair(ContentPart):
@@ -131,18 +120,11 @@ class Crowds(ContentPart):
 class GuessContent(ContentPart):
     """A guess of a value from a person's group."""
 
-    right: Share = Field(description="Share of records guessed right, in tens of people.")
-    interval: Ends = Field(description="Its 95% interval; groups are taken for independent.")
-    certain: Share = Field(description="Share of records in a group with one value only, rounded up to tens of people.")
-
-    @classmethod
-    def of(cls, guess: GroupGuess, people: int) -> Self:
-        """The guess in tens of people."""
-        return cls(
-            right=tens(guess.right, people),
-            interval=outward(guess.interval, people),
-            certain=tens_up(guess.certain, people),
-        )
+    right: Tens = Field(description="Share of records guessed right, in tens of people.")
+    interval: TensEnds = Field(description="Its 95% interval; groups are taken for independent.")
+    certain: TensUp = Field(
+        description="Share of records in a group with one value only, rounded up to tens of people."
+    )
 
 
 class InferenceContent(ContentPart):
@@ -151,21 +133,9 @@ class InferenceContent(ContentPart):
     attribute: str = Field(description="The attribute.")
     values: int = Field(description="Among how many values.")
     in_ranges: bool = Field(description="Whether a number is guessed by its range.")
-    naive: Share = Field(description="Share of records with the most frequent value of all.")
+    naive: Tens = Field(description="Share of records with the most frequent value of all.")
     release: GuessContent = Field(description="From the person's group in the release.")
     raw: GuessContent = Field(description="From the raw quasi-identifiers.")
-
-    @classmethod
-    def of(cls, found: GroupInference, people: int) -> Self:
-        """The guesses in tens of people."""
-        return cls(
-            attribute=found.attribute,
-            values=found.values,
-            in_ranges=found.in_ranges,
-            naive=tens(found.naive, people),
-            release=GuessContent.of(found.release, people),
-            raw=GuessContent.of(found.raw, people),
-        )
 
 
 class ReleaseUtilityContent(TrialContent):
@@ -193,11 +163,9 @@ class ReleaseUtilityContent(TrialContent):
             )
             for name, each in large.items()
         }
-        return cls(
+        return cls.fill(
+            found,
             held_out=held_out,
-            estimator=found.estimator,
-            records=few(found.records),
-            trained_on=few(found.trained_on),
             errors={
                 "release": ErrorContent.of(found.error, found.interval, people),
                 "raw": ErrorContent.of(found.raw_error, raw_interval, people),
@@ -207,7 +175,6 @@ class ReleaseUtilityContent(TrialContent):
             auc_interval=None if ends is None else [ranking_of(end, people) for end in ends],
             skill_kept=decimals_of(found.skill_kept, 3),
             skill_interval=decimals_of(found.skill_interval, 3),
-            is_weak=found.is_weak,
             by_group=groups,
             small_groups=len(found.by_group) - len(large),
             worst_group=find_worst_group(groups, {name: each.persons for name, each in large.items()}, "release"),
@@ -288,23 +255,20 @@ class ReleaseContent(Head):
         check_size(found.people, "records" if found.persons is None else "people in the records")
         release = found.release
         why = None if found.utility is None else explain_too_few(found.tested)
-        content = cls(
-            purpose=heading.purpose,
-            people=heading.people,
-            provenance=Provenance.of(found.provenance, heading),
+        content = cls.fill(
+            found,
+            **heading.open(found.provenance),
             method=release.method,
             form="ranges" if release.output == "ranges" else "values",
             unit="records" if found.persons is None else "people",
-            label=found.label,
             promise=Promise.of(release.asked),
             measured=MeasuredContent.of(found),
             information_loss=release.ncp,
-            attributes=[ReleaseAttributeContent.of(each) for each in found.attributes],
             crowds=Crowds(
                 quasi_identifiers=CrowdPair.of(found.crowds[QUASI], is_public=True),
                 all_columns=CrowdPair.of(found.crowds[ALL]),
             ),
-            inference=[InferenceContent.of(each, found.people) for each in found.inference],
+            inference=[InferenceContent.fill(each, found.people) for each in found.inference],
             utility=None
             if found.utility is None or why
             else ReleaseUtilityContent.of(found.utility, found.tested, found.held_out),

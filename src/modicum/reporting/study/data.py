@@ -298,16 +298,8 @@ class ChosenCertificate(CertifiedPart):
             f"is wrong about at least {at_least(lowest_error(found))} of the personal values of {found.unit} like "
             "those in the test records, on average."
         )
-        return cls(
-            bounds=found.bounds,
-            mean_error=lowest_error(found),
-            confidence=found.confidence,
-            records=found.records,
-            unit=found.unit,
-            vacuous=found.vacuous,
-            note=found.note,
-            sentences=[mean] + ([] if worst is None else [found.sentence(worst)]),
-        )
+        sentences = [mean] + ([] if worst is None else [found.sentence(worst)])
+        return cls.fill(found, mean_error=lowest_error(found), sentences=sentences)
 
 
 class ChosenContent(JudgedRow):
