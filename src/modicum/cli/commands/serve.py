@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from modicum.cli.options import MissingOption, SeedOption, out
-from modicum.cli.output import printable
+from modicum.cli import options
+from modicum.cli.options import out
+from modicum.cli.output import build_table, printable
 from modicum.errors import ParameterError, require
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def serve(
     sample: Annotated[
         Path | None, typer.Option(help="Full records (CSV or Parquet) on which that is measured (adversary A6).")
     ] = None,
-    missing: MissingOption = None,
-    seed: SeedOption = 0,
+    missing: options.MissingOption = None,
+    seed: options.SeedOption = 0,
 ) -> None:
     """Serve the form of BUNDLE, keep the generalized records that are sent, and predict from them.
 
@@ -180,10 +181,8 @@ def _by_attribute(artifact: Collected) -> Generalization:
 
 
 def _table(found: MultiBreachResult, names: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("what an adversary sees", no_wrap=True)
-    for title in ("error", "95% interval", "naive", "raw"):
-        table.add_column(title, justify="right", no_wrap=True)
+    first = Column("what an adversary sees", no_wrap=True)
+    table = build_table(first, numbers=("error", "95% interval", "naive", "raw"))
     errors, intervals = [*found.alone, found.error], [*found.alone_intervals, found.interval]
     for name, error, (low, high) in zip([*names, "all of them (A6)"], errors, intervals, strict=True):
         ends = f"{low:.1%} to {high:.1%}"
