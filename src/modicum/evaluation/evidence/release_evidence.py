@@ -1,6 +1,5 @@
 """Evidence of a k-anonymous release: what was promised, what is measured, what is lost, and what could still leak."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +11,18 @@ from sklearn.base import clone
 
 from modicum.anonymizers.base import Anonymizer
 from modicum.attacks import MembershipResult
-from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation._evidence import NO_MODEL, Depth
 from modicum.evaluation._utility import Utility
 from modicum.evaluation.evidence.release_learning import (
     Learned,
     Lesson,
     NoTrialError,
+    ReleasedRecords,
     attack_membership,
+    find_label,
     hold_out,
+    making_trial,
     train_and_compare,
 )
 from modicum.evaluation.evidence.release_measures import (
@@ -50,29 +52,21 @@ QUASI, ALL = "quasi-identifiers", "every published column"
 
 
 @dataclass(frozen=True)
-class ReleaseWork:
+class ReleaseWork(ReleasedRecords):
     """A release beside its records.
 
     Attributes
     ----------
+    raw, y, rows, persons, random_state : as of any release
     owner : the anonymizer that made the release, where it was given
     release, frame : the release and its table
-    raw, y : the full records and their label
-    rows : which full record each released one is
     schema : kinds and roles
-    persons : whose each full record is, where a column says so
-    random_state : the seed of the evidence
     """
 
     owner: Anonymizer | None
     release: Release
     frame: nw.DataFrame[Any]
-    raw: nw.DataFrame[Any]
-    y: Any
-    rows: Codes
     schema: Schema
-    persons: Codes | None
-    random_state: int
 
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, schema: Schema | None, random_state: int) -> "ReleaseWork":
@@ -84,11 +78,8 @@ class ReleaseWork:
         _check_records(release, raw, rows)
         owner = given if isinstance(given, Anonymizer) else None
         known = schema or (schema_of(owner, raw) if owner is not None else Schema.infer(raw))
-        if y is None and known.label is not None and known.label in raw.columns:
-            y = raw[known.label].to_native()
-        if y is not None:
-            label_values(y, len(raw))
-        return cls(owner, release, frame, raw, y, rows, known, person_codes(known, raw), random_state)
+        y = find_label(y, raw, known.label)
+        return cls(raw, y, rows, person_codes(known, raw), random_state, owner, release, frame, known)
 
     @property
     def label(self) -> str:
@@ -105,18 +96,6 @@ class ReleaseWork:
     def people(self) -> int:
         """How many people the full records are of."""
         return len(self.raw) if self.persons is None else int(self.persons.max()) + 1
-
-    @property
-    def released_raw(self) -> nw.DataFrame[Any]:
-        """The full records of those who were released, in the release's order."""
-        return self.raw[self.rows.tolist()]
-
-    @property
-    def released_persons(self) -> Codes | None:
-        """Whose each released record is."""
-        if self.persons is None:
-            return None
-        return np.unique(self.persons[self.rows], return_inverse=True)[1]
 
     @property
     def features(self) -> Schema:
@@ -277,15 +256,11 @@ def _lesson(
 def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Codes]:
     """A release of these records by the same settings, as values to learn from; and which records it has."""
     again = clone(owner).set_params(output="values")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # it is not published
-        try:
-            if hasattr(owner, "sample_indices_"):
-                again.fit_resample(X, y)
-                return as_frame(again.release_.frame), again.sample_indices_
-            again.fit(X, y)
-        except ModicumError as error:
-            raise NoTrialError(f"A release of part of the records, to test with, cannot be made: {error}") from None
+    with making_trial():
+        if hasattr(owner, "sample_indices_"):
+            again.fit_resample(X, y)
+            return as_frame(again.release_.frame), again.sample_indices_
+        again.fit(X, y)
     return as_frame(again.release_.frame), np.arange(again.release_.rows)
 
 
