@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain, combinations
 from math import comb
 from typing import Any
@@ -74,10 +75,8 @@ def exposure(
 
 def build_asked_generalization(model: PrismClassifier, schema: Schema, frame: Any) -> Generalization:
     """What is asked for as an artifact: predictors in full detail, nothing else."""
-    found = raw_generalization(frame, schema)
-    for name in found.names:
-        found = found if name in model.needed_columns_ else found.drop(name)
-    return found
+    raw = raw_generalization(frame, schema)
+    return reduce(Generalization.drop, (name for name in raw.names if name not in model.needed_columns_), raw)
 
 
 def _run_linkability(

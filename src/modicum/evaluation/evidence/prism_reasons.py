@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from modicum.errors import ModicumError
+from modicum.errors import ModicumError, format_names
 from modicum.evaluation.evidence.prism_cost import compute_balanced_interval, compute_balanced_mean
 from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
@@ -234,7 +234,9 @@ def check_promise(
     asked = set(predictors)
     whole = [each for each in sets if not set(each) - asked]
     if whole:
-        raise ModicumError(f"The attributes asked for hold a set that reveals: {_and(whole[0])}.")
+        raise ModicumError(
+            f"The attributes asked for hold a set that reveals: {format_names(whole[0], len(whole[0]))}."
+        )
     named = asked & {name for each, columns in sensitive.items() for name in (each, *columns)}
     if named:
         raise ModicumError(f"The sensitive attribute {sorted(named)[0]!r} is asked for.")
@@ -261,12 +263,8 @@ def _reason(
         other = tried.try_without(name)
         why = _explain_choice(len(holding), other)
         return AttributeReason(name, columns, "asked", "predicts", why, alone, len(holding), other=other)
-    completes = tuple(
-        sorted(
-            (each for each in holding if set(each.attributes) - {name} <= set(model.predictors_)),
-            key=lambda each: -each.strength,
-        )
-    )
+    whole = [each for each in holding if set(each.attributes) - {name} <= set(model.predictors_)]
+    completes = tuple(sorted(whole, key=lambda each: -each.strength))
     other = tried.with_also(name)
     reason = _find_reason(name, model, completes, other)
     instead = tried.in_place(name, completes) if reason == "together" else None
@@ -332,7 +330,7 @@ def _why_left_out(
 def _why_together(model: PrismClassifier, completes: Sequence[Correlation], instead: PrismAlternative | None) -> str:
     first = completes[0]
     others = [name for name in first.attributes if name in model.predictors_]
-    others_too = len(completes) - 1
+    named, others_too = format_names(others, len(others)), len(completes) - 1
     sets = "set" if others_too == 1 else "sets"
     more = f" (and it completes {others_too:,} more such {sets})" if others_too else ""
     least = (
@@ -341,7 +339,7 @@ def _why_together(model: PrismClassifier, completes: Sequence[Correlation], inst
         else "time ran out before it was settled which of them is needed least"
     )
     return (
-        f"Together with {_and(others)} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
+        f"Together with {named} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
         f"had to stay out, and {least}."
     )
 
@@ -363,9 +361,3 @@ def _strength(found: Correlation, model: PrismClassifier) -> str:
 
 def _proven(model: PrismClassifier) -> str:
     return " (proven, on the training records)" if model.optimality_gap_ <= model.tol else " (as far as time allowed)"
-
-
-def _and(names: Sequence[str]) -> str:
-    """Names in a row."""
-    listed = [repr(name) for name in names]
-    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
