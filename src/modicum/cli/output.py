@@ -83,6 +83,11 @@ def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggesti
     return tuple(each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written)
 
 
+def open_questions(schema: Schema, label: str) -> tuple[Suggestion, ...]:
+    """What was noticed of columns that may be collected."""
+    return tuple(s for s in schema.suggestions if not schema[s.attribute].is_identifying and s.attribute != label)
+
+
 # What `--min-group` changes
 
 

@@ -15,6 +15,7 @@ from modicum.cli import options
 from modicum.cli.options import notes, out
 from modicum.cli.output import (
     describe_report_files,
+    open_questions,
     show_description,
     show_effect,
     show_report,
@@ -27,7 +28,6 @@ from modicum.errors import ParameterError
 if TYPE_CHECKING:
     from modicum.reporting import Report
     from modicum.reporting.generalization.data import GeneralizationContent
-    from modicum.table.schema import Suggestion
     from modicum.workflow import Minimization
 
 
@@ -162,16 +162,11 @@ def _summarize(made: Minimization, label: str, output: Path) -> dict[str, object
     content: dict[str, object] = {
         "output": str(output),
         **disclose_description(made.description),
-        "suggestions": [suggestion.model_dump() for suggestion in _open_questions(made, label)],
+        "suggestions": [suggestion.model_dump() for suggestion in open_questions(made.schema, label)],
         "search": search,
     }
     content |= {} if made.coarsening is None else {"coarsened": summarize_effect(made.coarsening)}
     return content | ({} if made.sample_check is None else {"sample": made.sample_check.to_dict()})
-
-
-def _open_questions(made: Minimization, label: str) -> tuple[Suggestion, ...]:
-    found = made.schema
-    return tuple(s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label)
 
 
 def _show(
@@ -183,7 +178,7 @@ def _show(
     page: Report[GeneralizationContent] | None,
 ) -> None:
     """The result for people."""
-    show_suggestions(_open_questions(made, label), out)
+    show_suggestions(open_questions(made.schema, label), out)
     if made.coarsening is not None and min_group is not None:
         show_effect(made.coarsening, min_group, out)
     show_description(made.description, out)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from modicum.generalization import CellPartition, Generalization
     from modicum.generalization.loading import Collected
     from modicum.service.stores.store import StoredArtifact
-    from modicum.table.schema import Schema
 
 _NO_TLS = "Others can reach this address, and there is no TLS: put a proxy with a certificate in front of it."
 
@@ -110,7 +109,7 @@ def show_several(
 
     versions = [artifact_of(each) for each in stored]
     views = align_versions([*versions, new])
-    personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
+    personal = list(dict.fromkeys(name for each in [*versions, new] for name in _by_attribute(each).schema.personal))
     known, breached = read_attack_records(views[-1], sample, None, missing, seed)
     if not stored:
         console.print("The store holds records of no other version, so that there is nothing to measure.")
@@ -162,12 +161,6 @@ def align_versions(versions: Sequence[Collected]) -> list[Generalization]:
         Generalization(schema, [g[name] if name in g.names else Dropped(attribute=a) for name, a in features.items()])
         for g in views
     ]
-
-
-def _schema(artifact: Collected) -> Schema:
-    from modicum.generalization import Questionnaire
-
-    return artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
 
 
 def _by_attribute(artifact: Collected) -> Generalization:

@@ -16,6 +16,7 @@ from modicum.cli.options import notes, out
 from modicum.cli.output import (
     build_table,
     describe_report_files,
+    open_questions,
     printable,
     show_effect,
     show_suggestions,
@@ -87,9 +88,8 @@ def study(
     check_target(keep, max_error, knee)
     own = [folder / name for name in FILES]
     options.check_places([file, schema, *own], output, report)
-    if any(
-        path is not None and path.resolve().is_relative_to((folder / "pieces").resolve()) for path in (output, report)
-    ):
+    pieces = (folder / "pieces").resolve()
+    if any(path is not None and path.resolve().is_relative_to(pieces) for path in (output, report)):
         raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     X, y, found = roles.read_task(file)
@@ -126,8 +126,7 @@ def study(
         more = {} if choice.coarsening is None else {"coarsened": summarize_effect(choice.coarsening)}
         typer.echo(json.dumps(page.to_dict() | more, allow_nan=False))
         return
-    questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]
-    show_suggestions(tuple(questions), out)
+    show_suggestions(open_questions(found, label), out)
     show_study(page.content, out)
     out.print()
     if choice.coarsening is not None and min_group is not None:
@@ -144,11 +143,12 @@ def show_study(content: StudyContent, console: Console) -> None:
     from modicum.reporting.formats import percent
 
     raw, nothing, chosen = content.raw_data, content.nothing_collected, content.chosen
+    over = "" if len(content.seeds) == 1 else f", mean over {len(content.seeds)} seeds"
     console.print(_tabulate_minimizers(content))
     console.print(
         f"\nHypervolume: the share reached of the trade-off between raw data (error {percent(raw.error)}, adversary "
         f"0%) and nothing collected ({percent(nothing.error)}, {percent(nothing.adversary_error)}), by counts"
-        f"{_mean_over(len(content.seeds))}. The last columns: the adversary's error where the classifier's is at most "
+        f"{over}. The last columns: the adversary's error where the classifier's is at most "
         "0.5, 1 or 2 percentage points above raw data's.\n",
         markup=False,
     )
@@ -167,10 +167,6 @@ def show_study(content: StudyContent, console: Console) -> None:
         )
     for text in content.skipped:
         console.print(printable(f"Not tried: {text}"))
-
-
-def _mean_over(seeds: int) -> str:
-    return "" if seeds == 1 else f", mean over {seeds} seeds"
 
 
 def _tabulate_minimizers(content: StudyContent) -> Table:
