@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 
@@ -527,19 +527,12 @@ def _apply_scorer(scorer: Callable[..., float], name: str, chances: Floats, trut
         raise ParameterError(f"The scorer {name!r} cannot be used here: {error}") from None
 
 
-class _Scored:
+class _Scored(ClassifierMixin, BaseEstimator):
     """Chances that are already there, as a classifier that a scorer can ask."""
-
-    _estimator_type = "classifier"
 
     def __init__(self, chances: Floats) -> None:
         self.chances = chances
         self.classes_ = np.arange(chances.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, Tags, TargetTags
-
-        return Tags("classifier", TargetTags(required=True), classifier_tags=ClassifierTags())
 
     def fit(self, X: Any, y: Any) -> "_Scored":
         return self

@@ -203,19 +203,21 @@ class AnatomyWork(ReleasedRecords):
         return frame.with_columns(nw.new_series(label, values, backend=frame.implementation)).to_native()
 
     def utility(
-        self, X_test: Any, y_test: Any, estimator: Any, by: Any
-    ) -> tuple[AnatomyLearned | None, bool, dict[str, str]]:
-        """Train and test, where there is something to predict; whether records were held out; why not."""
+        self, depth: Depth, X_test: Any, y_test: Any, estimator: Any, by: Any
+    ) -> tuple[AnatomyLearned | None, dict[str, str]]:
+        """Train and test, where that is asked for and there is something to predict; else why not."""
+        if depth == "quick":
+            return None, {"utility": NO_MODEL}
         if y_test is not None and X_test is None:
             raise ParameterError("The 'y_test' parameter belongs to 'X_test'.")
         why = self._why_not(y_test)
         if why is not None:
-            return None, False, {"utility": why}
+            return None, {"utility": why}
         if y_test is None:
             try:
                 learned, tested, persons = self._trial()
             except NoTrialError as error:
-                return None, False, {"utility": str(error)}
+                return None, {"utility": str(error)}
         else:
             learned = self.release, self.released_raw, label_values(self.y)[self.rows]
             tested = as_frame(X_test), y_test
@@ -223,7 +225,7 @@ class AnatomyWork(ReleasedRecords):
         found = anatomy_errors(
             *learned, *tested, estimator=estimator, by=by, persons=persons, random_state=self.random_state
         )
-        return found, y_test is None, {}
+        return found, {}
 
     def _why_not(self, y_test: Any) -> str | None:
         if self.y is None or self.release.label is None:
@@ -472,9 +474,7 @@ def anatomy_evidence(
     if population is not None:
         check_population(population, work.people)
     release, full = work.release, work.released_raw
-    utility, held_out, skipped = (
-        (None, False, {"utility": NO_MODEL}) if depth == "quick" else work.utility(X_test, y_test, estimator, by)
-    )
+    utility, skipped = work.utility(depth, X_test, y_test, estimator, by)
     attack = Matching(known=work.build_known_records(X_test, y_test), random_state=random_state, progress=progress)
     return AnatomyEvidence(
         release=release,
@@ -486,7 +486,7 @@ def anatomy_evidence(
             attack.run(release, work.released_raw[name].to_native(), name) for name in release.sensitive_names
         ),
         utility=utility,
-        held_out=held_out,
+        held_out=utility is not None and y_test is None,
         skipped=skipped,
         label=release.label,
         records=len(work.raw) + without_value,

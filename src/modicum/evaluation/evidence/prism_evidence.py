@@ -288,7 +288,7 @@ def prism_evidence(
     cost = compare_classifiers(model, train, test, label, most, adversary, n_jobs, random_state, progress)
     check_same(model, cost.prism)
     prepared = _prepare_training(cost.prism, train, label)
-    tried = PrismAlternatives(cost.prism, prepared, test.frame, test.values, test.units, random_state)
+    tried = PrismAlternatives(cost.prism, prepared, test, random_state)
     labels = _label_people(test)
     settings = {"adversary": adversary, "confidence": confidence, "seed of the evidence": random_state}
     return PrismEvidence(

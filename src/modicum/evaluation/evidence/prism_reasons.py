@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from modicum.errors import ModicumError, format_names
-from modicum.evaluation.evidence.prism_cost import compute_balanced_interval, compute_balanced_mean
+from modicum.evaluation.evidence.prism_cost import Part, compute_balanced_interval, compute_balanced_mean
 from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import PreparedTask, forbidden_units
@@ -16,7 +16,7 @@ from modicum.prism.solver.pool import TIE
 from modicum.prism.solver.supports import SupportLimits
 from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
-from modicum.typing import Codes, Floats
+from modicum.typing import Floats
 
 # What another choice of attributes would bring or cost a PriSM classifier: trained, and tried on test records.
 
@@ -66,25 +66,15 @@ class PrismAlternatives:
     model : fitted
     prepared : what it was trained from
     test : records that trained nothing, with all columns
-    truth : their labels
-    units : whose each test record is, where one person has several
     random_state : of resampling
     """
 
-    def __init__(
-        self,
-        model: PrismClassifier,
-        prepared: PreparedTask,
-        test: Any,
-        truth: Any,
-        units: Codes | None,
-        random_state: int = 0,
-    ) -> None:
-        self.columns = list(test.columns)
-        self._model, self._prepared, self._test = model, prepared, test.to_native()
+    def __init__(self, model: PrismClassifier, prepared: PreparedTask, test: Part, random_state: int) -> None:
+        self.columns = list(test.frame.columns)
+        self._model, self._prepared, self._test = model, prepared, test.frame.to_native()
         self._names = list(prepared.task.design.attributes)
-        self._truth, self._units, self._random_state = truth, units, random_state
-        self._labels = np.unique(truth, return_inverse=True)[1] if is_balanced(model) else None
+        self._truth, self._units, self._random_state = test.values, test.units, random_state
+        self._labels = np.unique(test.values, return_inverse=True)[1] if is_balanced(model) else None
         self._limits = SupportLimits.of(
             len(self._names), model.max_predictors, forbidden_units(model.correlations_.sets, self._names)
         )

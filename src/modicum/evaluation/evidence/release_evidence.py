@@ -176,33 +176,22 @@ def _check_records(release: Release, raw: nw.DataFrame[Any], rows: Codes) -> Non
 # What a model can learn from, to test a release by: the release itself, or one made alike of part of the records.
 
 
-@dataclass(frozen=True)
-class Learning:
-    """What the models showed, or why there are none."""
-
-    learned: Learned | None
-    lesson: Lesson | None
-    held_out: bool
-    skipped: dict[str, str]
-
-
-_QUICK = Learning(None, None, False, {"utility": NO_MODEL})
-
-
-def learning(work: ReleaseWork, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None) -> Learning:
-    """Train and test, where there is something to predict."""
+def learn_from_release(
+    work: ReleaseWork, depth: Depth, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None
+) -> tuple[Learned | None, dict[str, str]]:
+    """Train and test, where that is asked for and there is something to predict; else why not."""
+    if depth == "quick":
+        return None, {"utility": NO_MODEL}
     if (X_test is None) != (y_test is None):
         raise ParameterError("Give both 'X_test' and 'y_test', or neither.")
     why = _why_not(work, X_test, label_bins)
-    if why is None:
-        try:
-            lesson = _trial(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
-        except NoTrialError as error:
-            why = str(error)
-        else:
-            found = train_and_compare(lesson, estimator, by, label_bins, work.random_state)
-            return Learning(found, lesson, X_test is None, {})
-    return Learning(None, None, False, {"utility": why})
+    if why is not None:
+        return None, {"utility": why}
+    try:
+        lesson = _trial(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
+    except NoTrialError as error:
+        return None, {"utility": str(error)}
+    return train_and_compare(lesson, estimator, by, label_bins, work.random_state), {}
 
 
 def _why_not(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | None:
@@ -374,22 +363,22 @@ def release_evidence(
     if population is not None:
         check_population(population, work.people)
     inferred = {name: work.measure_inference(name) for name in work.sensitive(sensitive)}
-    found = _QUICK if depth == "quick" else learning(work, X_test, y_test, estimator, by, label_bins)
-    told, skipped = _membership(found, work)
+    learned, skipped = learn_from_release(work, depth, X_test, y_test, estimator, by, label_bins)
+    told, unasked = _membership(learned, work)
     return ReleaseEvidence(
         release=work.release,
         measured=measure_release(work.release, work.frame, work.schema, work.released_persons),
         attributes=describe_attributes(work.release, work.released_raw, work.frame, work.schema, work.label_column),
         crowds=work.crowds(population),
         inference=tuple(each for each in inferred.values() if each is not None),
-        utility=None if found.learned is None else found.learned.utility,
+        utility=None if learned is None else learned.utility,
         membership=told,
-        held_out=found.held_out,
-        skipped={**found.skipped, **skipped, **_explain_no_inference(inferred)},
+        held_out=learned is not None and X_test is None,
+        skipped={**skipped, **unasked, **_explain_no_inference(inferred)},
         label=None if work.y is None else work.label,
         records=len(work.raw),
         people=work.people,
-        tested=0 if found.lesson is None else found.lesson.tested,
+        tested=0 if learned is None else learned.lesson.tested,
         persons=None if work.persons is None else work.schema.person,
         provenance=_provenance(work, estimator, X_test, by, label_bins, population),
     )
@@ -403,11 +392,13 @@ def _explain_no_inference(inferred: dict[str, GroupInference | None]) -> dict[st
     return {"inference": f"All records have the same value of {', '.join(same)}: nothing to guess."} if same else {}
 
 
-def _membership(found: Learning, work: ReleaseWork) -> tuple[dict[str, MembershipResult] | None, dict[str, str]]:
-    if found.learned is None or found.lesson is None:
+def _membership(
+    learned: Learned | None, work: ReleaseWork
+) -> tuple[dict[str, MembershipResult] | None, dict[str, str]]:
+    if learned is None:
         return None, {"membership": "No model was trained, so there is none to ask."}
     try:
-        told = attack_membership(found.lesson, found.learned, work.random_state)
+        told = attack_membership(learned, work.random_state)
     except DataError as error:
         return None, {"membership": str(error)}
     return {"release": told["minimized"], "raw": told["raw"]}, {}

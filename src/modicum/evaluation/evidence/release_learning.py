@@ -112,8 +112,9 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Learned:
-    """Both models and what the test shows of them."""
+    """Both models, what they learned from, and what the test shows of them."""
 
+    lesson: Lesson
     utility: Utility
     models: dict[str, "Answering"]
     labels: Labels
@@ -169,15 +170,15 @@ def train_and_compare(lesson: Lesson, estimator: Any, by: Any, label_bins: int |
         estimator=estimator,
         random_state=random_state,
     )
-    return Learned(utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
+    return Learned(lesson, utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
 
 
-def attack_membership(lesson: Lesson, found: Learned, random_state: int) -> dict[str, MembershipResult]:
+def attack_membership(found: Learned, random_state: int) -> dict[str, MembershipResult]:
     """Whether each model tells whose raw records it, or what was released of them, was trained on.
 
     Members are those whose records were released: whoever was left out taught the model on the release nothing.
     """
-    random = np.random.default_rng(random_state)
+    lesson, random = found.lesson, np.random.default_rng(random_state)
     members = lesson.raw[lesson.rows.tolist()], label_values(lesson.raw_label)[lesson.rows]
     given = [(frame, found.labels.encode(label_values(y))) for frame, y in (members, (lesson.test, lesson.test_label))]
     there = [random.permutation(np.flatnonzero(codes >= 0)) for _, codes in given]
