@@ -18,6 +18,7 @@ from modicum.engines.dispatch import in_memory
 from modicum.engines.sampling import SAMPLE
 from modicum.errors import ParameterError
 from modicum.evaluation._necessity import Tried, make_need_data
+from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.study.candidates import Choice
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
@@ -132,10 +133,11 @@ def alternatives(
     >>> [point.is_chosen for point in found.points].count(True), found.points[-1].buckets
     (1, 0)
     """
+    check_generalization(g)
+    X_train, y_train = in_memory(g, X_train, y_train, SAMPLE, random_state)
     given = X_train, y_train, X_test, y_test
     data = make_need_data(g, *given, personal, weights, TREES, label_bins, SAMPLE, random_state)
     if path is None:
-        X_train, y_train = in_memory(g, X_train, y_train, SAMPLE, random_state)
         schema = g.schema.with_roles(personal=list(data.weights))
         path = _path(X_train, y_train, schema, weights, label_bins, random_state)
     if any(other.names != g.names for other in path):
