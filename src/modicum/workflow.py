@@ -536,12 +536,9 @@ class _MinimizationTask:
         from modicum.evaluation.search import MIN_LEAF, PRIVACY, SIZES, most_private
 
         most, privacy, min_leaf = self.tree["max_leaves"], self.tree["privacy"], self.tree["min_leaf"]
-        (X, y), (X_val, y_val) = self.train, self.validation
         return most_private(
-            X,
-            y,
-            X_val,
-            y_val,
+            *self.train,
+            *self.validation,
             schema=self.schema,
             label_bins=self.label_bins,
             progress=self.progress,

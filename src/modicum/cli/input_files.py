@@ -73,11 +73,10 @@ class Roles:
     def read(self, file: Path, check: Callable[[pd.DataFrame], None]) -> tuple[pd.DataFrame, Schema]:
         """Read a file, refuse what `check` does, and find its schema."""
         from modicum.table.files import read_table
-        from modicum.table.schema import Schema
 
-        table, given = read_table(file, missing=self.missing or (), schema=self.schema), self.schema
+        table = read_table(file, missing=self.missing or (), schema=self.schema)
         check(table)
-        return table, self.declare(Schema.infer(table) if given is None else given, list(table.columns))
+        return table, self._declare_table(table, self.schema)
 
     def read_task(self, file: Path) -> tuple[pd.DataFrame, pd.Series, Schema]:
         """Read a file as features and label with its schema; leave out rows without a label, and say how many.
@@ -85,12 +84,11 @@ class Roles:
         The schema holds the texts of --missing: what is learned is applied to other files.
         """
         from modicum.table.files import read_table
-        from modicum.table.schema import Schema
 
         assert self.label is not None
         table = drop_unlabelled(read_table(file, missing=self.missing or (), schema=self.schema), self.label)
         table, given = self._leave_out(table)
-        schema = self.declare(Schema.infer(table) if given is None else given, list(table.columns))
+        schema = self._declare_table(table, given)
         return table.drop(columns=[self.label]), table[self.label], schema.with_missing(self.missing or ())
 
     @contextmanager
@@ -106,6 +104,12 @@ class Roles:
         from modicum.engines.coding import schema_at
 
         return self.declare(schema_at(table) if self.schema is None else self.schema, table.columns)
+
+    def _declare_table(self, table: pd.DataFrame, given: Schema | None) -> Schema:
+        """Add the roles to the schema that is given, or to what a table looks like."""
+        from modicum.table.schema import Schema
+
+        return self.declare(Schema.infer(table) if given is None else given, list(table.columns))
 
     def _leave_out(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Schema | None]:
         """Take the columns of --leave-out from table and schema."""

@@ -19,9 +19,7 @@ from modicum.cli.commands import (
     attack,
     bundle,
     demo,
-    describe,
     export,
-    form,
     judge,
     minimize,
     prism,
@@ -42,7 +40,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("minimize")(minimize.minimize)
 app.command("apply")(apply.apply)
-app.command("describe")(describe.describe)
+app.command("describe")(export.describe)
 app.command("judge")(judge.judge)
 app.command("attack")(attack.attack)
 app.command("study")(study.study)
@@ -51,7 +49,7 @@ app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
 app.command("report")(judge.report)
 app.command("export")(export.export)
-app.command("form")(form.form)
+app.command("form")(export.form)
 app.command("bundle")(bundle.bundle)
 app.command("serve")(serve.serve)
 

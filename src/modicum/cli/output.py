@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from modicum.cli.options import beside
@@ -27,15 +27,22 @@ def printable(text: str) -> Text:
     return Text("".join(character if character.isprintable() else "?" for character in text))
 
 
+def build_table(*words: Column, numbers: Iterable[str] = ()) -> Table:
+    """Build an empty table: columns of words, then columns of numbers, which stand to the right and are not broken."""
+    right = (Column(title, justify="right", no_wrap=True) for title in numbers)
+    return Table(*words, *right, box=None, pad_edge=False, header_style="bold")
+
+
 def show_description(description: Description, console: Console) -> None:
     """Attributes, what becomes of them, and their buckets with shares."""
     from modicum.generalization.description import buckets_text, summary_text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("attribute", max_width=28, overflow="fold")
-    table.add_column("personal")
-    table.add_column("decision", no_wrap=True)
-    table.add_column("what is collected (share of records)", overflow="fold")
+    table = build_table(
+        Column("attribute", max_width=28, overflow="fold"),
+        Column("personal"),
+        Column("decision", no_wrap=True),
+        Column("what is collected (share of records)", overflow="fold"),
+    )
     for line in description.attributes:
         table.add_row(
             printable(line.name),
@@ -76,6 +83,11 @@ def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggesti
     return tuple(each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written)
 
 
+def open_questions(schema: Schema, label: str) -> tuple[Suggestion, ...]:
+    """What was noticed of columns that may be collected."""
+    return tuple(s for s in schema.suggestions if not schema[s.attribute].is_identifying and s.attribute != label)
+
+
 # What `--min-group` changes
 
 
@@ -101,10 +113,7 @@ def show_effect(found: Effect, min_group: int, console: Console) -> None:
 
     content = summarize_effect(found)
     console.print(f"Coarsened until every group of training records has at least {min_group:,}:", markup=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for title in ("before", "after"):
-        table.add_column(title, justify="right")
+    table = build_table(Column(), *(Column(title, justify="right") for title in ("before", "after")))
     confidence = confidence_text(found.certificate_before.confidence)
     lines: list[tuple[str, str, Callable[[Any], str]]] = [
         ("buckets", "buckets", str),
@@ -140,10 +149,8 @@ def show_report(content: GeneralizationContent, console: Console) -> None:
     utility, attack, certificate = content.utility, content.attack, content.certificate
     console.print(printable(content.decision))
     console.print()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("personal attribute", max_width=28, min_width=18, overflow="fold")
-    for title in ("adversary's error", "95% interval", "naive", "certified"):
-        table.add_column(title, justify="right", no_wrap=True)
+    first = Column("personal attribute", max_width=28, min_width=18, overflow="fold")
+    table = build_table(first, numbers=("adversary's error", "95% interval", "naive", "certified"))
     risks: list[tuple[Text, GuessedContent | FirstAdversary, float]] = [
         (printable(name), risk, 1 - certificate.bounds[name]) for name, risk in attack.by_attribute.items()
     ]

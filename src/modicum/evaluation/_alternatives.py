@@ -7,7 +7,7 @@ other test records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from modicum.engines.dispatch import in_memory
 from modicum.engines.sampling import SAMPLE
 from modicum.errors import ParameterError
-from modicum.evaluation._necessity import NeedData, Tried, make_need_data
+from modicum.evaluation._necessity import Tried, make_need_data
 from modicum.evaluation._utility import check_generalization
 from modicum.evaluation.study.candidates import Choice
 from modicum.generalization import Generalization
@@ -26,7 +26,6 @@ from modicum.generalization.description import count_asked_buckets
 from modicum.learners.portfolio import TREES
 from modicum.measures.scores import compute_skill_kept
 from modicum.progress import run_all
-from modicum.table.estimator_input import attribute_weights, personal_attributes
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.schema import Schema
 
@@ -135,13 +134,11 @@ def alternatives(
     (1, 0)
     """
     check_generalization(g)
-    names = personal_attributes(g.schema, personal)
-    shares = attribute_weights(names, weights)
     X_train, y_train = in_memory(g, X_train, y_train, SAMPLE, random_state)
-    X_test, y_test = in_memory(g, X_test, y_test, SAMPLE, random_state)
-    data = make_need_data(g, X_train, y_train, X_test, y_test, shares, TREES, label_bins, random_state)
+    given = X_train, y_train, X_test, y_test
+    data = make_need_data(g, *given, personal, weights, TREES, label_bins, SAMPLE, random_state)
     if path is None:
-        schema = g.schema.with_roles(personal=names)
+        schema = g.schema.with_roles(personal=list(data.weights))
         path = _path(X_train, y_train, schema, weights, label_bins, random_state)
     if any(other.names != g.names for other in path):
         raise ParameterError("The 'path' parameter must hold generalizations of the same attributes as 'g'.")
@@ -159,15 +156,15 @@ def alternatives(
         points=points,
         raw_error=raw.error(),
         majority_error=data.majority.error(),
-        naive_adversary=data.naive_adversary,
+        naive_adversary=sum(data.weights[name] * error for name, error in data.naive_errors.items()),
         considered=len(path) + (g not in path),
         why=why or "It was given; the others are the points of a merge path, from much detail to none.",
         source="merge path",
         judge="by boosted trees, and by an adversary who counts",
         records=len(data.test),
         people=len(data.test) if data.persons is None else len(np.unique(data.persons)),
-        naive=_naive(data),
-        weights=shares,
+        naive=data.naive_errors,
+        weights=data.weights,
     )
 
 
@@ -223,12 +220,6 @@ def _path(
 
     merge = MergePath(random_state=seed, weights=weights, label_bins=label_bins, schema=schema)
     return [point.generalization for point in merge.fit_path(X, y)]
-
-
-def _naive(data: NeedData) -> dict[str, float]:
-    """The error about each personal attribute of who always guesses the training records' most frequent value."""
-    alone = {name: replace(data, weights={name: 1.0}) for name in data.weights}
-    return {name: one.naive_adversary for name, one in alone.items()}
 
 
 def _thin_path(path: Sequence[Generalization]) -> list[Generalization]:

@@ -16,7 +16,7 @@ from modicum.engines.counting import count_combinations, histogram, with_keys
 from modicum.engines.dispatch import in_memory, target_of
 from modicum.engines.sampling import SAMPLE
 from modicum.engines.table import EngineTable
-from modicum.errors import DataError, ParameterError, format_names
+from modicum.errors import DataError, ParameterError, check_number_is, format_names
 from modicum.evaluation._utility import model_on
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
@@ -145,13 +145,9 @@ def period_labels(
 
 def _kind(values: npt.NDArray[Any]) -> str:
     inferred = pd.api.types.infer_dtype(values)
-    names = {
-        "boolean": "true or false",
-        "integer": "a number",
-        "floating": "a number",
-        "mixed-integer-float": "a number",
-    }
-    return names.get(inferred, "text")
+    if inferred in ("integer", "floating", "mixed-integer-float"):
+        return "a number"
+    return "true or false" if inferred == "boolean" else "text"
 
 
 @dataclass(frozen=True)
@@ -553,5 +549,4 @@ def _check_parameters(tolerance: Any, level: Any, random_state: Any) -> None:
         refuse("tolerance", "a number from 0 to below 1", tolerance)
     if not is_number(level) or not 0 < level < 1:
         refuse("level", "a number between 0 and 1", level)
-    if not isinstance(random_state, int | np.integer) or isinstance(random_state, bool) or random_state < 0:
-        refuse("random_state", "an int ≥ 0", random_state)
+    check_number_is(random_state, "random_state", "drift", 0)

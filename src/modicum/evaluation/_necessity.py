@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 from modicum.attacks.breach import breach_target, compute_weighted_sum
 from modicum.engines.dispatch import in_memory
 from modicum.engines.sampling import SAMPLE
-from modicum.errors import DataError
-from modicum.evaluation._utility import check_generalization, model_on
+from modicum.evaluation._utility import TrainTest, check_generalization, model_on
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Action, AnyPartition, Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.build import partition as partition_of
@@ -25,11 +24,11 @@ from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.progress import cores, run_all
 from modicum.table.codes import EqualCounts, first_rows, group_numbers
 from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
-from modicum.table.frames import as_frame, column, numbers
+from modicum.table.frames import column, numbers
 from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.table.splits import draw_rows
-from modicum.table.targets import BINS, Labels, Target, label_name, label_values
+from modicum.table.targets import BINS, Target
 from modicum.typing import Codes, Floats
 
 # What the detail of each attribute is good for: every change of it by one step, measured.
@@ -214,24 +213,17 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class NeedData:
+class NeedData(TrainTest):
     """The records on which alternatives are compared.
 
     Attributes
     ----------
+    train, y, test, truth, labels : records and labels
     g : the generalization itself
-    train, test : frames with full records
-    y, truth : their class numbers
-    classes : how many there are
     weights : personal attribute → its share in the mean
     """
 
     g: Generalization
-    train: Any
-    test: Any
-    y: Codes
-    truth: Codes
-    classes: int
     weights: dict[str, float]
     estimator: Any
     random_state: int
@@ -258,15 +250,13 @@ class NeedData:
     @cached_property
     def majority(self) -> Predictions:
         """The shares of the classes, whatever is seen."""
-        shares = np.bincount(self.y, minlength=self.classes) / len(self.y)
-        return Predictions(np.tile(shares, (len(self.truth), 1)), self.truth)
+        return Predictions(self.majority_chances, self.truth)
 
-    @property
-    def naive_adversary(self) -> float:
-        """The weighted mean error of who always guesses the training records' most frequent value."""
+    @cached_property
+    def naive_errors(self) -> dict[str, float]:
+        """Personal attribute → the error of who always guesses the training records' most frequent value."""
         guesses = {name: int(target.counts.argmax()) for name, target in self._targets.items()}
-        wrong = {name: float(np.mean(self._values[name][1] != guess)) for name, guess in guesses.items()}
-        return sum(self.weights[name] * error for name, error in wrong.items())
+        return {name: float(np.mean(self._values[name][1] != guess)) for name, guess in guesses.items()}
 
     def prepare(self) -> None:
         """Compute what all pieces of work share, before they run at the same time."""
@@ -274,8 +264,7 @@ class NeedData:
 
     def predict_from(self, g: Generalization) -> Predictions:
         """What a model predicts that learned from what `g` shows."""
-        model = model_on(g, self.estimator, self.classes, self.random_state).fit(self.train, self.y)
-        return Predictions(model.predict_proba(self.test), self.truth)
+        return Predictions(self.learn_chances(g, self.estimator, self.random_state), self.truth)
 
     def try_generalization(self, g: Generalization) -> Tried:
         """Predictions and guesses from what a generalization shows that is `g` but for one attribute."""
@@ -337,37 +326,35 @@ def replace_partition(g: Generalization, changed: AnyPartition) -> Generalizatio
     return Generalization(g.schema, [changed if p.name == changed.name else p for p in g.partitions])
 
 
-def one_step_changes(
-    g: Generalization, raw: Generalization, train: Any, codes: Codes, y: Codes, classes: int, random_state: int
-) -> list[OneStep]:
-    """Every alternative to every attribute, in order; `codes` are those that `g` gives the training records."""
-    found = []
+def one_step_changes(data: NeedData, raw: Generalization) -> list[OneStep]:
+    """Every alternative to every attribute, in order."""
+    g, found = data.g, []
     for partition in g.partitions:
         name = partition.name
         if isinstance(partition, Dropped):
             if not isinstance(raw[name], Dropped):
                 found.append(OneStep(name, "in_full", "asked in full detail", replace_partition(g, raw[name])))
             continue
-        step = _coarser(g, partition, train, codes, y, classes, random_state)
+        step = _coarser(data, partition)
         if step is not None:
             found.append(OneStep(name, "coarser", *step))
         found.append(OneStep(name, "without", "left out", g.drop(name)))
     return found
 
 
-def _coarser(
-    g: Generalization, partition: AnyPartition, train: Any, codes: Codes, y: Codes, classes: int, random_state: int
-) -> tuple[str, Generalization] | None:
+def _coarser(data: NeedData, partition: AnyPartition) -> tuple[str, Generalization] | None:
+    g = data.g
     if isinstance(partition, FullDetail):
-        cut = in_ranges(partition, train)
-        return (
-            None if cut is None else (f"in {cut.n_buckets} ranges of about equal frequency", replace_partition(g, cut))
-        )
+        cut = in_ranges(partition, data.train)
+        if cut is None:
+            return None
+        return f"in {cut.n_buckets} ranges of about equal frequency", replace_partition(g, cut)
     if partition.n_buckets < 3:
         return None
-    j = g.names.index(partition.name)
-    others = context(Inputs.of_codes(g, codes, without=[partition.name]), y, classes, random_state)
-    a, b = least_loss(others, codes[:, j], y, classes, partition.n_buckets, partition.attribute.has_order)
+    codes, classes = data.codes[0], len(data.labels)
+    others = context(Inputs.of_codes(g, codes, without=[partition.name]), data.y, classes, data.random_state)
+    buckets = codes[:, g.names.index(partition.name)]
+    a, b = least_loss(others, buckets, data.y, classes, partition.n_buckets, partition.attribute.has_order)
     labels = partition.labels[a], partition.labels[b]
     coarser = g.merge(partition.name, labels)
     assert isinstance(partition, Intervals | Groups)
@@ -527,13 +514,9 @@ def necessity(
     >>> found.attributes["age"].without.is_worse, found.attributes["race"].verdict
     (True, 'not collected, not missed')
     """
-    check_generalization(g)
-    attributes = personal_attributes(g.schema, personal)
-    shares = attribute_weights(attributes, weights)
     cores(n_jobs)
-    X_train, y_train = in_memory(g, X_train, y_train, sample, random_state)
-    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state)
-    data = make_need_data(g, X_train, y_train, X_test, y_test, shares, estimator, label_bins, random_state)
+    given = X_train, y_train, X_test, y_test
+    data = make_need_data(g, *given, personal, weights, estimator, label_bins, sample, random_state)
     with threadpool_limits(1):
         return _measure_necessity(data, n_jobs, progress)
 
@@ -544,22 +527,23 @@ def make_need_data(
     y_train: Any,
     X_test: Any,
     y_test: Any,
-    shares: dict[str, float],
+    personal: Iterable[str] | None,
+    weights: Mapping[str, float] | None,
     estimator: Any,
     label_bins: int | None,
+    sample: int,
     random_state: int,
 ) -> NeedData:
-    """The records as everything sees them, checked."""
-    train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
-    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
-    y = labels.encode(label_values(y_train, len(train)))
-    truth = labels.encode(label_values(y_test, len(test)))
-    if not len(test):
-        raise DataError("The test data has no rows.")
-    model_on(g, estimator, len(labels), random_state)  # refused here where it cannot learn
-    train, y = _at_most(MOST, train, y, g.schema, random_state)
-    test, truth = _at_most(len(train), test, truth, g.schema, random_state)
-    return NeedData(g, train, test, y, truth, len(labels), shares, estimator, random_state)
+    """The records as everything sees them, checked; parameters as for `necessity`."""
+    check_generalization(g)
+    shares = attribute_weights(personal_attributes(g.schema, personal), weights)
+    X_train, y_train = in_memory(g, X_train, y_train, sample, random_state)
+    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state)
+    whole = TrainTest.read(X_train, y_train, X_test, y_test, label_bins, g.names)
+    model_on(g, estimator, len(whole.labels), random_state)  # refused here where it cannot learn
+    train, y = _at_most(MOST, whole.train, whole.y, g.schema, random_state)
+    test, truth = _at_most(len(train), whole.test, whole.truth, g.schema, random_state)
+    return NeedData(train, y, test, truth, whole.labels, g, shares, estimator, random_state)
 
 
 def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state: int) -> tuple[Any, Codes]:
@@ -571,21 +555,19 @@ def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state:
 def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
     data.prepare()
     raw = raw_generalization(data.train, data.g.schema)
-    every = one_step_changes(data.g, raw, data.train, data.codes[0], data.y, data.classes, data.random_state)
-    pieces: list[Any] = [
-        partial(data.predict_from, raw),
-        *(partial(data.try_generalization, g) for g in [data.g, *_list_generalizations(every)]),
-    ]
+    every = one_step_changes(data, raw)
+    tried = [data.g, *(change.generalization for change in every)]
+    pieces: list[Any] = [partial(data.predict_from, raw), *(partial(data.try_generalization, g) for g in tried)]
     of_raw, base, *found = run_all(pieces, "Trying alternatives", n_jobs=n_jobs, progress=progress)
     steps = _steps(data, every, base, found, of_raw)
-    majority, estimator = data.majority.log_loss(), data.estimator
+    estimator = data.estimator
     return Necessity(
         attributes={
             p.name: AttributeNeed(p.name, p.action, p.name in data.weights, **steps.get(p.name, {}))
             for p in data.g.partitions
         },
         error=float(base.wrong.mean()),
-        skill_kept=compute_skill_kept(float(base.loss.mean()), of_raw.log_loss(), majority),
+        skill_kept=compute_skill_kept(float(base.loss.mean()), of_raw.log_loss(), data.majority.log_loss()),
         adversary_error=float(base.adversary.mean()),
         records=len(data.test),
         trained_on=len(data.train),
@@ -593,10 +575,6 @@ def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Ne
         adversary=ADVERSARY,
         random_state=data.random_state,
     )
-
-
-def _list_generalizations(every: list[OneStep]) -> list[Generalization]:
-    return [each.generalization for each in every]
 
 
 def _steps(
@@ -616,9 +594,8 @@ def _steps(
 def _step(data: NeedData, alternative: OneStep, base: Tried, tried: Tried, raw: Predictions, skill: Interval) -> Step:
     error, adversary = tried.wrong - base.wrong, tried.adversary - base.adversary
     gain = data.majority.log_loss() - raw.log_loss()
-    name, own = alternative.attribute, None
-    if name in data.weights:
-        own = tried.missed[name] - base.missed[name]
+    name = alternative.attribute
+    own = tried.missed[name] - base.missed[name] if name in data.weights else None
     return Step(
         what=alternative.what,
         error_change=float(error.mean()),

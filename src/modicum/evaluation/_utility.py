@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 
@@ -180,6 +180,55 @@ class _Pipeline:
         return self.g.transform(frame.to_pandas())
 
 
+# Records to learn from and to test on
+
+
+@dataclass(frozen=True)
+class TrainTest:
+    """Records to learn from and others to test on, with their labels as class numbers.
+
+    Attributes
+    ----------
+    train, test : frames with full records
+    y, truth : their class numbers; -1 for a class that the training records do not have
+    labels : the classes
+    """
+
+    train: Any
+    y: Codes
+    test: Any
+    truth: Codes
+    labels: Labels
+
+    @classmethod
+    def read(
+        cls, X_train: Any, y_train: Any, X_test: Any, y_test: Any, label_bins: int | None, names: Any = None
+    ) -> "TrainTest":
+        """Read records and labels; arrays get these names. What cannot be learned from or tested on is refused."""
+        train, test = as_frame(X_train, names), as_frame(X_test, names)
+        labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
+        y = labels.encode(label_values(y_train, len(train)))
+        truth = labels.encode(label_values(y_test, len(test)))
+        if not len(test):
+            raise DataError("The test data has no rows.")
+        return cls(train, y, test, truth, labels)
+
+    def learn_chances(self, g: Generalization, estimator: Any, random_state: int) -> Floats:
+        """Train on what `g` shows; return the chances of each test record's classes."""
+        model = model_on(g, estimator, len(self.labels), random_state).fit(self.train, self.y)
+        return model.predict_proba(self.test)
+
+    @property
+    def majority_chances(self) -> Floats:
+        """The shares of the classes among the training records, for every test record."""
+        return repeat_shares(self.y, len(self.labels), len(self.truth))
+
+
+def repeat_shares(y: Codes, classes: int, many: int) -> Floats:
+    """The share of each class as the chances of so many records: what the majority guess knows."""
+    return np.tile(np.bincount(y, minlength=classes) / len(y), (many, 1))
+
+
 # Utility
 
 WEAK = 0.02  # a raw model whose log-loss is within this share of the majority guess's barely predicts anything
@@ -342,24 +391,17 @@ def utility(
     beside = [by] if isinstance(by, str) else by if isinstance(by, list | tuple) and is_table(X_test) else []
     X_train, y_train = in_memory(g, X_train, y_train, sample, random_state, beside)
     X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, beside)
-    train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
-    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
-    y = labels.encode(label_values(y_train, len(train)))
-    truth = labels.encode(label_values(y_test, len(test)))
-    if not len(test):
-        raise DataError("The test data has no rows.")
-    classes = len(labels)
-    names = None if by is None else group_names(by, test, g.schema)
-    shown = {"minimized": g, "raw": raw_generalization(train, g.schema)}
-    models = {name: model_on(one, estimator, classes, random_state).fit(train, y) for name, one in shown.items()}
-    chances = {name: model.predict_proba(test) for name, model in models.items()}
-    chances["majority"] = np.tile(np.bincount(y, minlength=classes) / len(y), (len(test), 1))
+    data = TrainTest.read(X_train, y_train, X_test, y_test, label_bins, g.names)
+    groups = None if by is None else group_names(by, data.test, g.schema)
+    shown = {"minimized": g, "raw": raw_generalization(data.train, g.schema)}
+    chances = {name: data.learn_chances(one, estimator, random_state) for name, one in shown.items()}
+    chances["majority"] = data.majority_chances
     return compare_utility(
         chances,
-        truth,
-        persons=person_codes(g.schema, test),
-        groups=names,
-        trained_on=len(train),
+        data.truth,
+        persons=person_codes(g.schema, data.test),
+        groups=groups,
+        trained_on=len(data.train),
         estimator=estimator,
         scoring=scoring,
         random_state=random_state,
@@ -485,19 +527,12 @@ def _apply_scorer(scorer: Callable[..., float], name: str, chances: Floats, trut
         raise ParameterError(f"The scorer {name!r} cannot be used here: {error}") from None
 
 
-class _Scored:
+class _Scored(ClassifierMixin, BaseEstimator):
     """Chances that are already there, as a classifier that a scorer can ask."""
-
-    _estimator_type = "classifier"
 
     def __init__(self, chances: Floats) -> None:
         self.chances = chances
         self.classes_ = np.arange(chances.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, Tags, TargetTags
-
-        return Tags("classifier", TargetTags(required=True), classifier_tags=ClassifierTags())
 
     def fit(self, X: Any, y: Any) -> "_Scored":
         return self

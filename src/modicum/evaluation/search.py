@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modicum.errors import DataError, ParameterError
-from modicum.evaluation._utility import Codes, model_on
+from modicum.evaluation._utility import TrainTest
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.backoff import Backoff
@@ -22,9 +22,8 @@ from modicum.learners.portfolio import TREES
 from modicum.measures.scores import Predictions, compute_skill_kept
 from modicum.minimizers import PrivacyTree
 from modicum.progress import track_progress
-from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
-from modicum.table.targets import Labels, Target, label_name, label_values
+from modicum.table.targets import Target
 
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
 SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F, and collecting nothing
@@ -66,17 +65,6 @@ class _Made(NamedTuple):
     g: Generalization
     privacy: float
     max_leaves: int
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Training and validation records with their labels as class numbers."""
-
-    train: Any
-    y_train: Codes
-    validation: Any
-    y_validation: Codes
-    classes: int
 
 
 def most_private(
@@ -123,15 +111,8 @@ def most_private(
         raise ParameterError("The search needs at least one value of 'privacy', 'sizes' and 'min_leaf'.")
     if not len(X_validation):
         raise DataError("There are no validation records to choose on; give it more rows or more persons.")
-    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
-    task = _Task(
-        as_frame(X_train),
-        labels.encode(label_values(y_train, len(X_train))),
-        as_frame(X_validation),
-        labels.encode(label_values(y_validation, len(X_validation))),
-        len(labels),
-    )
-    judge = _Judge(task, schema, keep, max_error, random_state)
+    data = TrainTest.read(X_train, y_train, X_validation, y_validation, label_bins)
+    judge = _Judge(data, schema, keep, max_error, random_state)
     if keep is not None and judge.majority.log_loss() <= judge.raw.log_loss():
         raise DataError(
             "Even raw data predicts the validation records no better than the majority guess, so there is no skill to "
@@ -142,18 +123,16 @@ def most_private(
     for leaf in min_leaf:
         # Records too few to be split can still be left uncollected.
         fitting = [size for size in sizes if size == 1 or 2 * leaf <= len(X_train)]
-        made = (
-            list(_make_generalizations(X_train, y_train, schema, privacy, fitting, leaf, label_bins)) if fitting else []
-        )
+        made = list(_make_generalizations(X_train, y_train, schema, privacy, fitting, leaf, label_bins))
         considered += len(made)
         tried = track_progress(made, "Trying candidates", total=len(made), progress=progress)
-        near = [m for m in tried if judge.within(_quick(m.g, task), _NEAR)]
+        near = [m for m in tried if judge.within(_quick(m.g, data), _NEAR)]
         attacked = track_progress(near, "Attacking candidates", total=len(near), progress=progress)
-        leaks = [(m, _adversary_error(m.g, task)) for m in attacked]
+        leaks = [(m, _adversary_error(m.g, data)) for m in attacked]
         leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
         checked = track_progress(leaks, "Checking the most private first", total=len(leaks), progress=progress)
         for m, leak in checked:
-            p = _predictions(m.g, task, random_state)
+            p = judge.predict(m.g)
             of_tree, limits = (m.privacy, m.max_leaves, leaf), (judge.raw.error(), judge.majority.error())
             candidate = SearchChoice(m.g, *of_tree, considered, p.error(), judge.skill(p), leak, *limits)
             if judge.within(p):
@@ -166,13 +145,15 @@ class _Judge:
     """The target, and the raw model and majority guess that it is measured against."""
 
     def __init__(
-        self, task: _Task, schema: Schema, keep: float | None, max_error: float | None, random_state: int
+        self, data: TrainTest, schema: Schema, keep: float | None, max_error: float | None, random_state: int
     ) -> None:
-        self.keep = keep
-        self.max_error = max_error
-        self.raw = _predictions(raw_generalization(task.train, schema), task, random_state)
-        prior = np.bincount(task.y_train, minlength=task.classes) / len(task.y_train)
-        self.majority = Predictions(np.tile(prior, (len(task.y_validation), 1)), task.y_validation)
+        self.data, self.random_state = data, random_state
+        self.keep, self.max_error = keep, max_error
+        self.raw = self.predict(raw_generalization(data.train, schema))
+        self.majority = Predictions(data.majority_chances, data.truth)
+
+    def predict(self, g: Generalization) -> Predictions:
+        return Predictions(self.data.learn_chances(g, TREES, self.random_state), self.data.truth)
 
     def skill(self, p: Predictions) -> float:
         return compute_skill_kept(p.log_loss(), self.raw.log_loss(), self.majority.log_loss())
@@ -219,9 +200,9 @@ def _make_generalizations(
     min_leaf: int,
     label_bins: int | None,
 ) -> Iterator[_Made]:
-    """Every different generalization of the grid."""
+    """Every different generalization of the grid; none without a size."""
     seen: set[str] = set()
-    for alpha in privacy:
+    for alpha in privacy if sizes else ():
         pat = PrivacyTree(
             max_leaves=max(sizes), privacy=alpha, min_leaf=min_leaf, label_bins=label_bins, schema=schema
         ).fit(X, y)
@@ -232,26 +213,21 @@ def _make_generalizations(
                 yield _Made(g, alpha, size)
 
 
-def _predictions(g: Generalization, task: _Task, random_state: int) -> Predictions:
-    model = model_on(g, TREES, task.classes, random_state).fit(task.train, task.y_train)
-    return Predictions(model.predict_proba(task.validation), task.y_validation)
-
-
-def _quick(g: Generalization, task: _Task) -> Predictions:
+def _quick(g: Generalization, data: TrainTest) -> Predictions:
     """A quick model of the label on distinct z with counts."""
-    inputs, cells = Inputs.of(g, task.train).distinct()
-    table = count_table(cells, task.y_train, (len(inputs), task.classes))
-    seen, seen_cells = Inputs.of(g, task.validation).distinct()
+    inputs, cells = Inputs.of(g, data.train).distinct()
+    table = count_table(cells, data.y, (len(inputs), len(data.labels)))
+    seen, seen_cells = Inputs.of(g, data.test).distinct()
     chances = BoostedTrees(steps=20).fit(inputs, [table]).predict(seen)[0]
-    return Predictions(chances[seen_cells].astype(np.float64), task.y_validation)
+    return Predictions(chances[seen_cells].astype(np.float64), data.truth)
 
 
-def _adversary_error(g: Generalization, task: _Task) -> float:
+def _adversary_error(g: Generalization, data: TrainTest) -> float:
     """The mean error of the counting adversary: quick, and close to the whole portfolio where z is coarse."""
-    inputs, cells = Inputs.of(g, task.train).distinct()
-    seen, seen_cells = Inputs.of(g, task.validation).distinct()
-    targets = [Target.fit(task.train, g.schema[name]) for name in g.schema.personal]
-    tables = [count_table(cells, t.encode(task.train), (len(inputs), t.size)) for t in targets]
+    inputs, cells = Inputs.of(g, data.train).distinct()
+    seen, seen_cells = Inputs.of(g, data.test).distinct()
+    targets = [Target.fit(data.train, g.schema[name]) for name in g.schema.personal]
+    tables = [count_table(cells, t.encode(data.train), (len(inputs), t.size)) for t in targets]
     guesses = [scores.argmax(axis=1) for scores in Backoff().fit(inputs, tables).predict(seen)]
-    wrong = [np.mean(guess[seen_cells] != t.encode(task.validation)) for t, guess in zip(targets, guesses, strict=True)]
+    wrong = [np.mean(guess[seen_cells] != t.encode(data.test)) for t, guess in zip(targets, guesses, strict=True)]
     return float(np.mean(wrong))

@@ -11,27 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from modicum.cli.options import (
-    ByOption,
-    CategoryOption,
-    EngineOption,
-    FileArgument,
-    IdentifierOption,
-    JsonOption,
-    MaxSuppressedOption,
-    MissingOption,
-    PeopleOption,
-    PersonOption,
-    PopulationOption,
-    PurposeOption,
-    ReportOption,
-    SchemaOption,
-    check_places,
-    check_report_options,
-    command_line,
-    notes,
-    out,
-)
+from modicum.cli import options
+from modicum.cli.options import notes, out
 from modicum.cli.output import describe_report_files, facts, likely_identifiers, printable, write_report
 from modicum.errors import DataError, ParameterError, PrivacyWarning, format_names
 
@@ -45,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def anatomize(
-    file: FileArgument,
+    file: options.FileArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the tables.")],
     sensitive: Annotated[
         list[str] | None,
@@ -62,15 +43,15 @@ def anatomize(
             "in turn, which alone an engine does."
         ),
     ] = None,
-    max_suppressed: MaxSuppressedOption = 0.0,
+    max_suppressed: options.MaxSuppressedOption = 0.0,
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help="Leave out rows without a sensitive value instead of refusing them.")
     ] = False,
-    identifier: IdentifierOption = None,
-    person: PersonOption = None,
-    category: CategoryOption = None,
-    schema: SchemaOption = None,
-    missing: MissingOption = None,
+    identifier: options.IdentifierOption = None,
+    person: options.PersonOption = None,
+    category: options.CategoryOption = None,
+    schema: options.SchemaOption = None,
+    missing: options.MissingOption = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -86,13 +67,13 @@ def anatomize(
     attack: Annotated[
         bool, typer.Option("--attack", help="Also match people to values as an adversary with the release would.")
     ] = False,
-    engine: EngineOption = None,
-    report: ReportOption = None,
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    by: ByOption = None,
-    population: PopulationOption = None,
-    as_json: JsonOption = False,
+    engine: options.EngineOption = None,
+    report: options.ReportOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    by: options.ByOption = None,
+    population: options.PopulationOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Split FILE into an identifying table and a sensitive one, tied by groups of l or more people.
 
@@ -106,10 +87,10 @@ def anatomize(
     from modicum.cli.release_files import anatomize_there, check_release_options, parse_sensitive, read_records
 
     _check_folder(output)
-    check_report_options(report, purpose=purpose, people=people, by=by, population=population)
+    options.check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
         raise ParameterError("With --engine there is no report: it is measured in memory.")
-    check_places([file, schema], report=report)
+    options.check_places([file, schema], report=report)
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
         if attack or grouping not in (None, "dealt"):
@@ -141,7 +122,7 @@ def anatomize(
     if report is not None:  # made before anything is written; the seed of the groups must stay secret
         with notes.status("Measuring what is lost and what could leak … (the first time on a machine it compiles)"):
             evidence = md.evidence(anatomy, table, without_value=unknown, by=groups, population=population)
-            page = md.report(evidence, purpose, people=people, command=command_line(without="--seed"))
+            page = md.report(evidence, purpose, people=people, command=options.command_line(without="--seed"))
     release.save(output, format=format or "csv")
     if report is not None and page is not None:
         write_report(page, report)

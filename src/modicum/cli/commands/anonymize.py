@@ -9,27 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from modicum.cli.options import (
-    ByOption,
-    CategoryOption,
-    EngineOption,
-    FileArgument,
-    IdentifierOption,
-    JsonOption,
-    MaxSuppressedOption,
-    MissingOption,
-    PeopleOption,
-    PersonOption,
-    PopulationOption,
-    PurposeOption,
-    ReportOption,
-    SchemaOption,
-    check_places,
-    check_report_options,
-    command_line,
-    notes,
-    out,
-)
+from modicum.cli import options
+from modicum.cli.options import notes, out
 from modicum.cli.output import (
     describe_report_files,
     facts,
@@ -56,7 +37,7 @@ class AnonymizationMethod(StrEnum):
 
 
 def anonymize(
-    file: FileArgument,
+    file: options.FileArgument,
     output: Annotated[
         Path,
         typer.Option(
@@ -95,22 +76,22 @@ def anonymize(
         Literal["values", "ranges"],
         typer.Option("--as", help="Values to train a model on, or intervals and lists of values for people."),
     ] = "values",
-    max_suppressed: MaxSuppressedOption = 0.0,
-    identifier: IdentifierOption = None,
-    person: PersonOption = None,
-    category: CategoryOption = None,
-    schema: SchemaOption = None,
-    missing: MissingOption = None,
-    engine: EngineOption = None,
+    max_suppressed: options.MaxSuppressedOption = 0.0,
+    identifier: options.IdentifierOption = None,
+    person: options.PersonOption = None,
+    category: options.CategoryOption = None,
+    schema: options.SchemaOption = None,
+    missing: options.MissingOption = None,
+    engine: options.EngineOption = None,
     rows_at_once: Annotated[
         int | None, typer.Option(help="With --engine: how many records a worker holds in memory at once.")
     ] = None,
-    report: ReportOption = None,
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    by: ByOption = None,
-    population: PopulationOption = None,
-    as_json: JsonOption = False,
+    report: options.ReportOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    by: options.ByOption = None,
+    population: options.PopulationOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
 
@@ -131,12 +112,12 @@ def anonymize(
     )
     from modicum.table.files import file_format
 
-    check_report_options(report, purpose=purpose, people=people, by=by, population=population)
+    options.check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
         raise ParameterError("With --engine there is no report: it is measured in memory.")
     if engine is None:
         file_format(output)
-        check_places([file, schema], output, report)
+        options.check_places([file, schema], output, report)
     elif output.resolve() in (file.resolve(), schema and schema.resolve()):
         raise ParameterError(f"The file {str(output)!r} would be written over an input; give another name.")
     chosen = _method(method, label)
@@ -179,7 +160,7 @@ def anonymize(
     if report is not None:  # made before anything is written, so that a refusal leaves nothing behind
         with notes.status("Measuring what is lost and what could leak …"):
             evidence = md.evidence(anonymizer, table, y, by=groups, population=population)
-            made = md.report(evidence, purpose, people=people, command=command_line())
+            made = md.report(evidence, purpose, people=people, command=options.command_line())
     write_records(file, output, anonymizer.release_, found, rows)
     majority = None if y is None else float(y.value_counts(normalize=True).max())
     if report is not None and made is not None:

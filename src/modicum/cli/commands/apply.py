@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from modicum.cli import options
 from modicum.cli.input_files import load_generalization
-from modicum.cli.options import (
-    ArtifactArgument,
-    EngineOption,
-    MissingOption,
-    check_file,
-    check_places,
-    names,
-    out,
-)
+from modicum.cli.options import out
 from modicum.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def apply(
-    artifact: ArtifactArgument,
+    artifact: options.ArtifactArgument,
     file: Annotated[
         str,
         typer.Argument(
             help="A CSV or Parquet file, a folder of Parquet files, or a pattern such as 'a/*.parquet'.",
-            callback=check_file,
+            callback=options.check_file,
         ),
     ],
     output: Annotated[
@@ -46,8 +39,8 @@ def apply(
         Literal["labels", "codes", "values"],
         typer.Option("--as", help="Buckets as labels, as codes, or as one representative value each."),
     ] = "labels",
-    missing: MissingOption = None,
-    engine: EngineOption = None,
+    missing: options.MissingOption = None,
+    engine: options.EngineOption = None,
     partition_by: Annotated[
         list[str] | None,
         typer.Option(help="Columns of the result that become folders, such as year=2020: then it is a folder."),
@@ -60,13 +53,13 @@ def apply(
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
     with open_table(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
-        kept = names(keep_columns, table.columns) or []
+        kept = options.names(keep_columns, table.columns) or []
         _refuse_detail(g, kept)
-        chosen = _columns(g, form)
+        chosen = list(g.names if form == "values" else g.needed)
         if not chosen and not kept:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
         result = _apply_in_engine(g, table, form, chosen, kept)
-        parts = names(partition_by, [*kept, *chosen], "the result") or []
+        parts = options.names(partition_by, [*kept, *chosen], "the result") or []
         _write(table, file, result, [g.schema[name] for name in g.needed], output, parts)
     out.print(f"Written to {output}.", markup=False)
 
@@ -76,10 +69,6 @@ def _load_artifact(artifact: Path) -> Generalization | CellPartition:
 
     found = load(artifact)
     return found if isinstance(found, CellPartition) else load_generalization(artifact)
-
-
-def _columns(g: Generalization | CellPartition, form: str) -> list[str]:
-    return list(g.names if form == "values" else g.needed)
 
 
 def _apply_in_engine(
@@ -110,7 +99,7 @@ def _check_places(artifact: Path, file: str, output: str, engine: str, parted: b
     from modicum.engines.partitioned_writing import check_output, is_folder
 
     if not is_folder(output, engine, parted):
-        check_places([artifact], Path(output))
+        options.check_places([artifact], Path(output))
     else:
         check_output(output)
     made = Path(os.path.realpath(output))

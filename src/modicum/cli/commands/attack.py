@@ -10,28 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 
+from modicum.cli import options
 from modicum.cli.input_files import drop_unlabelled, load_generalization
-from modicum.cli.options import (
-    ArtifactArgument,
-    FileArgument,
-    JsonOption,
-    MissingOption,
-    PeopleOption,
-    PurposeOption,
-    ReportOption,
-    SeedOption,
-    WeightOption,
-    check_places,
-    check_report_options,
-    command_line,
-    names,
-    numbers,
-    out,
-    pairs,
-)
-from modicum.cli.output import describe_report_files, printable, write_report
+from modicum.cli.options import out
+from modicum.cli.output import build_table, describe_report_files, printable, write_report
 from modicum.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -48,14 +32,14 @@ Names = list[str] | None
 
 
 def attack(
-    artifact: ArtifactArgument,
-    file: FileArgument,
+    artifact: options.ArtifactArgument,
+    file: options.FileArgument,
     known: Annotated[
         Path | None,
         typer.Option(help="Full records of other people to learn from; then all of FILE is attacked, else 30% of it."),
     ] = None,
     personal: Annotated[Names, typer.Option(help="Attributes to guess; the artifact's where none is named.")] = None,
-    weight: WeightOption = None,
+    weight: options.WeightOption = None,
     also: Annotated[
         list[Path] | None, typer.Option(help="Another generalization under which the same people were breached (A6).")
     ] = None,
@@ -71,12 +55,12 @@ def attack(
     orders: Annotated[int, typer.Option(min=1, help="In how many orders personal attributes become known to A5.")] = 2,
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
     neural: Annotated[bool, typer.Option("--neural", help="Add the larger networks (needs PyTorch).")] = False,
-    report: ReportOption = None,
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    seed: SeedOption = 0,
-    missing: MissingOption = None,
-    as_json: JsonOption = False,
+    report: options.ReportOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    seed: options.SeedOption = 0,
+    missing: options.MissingOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Let eight adversaries try what could still leak, each beside what it would get without the record.
 
@@ -88,34 +72,34 @@ def attack(
     from modicum.learners.portfolio import MEMBERS, NEURAL
     from modicum.reporting import report as made_report
 
-    check_places([artifact, file, known, *(also or [])], report=report)
-    check_report_options(report, purpose=purpose, people=people)
+    options.check_places([artifact, file, known, *(also or [])], report=report)
+    options.check_report_options(report, purpose=purpose, people=people)
     g = load_generalization(artifact)
     others = [load_generalization(path) for path in also or []]
     learned, breached = read_attack_records(g, file, known, missing, seed)
     if (link_a is None) != (link_b is None):
         raise ParameterError("Linking needs both halves: --link-a and --link-b.")
-    halves: Any = [names(half, g.names, "the artifact") for half in (link_a, link_b)]
+    halves: Any = [options.names(half, g.names, "the artifact") for half in (link_a, link_b)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)  # it is in the report
         found = suite(
             g,
             learned,
             breached,
-            personal=names(personal, g.names, "the artifact"),
-            weights=pairs(weight),
+            personal=options.names(personal, g.names, "the artifact"),
+            weights=options.pairs(weight),
             others=others,
             link=None if link_a is None else (halves[0], halves[1]),
             k=link_k,
             population=population,
-            percent=PERCENT if percent is None else numbers(percent),
+            percent=PERCENT if percent is None else options.numbers(percent),
             confidence=confidence,
             orders=orders,
             members=(*MEMBERS, *NEURAL) if neural else MEMBERS,
             n_jobs=-1,
             random_state=seed,
         )
-    made = made_report(found, purpose, people=people, command=command_line())
+    made = made_report(found, purpose, people=people, command=options.command_line())
     if report is not None:
         write_report(made, report)
     if as_json:
@@ -171,10 +155,8 @@ def show_attacks(content: AttackContent, console: Console) -> None:
     for sentence in content.sentences:
         console.print(printable(sentence))
     console.print()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("adversary", no_wrap=True)
-    for title in ("error", "95% interval", "naive", "raw", "certified"):
-        table.add_column(title, justify="right", no_wrap=True)
+    titles = ("error", "95% interval", "naive", "raw", "certified")
+    table = build_table(Column("adversary", no_wrap=True), numbers=titles)
     for each in content.adversaries:
         table.add_row(*_row(each.short, each, each.certified_error))
         if each.id == "A1":

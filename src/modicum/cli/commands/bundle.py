@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
+from modicum.cli import options
 from modicum.cli.input_files import read_labelled
-from modicum.cli.options import (
-    ArtifactLabelOption,
-    JsonOption,
-    MissingOption,
-    QuestionnaireOption,
-    SeedOption,
-    check_artifact,
-    check_file,
-    notes,
-    out,
-)
+from modicum.cli.options import notes, out
 from modicum.cli.output import printable
 from modicum.errors import DataError, ParameterError
 
@@ -45,17 +36,20 @@ class ModelFigures(TypedDict):
 
 
 def bundle(
-    artifact: Annotated[Path, typer.Argument(help="A saved generalization or cells (JSON).", callback=check_artifact)],
+    artifact: Annotated[
+        Path, typer.Argument(help="A saved generalization or cells (JSON).", callback=options.check_artifact)
+    ],
     file: Annotated[
-        Path | None, typer.Argument(help="Full records to train a model on (CSV or Parquet).", callback=check_file)
+        Path | None,
+        typer.Argument(help="Full records to train a model on (CSV or Parquet).", callback=options.check_file),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("bundle"),
-    label: ArtifactLabelOption = None,
+    label: options.ArtifactLabelOption = None,
     onnx: Annotated[Path | None, typer.Option(help="Or: a trained model, as ONNX, that takes the labels.")] = None,
-    questionnaire: QuestionnaireOption = False,
-    seed: SeedOption = 0,
-    missing: MissingOption = None,
-    as_json: JsonOption = False,
+    questionnaire: options.QuestionnaireOption = False,
+    seed: options.SeedOption = 0,
+    missing: options.MissingOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Put an artifact and its model in one folder, tied together by hashes, for `modicum serve`.
 

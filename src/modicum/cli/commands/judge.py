@@ -9,29 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from modicum.cli import options
 from modicum.cli.input_files import drop_unlabelled_at, label_of, load_generalization, parse_groups, read_judged
-from modicum.cli.options import (
-    ArtifactArgument,
-    ArtifactLabelOption,
-    ByOption,
-    EngineOption,
-    FileArgument,
-    JsonOption,
-    LabelBinsOption,
-    MissingOption,
-    PeopleOption,
-    PopulationOption,
-    PurposeOption,
-    SeedOption,
-    WeightOption,
-    check_file,
-    check_places,
-    check_report_options,
-    command_line,
-    notes,
-    out,
-    pairs,
-)
+from modicum.cli.options import notes, out
 from modicum.cli.output import describe_report_files, printable, show_report, write_report
 from modicum.errors import ParameterError
 
@@ -43,26 +23,26 @@ ConfidenceOption = Annotated[float, typer.Option(help="The certificate's confide
 
 
 def judge(
-    artifact: ArtifactArgument,
+    artifact: options.ArtifactArgument,
     file: Annotated[
         str,
         typer.Argument(
-            help="A CSV or Parquet file; with --engine also a folder of Parquet files.", callback=check_file
+            help="A CSV or Parquet file; with --engine also a folder of Parquet files.", callback=options.check_file
         ),
     ],
-    label: ArtifactLabelOption = None,
-    by: ByOption = None,
-    weight: WeightOption = None,
-    label_bins: LabelBinsOption = None,
+    label: options.ArtifactLabelOption = None,
+    by: options.ByOption = None,
+    weight: options.WeightOption = None,
+    label_bins: options.LabelBinsOption = None,
     confidence: ConfidenceOption = 0.99,
-    seed: SeedOption = 0,
-    missing: MissingOption = None,
-    engine: EngineOption = None,
+    seed: options.SeedOption = 0,
+    missing: options.MissingOption = None,
+    engine: options.EngineOption = None,
     known: Annotated[
         str | None,
         typer.Option(help="With --engine: the records to learn from, in files of their own; all of FILE is judged."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Measure what a generalization costs the prediction and what an adversary could still guess.
 
@@ -76,12 +56,17 @@ def judge(
         raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
     if engine is not None and known is None:
         raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")
-    options = {"weights": pairs(weight), "label_bins": label_bins, "confidence": confidence, "random_state": seed}
+    settings = {
+        "weights": options.pairs(weight),
+        "label_bins": label_bins,
+        "confidence": confidence,
+        "random_state": seed,
+    }
     g = load_generalization(artifact)
     if engine is None or known is None:
-        found = _gather(g, Path(file), label, missing, by, depth="quick", **options)
+        found = _gather(g, Path(file), label, missing, by, depth="quick", **settings)
     else:
-        found = _gather_in_engine(g, file, known, engine, label, missing, by, **options)
+        found = _gather_in_engine(g, file, known, engine, label, missing, by, **settings)
     made = report(found)
     if as_json:
         typer.echo(json.dumps(made.to_dict(), allow_nan=False))
@@ -90,27 +75,27 @@ def judge(
 
 
 def report(
-    artifact: ArtifactArgument,
-    file: FileArgument,
+    artifact: options.ArtifactArgument,
+    file: options.FileArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write it (.html; the same as .md and .json beside it).")
     ],
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    population: PopulationOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    population: options.PopulationOption = None,
     model: Annotated[
         Path | None, typer.Option(help="The file of the model that will use the data; its hash stands in the report.")
     ] = None,
-    label: ArtifactLabelOption = None,
+    label: options.ArtifactLabelOption = None,
     by: Annotated[
         list[str] | None,
         typer.Option(help="Columns by whose values the error is shown.", show_default="the personal attributes"),
     ] = None,
-    weight: WeightOption = None,
-    label_bins: LabelBinsOption = None,
+    weight: options.WeightOption = None,
+    label_bins: options.LabelBinsOption = None,
     confidence: ConfidenceOption = 0.99,
-    seed: SeedOption = 0,
-    missing: MissingOption = None,
+    seed: options.SeedOption = 0,
+    missing: options.MissingOption = None,
     date: Annotated[
         str | None, typer.Option(help="The day of the report, as YYYY-MM-DD.", show_default="today")
     ] = None,
@@ -125,8 +110,8 @@ def report(
     from modicum import reporting
     from modicum.reporting.parts import Heading
 
-    check_places([artifact, file, model], report=output)
-    check_report_options(output, purpose=purpose, people=people)
+    options.check_places([artifact, file, model], report=output)
+    options.check_report_options(output, purpose=purpose, people=people)
     Heading(date=date)  # refused before the work
     found = _gather(
         load_generalization(artifact),
@@ -134,14 +119,14 @@ def report(
         label,
         missing,
         by,
-        weights=pairs(weight),
+        weights=options.pairs(weight),
         label_bins=label_bins,
         confidence=confidence,
         random_state=seed,
         population=population,
         model=model,
     )
-    made = reporting.report(found, purpose, people=people, date=date, command=command_line())
+    made = reporting.report(found, purpose, people=people, date=date, command=options.command_line())
     write_report(made, output)
     out.print(printable(made.content.decision))
     out.print()
@@ -154,20 +139,18 @@ def _gather(
     label: str | None,
     missing: Sequence[str] | None,
     by: Sequence[str] | None,
-    **options: Any,
+    **settings: Any,
 ) -> Evidence:
     """Gather evidence from one file of full records, which is split."""
     from modicum.reporting.disclosure import check_people
     from modicum.workflow import gather_evidence, split_task
 
     X, y = read_judged(file, g, label, missing)
-    split, groups = (
-        split_task(X, y, g.schema.person, options["random_state"]),
-        parse_groups(by, list(X.columns), str(y.name)),
-    )
+    split = split_task(X, y, g.schema.person, settings["random_state"])
+    groups = parse_groups(by, list(X.columns), str(y.name))
     check_people(g.schema, X.iloc[split.test])
     with notes.status("Judging what is lost and what could leak …"):
-        return gather_evidence(g, X, y, split, by=groups, n_jobs=-1, progress=False, **options)
+        return gather_evidence(g, X, y, split, by=groups, n_jobs=-1, progress=False, **settings)
 
 
 def _gather_in_engine(
@@ -178,7 +161,7 @@ def _gather_in_engine(
     label: str | None,
     missing: Sequence[str] | None,
     by: Sequence[str] | None,
-    **options: Any,
+    **settings: Any,
 ) -> Evidence:
     """Gather evidence from files in an engine: learn from some, count on others."""
     from modicum.engines.counting import people_at
@@ -193,5 +176,5 @@ def _gather_in_engine(
         people = people_at(test, g.schema)
         check_size(people, "test records" if people == test.rows() else "people in the test records")
         with notes.status("Judging what is lost and what could leak …"):
-            found = evidence(g, train, name, test, name, depth="quick", by=groups, n_jobs=-1, **options)
+            found = evidence(g, train, name, test, name, depth="quick", by=groups, n_jobs=-1, **settings)
     return found

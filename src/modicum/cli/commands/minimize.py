@@ -11,33 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from modicum.cli.options import (
-    ByOption,
-    CategoryOption,
-    EngineOption,
-    FileArgument,
-    IdentifierOption,
-    JsonOption,
-    LabelBinsOption,
-    LabelOption,
-    LeaveOutOption,
-    MinGroupOption,
-    MissingOption,
-    PeopleOption,
-    PersonalOption,
-    PersonOption,
-    PurposeOption,
-    ReportOption,
-    SchemaOption,
-    SeedOption,
-    check_places,
-    check_report_options,
-    command_line,
-    notes,
-    out,
-)
+from modicum.cli import options
+from modicum.cli.options import notes, out
 from modicum.cli.output import (
     describe_report_files,
+    open_questions,
     show_description,
     show_effect,
     show_report,
@@ -50,20 +28,19 @@ from modicum.errors import ParameterError
 if TYPE_CHECKING:
     from modicum.reporting import Report
     from modicum.reporting.generalization.data import GeneralizationContent
-    from modicum.table.schema import Suggestion
     from modicum.workflow import Minimization
 
 
 def minimize(
-    file: FileArgument,
-    label: LabelOption,
+    file: options.FileArgument,
+    label: options.LabelOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the generalization (JSON).")],
-    personal: PersonalOption = None,
-    identifier: IdentifierOption = None,
-    person: PersonOption = None,
-    category: CategoryOption = None,
-    leave_out: LeaveOutOption = None,
-    schema: SchemaOption = None,
+    personal: options.PersonalOption = None,
+    identifier: options.IdentifierOption = None,
+    person: options.PersonOption = None,
+    category: options.CategoryOption = None,
+    leave_out: options.LeaveOutOption = None,
+    schema: options.SchemaOption = None,
     keep: Annotated[
         float | None, typer.Option(help="Choose the most private result that keeps this share of the skill.")
     ] = None,
@@ -88,20 +65,20 @@ def minimize(
     min_leaf: Annotated[
         int | None, typer.Option(help="Of pat: the fewest records in a leaf of the tree.", show_default="100")
     ] = None,
-    min_group: MinGroupOption = None,
-    label_bins: LabelBinsOption = None,
-    report: ReportOption = None,
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    by: ByOption = None,
-    seed: SeedOption = 0,
-    missing: MissingOption = None,
-    engine: EngineOption = None,
+    min_group: options.MinGroupOption = None,
+    label_bins: options.LabelBinsOption = None,
+    report: options.ReportOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    by: options.ByOption = None,
+    seed: options.SeedOption = 0,
+    missing: options.MissingOption = None,
+    engine: options.EngineOption = None,
     sample: Annotated[
         int | None,
         typer.Option(help="Learn from this many records, and check on as many others that they are enough."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Learn what to collect, and in what detail, to predict LABEL; write it as JSON.
 
@@ -118,8 +95,8 @@ def minimize(
     from modicum.cli.input_files import Roles, drop_unlabelled_at, parse_groups
     from modicum.workflow import TreeSettings, check_settings
 
-    check_places([file, schema], output, report)
-    check_report_options(report, by=by, purpose=purpose, people=people)
+    options.check_places([file, schema], output, report)
+    options.check_report_options(report, by=by, purpose=purpose, people=people)
     if leave_out and (engine is not None or sample is not None):
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
     if report is not None and engine is not None and sample is None:
@@ -160,7 +137,7 @@ def minimize(
     page = None
     if report is not None:
         with notes.status("Judging what is lost and what could leak …"):
-            head = {"people": people, "command": command_line()}
+            head = {"people": people, "command": options.command_line()}
             page = made.report(purpose, **head, by=groups, n_jobs=-1, progress=False)
     made.generalization.save(output)
     if report is not None and page is not None:
@@ -185,16 +162,11 @@ def _summarize(made: Minimization, label: str, output: Path) -> dict[str, object
     content: dict[str, object] = {
         "output": str(output),
         **disclose_description(made.description),
-        "suggestions": [suggestion.model_dump() for suggestion in _open_questions(made, label)],
+        "suggestions": [suggestion.model_dump() for suggestion in open_questions(made.schema, label)],
         "search": search,
     }
     content |= {} if made.coarsening is None else {"coarsened": summarize_effect(made.coarsening)}
     return content | ({} if made.sample_check is None else {"sample": made.sample_check.to_dict()})
-
-
-def _open_questions(made: Minimization, label: str) -> tuple[Suggestion, ...]:
-    found = made.schema
-    return tuple(s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label)
 
 
 def _show(
@@ -206,7 +178,7 @@ def _show(
     page: Report[GeneralizationContent] | None,
 ) -> None:
     """The result for people."""
-    show_suggestions(_open_questions(made, label), out)
+    show_suggestions(open_questions(made.schema, label), out)
     if made.coarsening is not None and min_group is not None:
         show_effect(made.coarsening, min_group, out)
     show_description(made.description, out)

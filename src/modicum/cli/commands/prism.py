@@ -8,29 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from modicum.cli.options import (
-    CategoryOption,
-    FileArgument,
-    IdentifierOption,
-    JsonOption,
-    LabelOption,
-    MissingOption,
-    PeopleOption,
-    PersonOption,
-    PurposeOption,
-    ReportOption,
-    SchemaOption,
-    SeedOption,
-    check_places,
-    check_report_options,
-    command_line,
-    names,
-    notes,
-    out,
-)
-from modicum.cli.output import describe_report_files, facts, printable, write_report
+from modicum.cli import options
+from modicum.cli.options import notes, out
+from modicum.cli.output import build_table, describe_report_files, facts, printable, write_report
 from modicum.errors import ParameterError, format_names
 
 if TYPE_CHECKING:
@@ -43,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def prism(
-    file: FileArgument,
-    label: LabelOption,
+    file: options.FileArgument,
+    label: options.LabelOption,
     sensitive: Annotated[
         list[str] | None,
         typer.Option(help="The column that must not be used nor be revealed; with commas or repeated for several."),
@@ -95,16 +77,16 @@ def prism(
     adversary: Annotated[
         bool, typer.Option(help="Also train an adversary who guesses the sensitive column from what is asked.")
     ] = True,
-    report: ReportOption = None,
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    identifier: IdentifierOption = None,
-    person: PersonOption = None,
-    category: CategoryOption = None,
-    schema: SchemaOption = None,
-    missing: MissingOption = None,
-    seed: SeedOption = 0,
-    as_json: JsonOption = False,
+    report: options.ReportOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    identifier: options.IdentifierOption = None,
+    person: options.PersonOption = None,
+    category: options.CategoryOption = None,
+    schema: options.SchemaOption = None,
+    missing: options.MissingOption = None,
+    seed: options.SeedOption = 0,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Find the attributes that reveal a sensitive one, and the best classifier of --label without them.
 
@@ -117,8 +99,8 @@ def prism(
     from modicum.evaluation import prism_cost
     from modicum.prism import PrismClassifier
 
-    check_places([file, schema], report=report)
-    check_report_options(report, purpose=purpose, people=people)
+    options.check_places([file, schema], report=report)
+    options.check_report_options(report, purpose=purpose, people=people)
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     X, y, found = roles.read_task(file)
     columns = list(X.columns)
@@ -132,7 +114,7 @@ def prism(
         measure=measure,
         p_value=p_value,
         max_size=max_size,
-        known=[names([each], columns) or [] for each in known or []],
+        known=[options.names([each], columns) or [] for each in known or []],
         correction=correction,
         groups="column" if by_column else "attribute",
         C=C,
@@ -145,7 +127,7 @@ def prism(
         warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
         if report is not None:
             evidence = _gather_evidence(model, found, X, y, adversary, seed)
-            write_report(md.report(evidence, purpose, people=people, command=command_line()), report)
+            write_report(md.report(evidence, purpose, people=people, command=options.command_line()), report)
             cost = evidence.cost
         else:
             cost = prism_cost(X, y, model, adversary=adversary, n_jobs=-1, random_state=seed, progress=False)
@@ -229,12 +211,12 @@ def show_cost(cost: PrismCost, label: str, console: Console) -> None:
     """Three parts: the correlated sets, the choice, and all classifiers side by side."""
     from modicum.evaluation.evidence.prism_cost import PRISM
 
-    _show_sets(cost, console)
-    facts(_choice(cost), console)
-    console.print()
-    console.print(_build_cost_table(cost))
-    console.print()
     chosen = cost.of(PRISM)
+    _show_sets(cost, console)
+    facts(_choice(cost, chosen), console)
+    console.print()
+    console.print(_build_cost_table(cost, list(chosen.adversaries)))
+    console.print()
     on = f"of {label!r}, on {cost.tested_on:,} records that trained nothing"
     if _is_balanced(cost):
         told = f"balanced accuracy: {on}, the mean of each label's own; guessing blindly"
@@ -256,11 +238,8 @@ def _show_sets(cost: PrismCost, console: Console) -> None:
     many = {0: "No set of attributes reveals", 1: "1 smallest set of attributes reveals"}
     sets = many.get(len(found), f"{len(found):,} smallest sets of attributes reveal")
     console.print(printable(f"{sets} {sensitive}: {_rule_text(found)}. {sum(found.tested):,} sets were tested."))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("attributes", overflow="fold")
-    table.add_column("about", overflow="fold")
-    for title in ("strength", "by chance", "p-value"):
-        table.add_column(title, justify="right", no_wrap=True)
+    words = (Column(title, overflow="fold") for title in ("attributes", "about"))
+    table = build_table(*words, numbers=("strength", "by chance", "p-value"))
     for each in sorted(found, key=lambda one: (len(one.attributes), -one.strength))[:_MOST]:
         table.add_row(printable(" + ".join(each.attributes)), printable(each.about), *_numbers(each))
     if len(found):
@@ -277,10 +256,8 @@ def _rule_text(found: Correlations) -> str:
     return f"{found.measure} at least {found.threshold:g} with a p-value of at most {found.p_value:g}{corrected}"
 
 
-def _choice(cost: PrismCost) -> list[tuple[str, str]]:
-    from modicum.evaluation.evidence.prism_cost import PRISM
-
-    model, chosen = cost.prism, cost.of(PRISM)
+def _choice(cost: PrismCost, chosen: ModelCost) -> list[tuple[str, str]]:
+    model = cost.prism
     proven = chosen.gap <= model.tol
     nothing = "nothing: no attribute helps" if proven else "nothing: time ran out"
     proof = f"no allowed choice has a lower objective, but for {chosen.gap:.1g} of it"
@@ -289,20 +266,16 @@ def _choice(cost: PrismCost) -> list[tuple[str, str]]:
         (
             "promise",
             f"no set of up to {model.max_size} of them reveals {format_names(model.sensitive_)} in the sense above, "
-            "among "
-            f"{cost.trained_on:,} training records with numbers in {model.bins} bins",
+            f"among {cost.trained_on:,} training records with numbers in {model.bins} bins",
         ),
-        ("all of them together", f"{_strength(chosen.association)}{_verdict(cost)}"),
+        ("all of them together", f"{_strength(chosen.association)}{_verdict(cost.correlations, chosen.association)}"),
         ("most that could be", f"{cost.max_feasible} attributes hold no revealing set"),
         ("proof", proof if proven else f"time ran out: a better choice may lower the objective by {chosen.gap:.1%}"),
     ]
 
 
-def _verdict(cost: PrismCost) -> str:
+def _verdict(found: Correlations, all_: Correlation) -> str:
     """A word where all predictors together reveal, which sets above --max-size may."""
-    from modicum.evaluation.evidence.prism_cost import PRISM
-
-    found, all_ = cost.correlations, cost.of(PRISM).association
     if all_.strength < found.threshold or (all_.p_value or 0.0) > found.p_value:
         return ""
     return "; that reveals: larger sets are searched with --max-size, or allow fewer --max-predictors"
@@ -320,26 +293,16 @@ def _strength(each: Correlation) -> str:
     return f"strength {strength} ({by_chance} by chance, p-value {p_value})"
 
 
-def _build_cost_table(cost: PrismCost) -> Table:
-    from modicum.evaluation.evidence.prism_cost import PRISM
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("classifier", no_wrap=True)
-    table.add_column("asks", justify="right", no_wrap=True)
+def _build_cost_table(cost: PrismCost, names: list[str]) -> Table:
+    table = build_table(Column("classifier", no_wrap=True), numbers=["asks"])
     table.add_column("balanced accuracy" if _is_balanced(cost) else "accuracy", justify="right")
-    names = list(cost.of(PRISM).adversaries)
     for name in names:
         title = "guessed" if len(names) == 1 else f"guessed {name}"
         table.add_column(printable(title), justify="right", no_wrap=len(names) == 1)
         table.add_column("MCC", justify="right", no_wrap=True)
     for each in cost.models:
-        shown = [
-            _KINDS[each.model],
-            str(len(each.predictors)),
-            _within(_score(cost, each), ".1%"),
-            *_format_adversaries(each),
-        ]
-        table.add_row(*shown)
+        score = _within(_score(cost, each), ".1%")
+        table.add_row(_KINDS[each.model], str(len(each.predictors)), score, *_format_adversaries(each))
     return table
 
 

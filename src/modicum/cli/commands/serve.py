@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from modicum.cli.options import MissingOption, SeedOption, out
-from modicum.cli.output import printable
+from modicum.cli import options
+from modicum.cli.options import out
+from modicum.cli.output import build_table, printable
 from modicum.errors import ParameterError, require
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from modicum.generalization import CellPartition, Generalization
     from modicum.generalization.loading import Collected
     from modicum.service.stores.store import StoredArtifact
-    from modicum.table.schema import Schema
 
 _NO_TLS = "Others can reach this address, and there is no TLS: put a proxy with a certificate in front of it."
 
@@ -45,8 +45,8 @@ def serve(
     sample: Annotated[
         Path | None, typer.Option(help="Full records (CSV or Parquet) on which that is measured (adversary A6).")
     ] = None,
-    missing: MissingOption = None,
-    seed: SeedOption = 0,
+    missing: options.MissingOption = None,
+    seed: options.SeedOption = 0,
 ) -> None:
     """Serve the form of BUNDLE, keep the generalized records that are sent, and predict from them.
 
@@ -109,7 +109,7 @@ def show_several(
 
     versions = [artifact_of(each) for each in stored]
     views = align_versions([*versions, new])
-    personal = list(dict.fromkeys(name for each in [*versions, new] for name in _schema(each).personal))
+    personal = list(dict.fromkeys(name for each in [*versions, new] for name in _by_attribute(each).schema.personal))
     known, breached = read_attack_records(views[-1], sample, None, missing, seed)
     if not stored:
         console.print("The store holds records of no other version, so that there is nothing to measure.")
@@ -163,12 +163,6 @@ def align_versions(versions: Sequence[Collected]) -> list[Generalization]:
     ]
 
 
-def _schema(artifact: Collected) -> Schema:
-    from modicum.generalization import Questionnaire
-
-    return artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
-
-
 def _by_attribute(artifact: Collected) -> Generalization:
     """The buckets of each attribute: of cells and questionnaires more than any record tells."""
     from modicum.generalization import Generalization, Questionnaire
@@ -180,10 +174,8 @@ def _by_attribute(artifact: Collected) -> Generalization:
 
 
 def _table(found: MultiBreachResult, names: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("what an adversary sees", no_wrap=True)
-    for title in ("error", "95% interval", "naive", "raw"):
-        table.add_column(title, justify="right", no_wrap=True)
+    first = Column("what an adversary sees", no_wrap=True)
+    table = build_table(first, numbers=("error", "95% interval", "naive", "raw"))
     errors, intervals = [*found.alone, found.error], [*found.alone_intervals, found.interval]
     for name, error, (low, high) in zip([*names, "all of them (A6)"], errors, intervals, strict=True):
         ends = f"{low:.1%} to {high:.1%}"

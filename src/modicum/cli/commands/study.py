@@ -9,35 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from modicum.cli.options import (
-    CategoryOption,
-    FileArgument,
-    IdentifierOption,
-    JsonOption,
-    LabelBinsOption,
-    LabelOption,
-    LeaveOutOption,
-    MinGroupOption,
-    MissingOption,
-    PeopleOption,
-    PersonalOption,
-    PersonOption,
-    PurposeOption,
-    ReportOption,
-    SchemaOption,
-    WeightOption,
-    check_places,
-    check_report_options,
-    command_line,
-    notes,
-    numbers,
-    out,
-    pairs,
-)
+from modicum.cli import options
+from modicum.cli.options import notes, out
 from modicum.cli.output import (
+    build_table,
     describe_report_files,
+    open_questions,
     printable,
     show_effect,
     show_suggestions,
@@ -53,19 +32,19 @@ Names = list[str] | None
 
 
 def study(
-    file: FileArgument,
-    label: LabelOption,
+    file: options.FileArgument,
+    label: options.LabelOption,
     folder: Annotated[
         Path,
         typer.Option("--folder", help="Where results are kept; the same command goes on where a stopped one ended."),
     ],
-    personal: PersonalOption = None,
-    identifier: IdentifierOption = None,
-    person: PersonOption = None,
-    category: CategoryOption = None,
-    leave_out: LeaveOutOption = None,
-    schema: SchemaOption = None,
-    weight: WeightOption = None,
+    personal: options.PersonalOption = None,
+    identifier: options.IdentifierOption = None,
+    person: options.PersonOption = None,
+    category: options.CategoryOption = None,
+    leave_out: options.LeaveOutOption = None,
+    schema: options.SchemaOption = None,
+    weight: options.WeightOption = None,
     minimizers: Annotated[
         str, typer.Option(help="default, all (with the neural ones; needs PyTorch), or names with commas.")
     ] = "default",
@@ -80,17 +59,17 @@ def study(
     ] = None,
     max_error: Annotated[float | None, typer.Option(help="Or: the most private with at most this error.")] = None,
     knee: Annotated[bool, typer.Option("--knee", help="Or: the front's inflection point (the default).")] = False,
-    min_group: MinGroupOption = None,
+    min_group: options.MinGroupOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the chosen generalization (JSON).")
     ] = None,
-    report: ReportOption = None,
-    purpose: PurposeOption = None,
-    people: PeopleOption = None,
-    label_bins: LabelBinsOption = None,
+    report: options.ReportOption = None,
+    purpose: options.PurposeOption = None,
+    people: options.PeopleOption = None,
+    label_bins: options.LabelBinsOption = None,
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
-    missing: MissingOption = None,
-    as_json: JsonOption = False,
+    missing: options.MissingOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Try every minimizer over its parameters, and choose from what they offer.
 
@@ -104,14 +83,13 @@ def study(
     from modicum.measures.front import check_target
     from modicum.workflow import check_min_group, split_task
 
-    check_report_options(report, purpose=purpose, people=people)
+    options.check_report_options(report, purpose=purpose, people=people)
     knee = knee or (keep is None and max_error is None)
     check_target(keep, max_error, knee)
     own = [folder / name for name in FILES]
-    check_places([file, schema, *own], output, report)
-    if any(
-        path is not None and path.resolve().is_relative_to((folder / "pieces").resolve()) for path in (output, report)
-    ):
+    options.check_places([file, schema, *own], output, report)
+    pieces = (folder / "pieces").resolve()
+    if any(path is not None and path.resolve().is_relative_to(pieces) for path in (output, report)):
         raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     X, y, found = roles.read_task(file)
@@ -122,10 +100,10 @@ def study(
             X,
             y,
             schema=found,
-            weights=pairs(weight),
+            weights=options.pairs(weight),
             minimizers=[name.strip() for name in minimizers.split(",")],
             seeds=seeds,
-            train_sizes=[1.0] if train_size is None else numbers(train_size, "train-size"),
+            train_sizes=[1.0] if train_size is None else options.numbers(train_size, "train-size"),
             folder=folder,
             confidence=confidence,
             label_bins=label_bins,
@@ -139,7 +117,7 @@ def study(
         with notes.status("Making groups larger …"):
             choice = coarsened_choice(choice, min_group)
     evidence = md.evidence(choice, depth="quick" if report is None else "full", n_jobs=-1)
-    page = md.report(evidence, purpose, people=people, command=command_line())
+    page = md.report(evidence, purpose, people=people, command=options.command_line())
     if output is not None:
         choice.generalization.save(output)
     if report is not None:
@@ -148,8 +126,7 @@ def study(
         more = {} if choice.coarsening is None else {"coarsened": summarize_effect(choice.coarsening)}
         typer.echo(json.dumps(page.to_dict() | more, allow_nan=False))
         return
-    questions = [s for s in found.suggestions if not found[s.attribute].is_identifying and s.attribute != label]
-    show_suggestions(tuple(questions), out)
+    show_suggestions(open_questions(found, label), out)
     show_study(page.content, out)
     out.print()
     if choice.coarsening is not None and min_group is not None:
@@ -166,11 +143,12 @@ def show_study(content: StudyContent, console: Console) -> None:
     from modicum.reporting.formats import percent
 
     raw, nothing, chosen = content.raw_data, content.nothing_collected, content.chosen
+    over = "" if len(content.seeds) == 1 else f", mean over {len(content.seeds)} seeds"
     console.print(_tabulate_minimizers(content))
     console.print(
         f"\nHypervolume: the share reached of the trade-off between raw data (error {percent(raw.error)}, adversary "
         f"0%) and nothing collected ({percent(nothing.error)}, {percent(nothing.adversary_error)}), by counts"
-        f"{_mean_over(len(content.seeds))}. The last columns: the adversary's error where the classifier's is at most "
+        f"{over}. The last columns: the adversary's error where the classifier's is at most "
         "0.5, 1 or 2 percentage points above raw data's.\n",
         markup=False,
     )
@@ -191,17 +169,11 @@ def show_study(content: StudyContent, console: Console) -> None:
         console.print(printable(f"Not tried: {text}"))
 
 
-def _mean_over(seeds: int) -> str:
-    return "" if seeds == 1 else f", mean over {seeds} seeds"
-
-
 def _tabulate_minimizers(content: StudyContent) -> Table:
     from modicum.reporting.formats import NONE, decimals, number, percent
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("minimizer")
-    for title in ("candidates", "hypervolume", "95% interval", "+0.5%", "+1%", "+2%"):
-        table.add_column(title, justify="right", no_wrap=True)
+    titles = ("candidates", "hypervolume", "95% interval", "+0.5%", "+1%", "+2%")
+    table = build_table(Column("minimizer"), numbers=titles)
     for each in content.minimizers:
         volume, errors = each.hypervolume, [percent(reached.adversary_error) for reached in each.reached]
         table.add_row(each.name, str(each.candidates), number(volume.mean), decimals(volume.interval) or NONE, *errors)
@@ -212,13 +184,10 @@ def _tabulate_front(content: StudyContent) -> Table:
     from modicum.reporting.disclosure import at_least
     from modicum.reporting.formats import NONE, percent
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("on the front", overflow="fold", min_width=28)
-    for title in ("buckets", "error", "adversary", "certified", "group"):
-        table.add_column(title, justify="right", no_wrap=True)
-    rows: list[tuple[JudgedRow, str, bool]] = [
-        (row, at_least(row.certified_error), row.chosen) for row in content.front
-    ]
+    first = Column("on the front", overflow="fold", min_width=28)
+    table = build_table(first, numbers=("buckets", "error", "adversary", "certified", "group"))
+    rows: list[tuple[JudgedRow, str, bool]]
+    rows = [(row, at_least(row.certified_error), row.chosen) for row in content.front]
     if content.chosen is not None and not any(is_chosen for *_, is_chosen in rows):
         rows.append((content.chosen, NONE, True))
     for row, certified, is_chosen in rows:

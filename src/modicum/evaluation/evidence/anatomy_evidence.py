@@ -1,6 +1,5 @@
 """Evidence of an anatomized release: what was promised, what is measured, what is lost, and what could still leak."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,10 +11,16 @@ from sklearn.base import clone
 
 from modicum.anatomy import Anatomy, AnatomyClassifier
 from modicum.attacks import Matching, MatchingResult
-from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation._evidence import NO_MODEL, Depth
 from modicum.evaluation._utility import group_names
-from modicum.evaluation.evidence.release_learning import NoTrialError, hold_out
+from modicum.evaluation.evidence.release_learning import (
+    NoTrialError,
+    ReleasedRecords,
+    find_label,
+    hold_out,
+    making_trial,
+)
 from modicum.measures.anonymity import alike, count_group_values
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
@@ -146,28 +151,23 @@ def _open(raw: nw.DataFrame[Any], y: Any, release: AnatomyRelease) -> AnatomyRel
 
 # An anatomized release beside the records that it was made of, and what a model learns from it.
 
+LearnedFrom = tuple[AnatomyRelease, nw.DataFrame[Any], Any]  # the tables, their full records, and the label of these
+TestedOn = tuple[nw.DataFrame[Any], Any]  # full records and their label
+
 
 @dataclass(frozen=True)
-class AnatomyWork:
+class AnatomyWork(ReleasedRecords):
     """A release beside its records.
 
     Attributes
     ----------
+    raw, y, rows, persons, random_state : as of any release; the rows are those of the identifying table
     owner : the Anatomy that made the release, where it was given
     release : the tables
-    raw, y : the full records and their class
-    rows : which full record each row of the identifying table is
-    persons : whose each full record is, where a column says so
-    random_state : the seed of the evidence, not that of the groups
     """
 
     owner: Anatomy | None
     release: AnatomyRelease
-    raw: nw.DataFrame[Any]
-    y: Any
-    rows: Codes
-    persons: Codes | None
-    random_state: int
 
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, random_state: int) -> "AnatomyWork":
@@ -182,29 +182,14 @@ class AnatomyWork:
         raw = as_frame(X)
         rows = np.arange(len(raw)) if owner is None else owner.rows_
         _check_records(release, raw, rows)
-        label = release.label
-        if y is None and label is not None and label in raw.columns:
-            y = raw[label].to_native()
-        if y is not None:
-            label_values(y, len(raw))
         persons = None if owner is None or owner.schema is None else person_codes(owner.schema, raw)
-        return cls(owner, release, raw, y, rows, persons, random_state)
-
-    @property
-    def released_raw(self) -> nw.DataFrame[Any]:
-        """The full records of those who were released, in the order of the identifying table."""
-        return self.raw[self.rows.tolist()]
+        return cls(raw, find_label(y, raw, release.label), rows, persons, random_state, owner, release)
 
     @property
     def people(self) -> int:
         """How many people were released."""
         own = self.released_persons
         return self.release.rows if own is None else int(own.max()) + 1
-
-    @property
-    def released_persons(self) -> Codes | None:
-        """Whose each released record is."""
-        return None if self.persons is None else np.unique(self.persons[self.rows], return_inverse=True)[1]
 
     def build_known_records(self, X_test: Any, y_test: Any) -> Any:
         """Complete records of other people, as an adversary would have them: with the class, which is published."""
@@ -218,32 +203,29 @@ class AnatomyWork:
         return frame.with_columns(nw.new_series(label, values, backend=frame.implementation)).to_native()
 
     def utility(
-        self, X_test: Any, y_test: Any, estimator: Any, by: Any
-    ) -> tuple[AnatomyLearned | None, bool, dict[str, str]]:
-        """Train and test, where there is something to predict; whether records were held out; why not."""
+        self, depth: Depth, X_test: Any, y_test: Any, estimator: Any, by: Any
+    ) -> tuple[AnatomyLearned | None, dict[str, str]]:
+        """Train and test, where that is asked for and there is something to predict; else why not."""
+        if depth == "quick":
+            return None, {"utility": NO_MODEL}
         if y_test is not None and X_test is None:
             raise ParameterError("The 'y_test' parameter belongs to 'X_test'.")
         why = self._why_not(y_test)
         if why is not None:
-            return None, False, {"utility": why}
-        if y_test is not None:
-            values, test = label_values(self.y)[self.rows], as_frame(X_test)
-            found = anatomy_errors(
-                self.release,
-                self.released_raw,
-                values,
-                test,
-                y_test,
-                estimator=estimator,
-                by=by,
-                persons=None if self.persons is None else self._persons_of(test),
-                random_state=self.random_state,
-            )
-            return found, False, {}
-        try:
-            return self._trial(estimator, by), True, {}
-        except NoTrialError as error:
-            return None, False, {"utility": str(error)}
+            return None, {"utility": why}
+        if y_test is None:
+            try:
+                learned, tested, persons = self._trial()
+            except NoTrialError as error:
+                return None, {"utility": str(error)}
+        else:
+            learned = self.release, self.released_raw, label_values(self.y)[self.rows]
+            tested = as_frame(X_test), y_test
+            persons = None if self.persons is None else self._persons_of(tested[0])
+        found = anatomy_errors(
+            *learned, *tested, estimator=estimator, by=by, persons=persons, random_state=self.random_state
+        )
+        return found, {}
 
     def _why_not(self, y_test: Any) -> str | None:
         if self.y is None or self.release.label is None:
@@ -262,24 +244,16 @@ class AnatomyWork:
     def _persons_of(self, frame: nw.DataFrame[Any]) -> Codes | None:
         return None if self.owner is None or self.owner.schema is None else person_codes(self.owner.schema, frame)
 
-    def _trial(self, estimator: Any, by: Any) -> AnatomyLearned:
+    def _trial(self) -> tuple[LearnedFrom, TestedOn, Codes | None]:
         """A release of 70% of the records to learn from, and the others to test on; a person's records together."""
         values = label_values(self.y)
         train, test = hold_out(values, self.persons, self.random_state)
         names = [name for name in self.raw.columns if name != self.release.label]
         raw = self.raw.select(names)[train.tolist()]
         again = self._remake_release(raw, values[train], names)
-        return anatomy_errors(
-            again.release_,
-            raw[again.rows_.tolist()],
-            values[train][again.rows_],
-            self.raw[test.tolist()],
-            values[test],
-            estimator=estimator,
-            by=by,
-            persons=None if self.persons is None else unit_codes(self.persons[test]),
-            random_state=self.random_state,
-        )
+        learned = again.release_, raw[again.rows_.tolist()], values[train][again.rows_]
+        persons = None if self.persons is None else unit_codes(self.persons[test])
+        return learned, (self.raw[test.tolist()], values[test]), persons
 
     def _remake_release(self, raw: nw.DataFrame[Any], y: Any, names: Sequence[str]) -> Anatomy:
         """Tables of these records by the same settings, which nobody sees; the seed of the groups has no part."""
@@ -290,12 +264,8 @@ class AnatomyWork:
         share = 1.0 if self.owner.max_suppressed else 0.0  # by chance a part may need a little more than the whole
         again = clone(self.owner).set_params(random_state=self.random_state, schema=schema, max_suppressed=share)
         labels = nw.new_series(str(self.release.label), y.tolist(), backend=raw.implementation).to_native()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # it is not published
-            try:
-                return again.fit(raw.to_native(), labels)
-            except ModicumError as error:
-                raise NoTrialError(f"A release of part of the records, to test with, cannot be made: {error}") from None
+        with making_trial():
+            return again.fit(raw.to_native(), labels)
 
 
 def _check_records(release: AnatomyRelease, raw: nw.DataFrame[Any], rows: Codes) -> None:
@@ -504,9 +474,7 @@ def anatomy_evidence(
     if population is not None:
         check_population(population, work.people)
     release, full = work.release, work.released_raw
-    utility, held_out, skipped = (
-        (None, False, {"utility": NO_MODEL}) if depth == "quick" else work.utility(X_test, y_test, estimator, by)
-    )
+    utility, skipped = work.utility(depth, X_test, y_test, estimator, by)
     attack = Matching(known=work.build_known_records(X_test, y_test), random_state=random_state, progress=progress)
     return AnatomyEvidence(
         release=release,
@@ -518,7 +486,7 @@ def anatomy_evidence(
             attack.run(release, work.released_raw[name].to_native(), name) for name in release.sensitive_names
         ),
         utility=utility,
-        held_out=held_out,
+        held_out=utility is not None and y_test is None,
         skipped=skipped,
         label=release.label,
         records=len(work.raw) + without_value,

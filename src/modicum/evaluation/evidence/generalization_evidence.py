@@ -14,13 +14,13 @@ from modicum.engines.coding import labels_at
 from modicum.engines.dispatch import in_memory
 from modicum.engines.sampling import SAMPLE, label_column
 from modicum.engines.table import EngineTable
-from modicum.errors import DataError
 from modicum.evaluation._alternatives import Alternatives
 from modicum.evaluation._evidence import Depth
 from modicum.evaluation._necessity import Necessity, necessity
 from modicum.evaluation._utility import (
     MOST_GROUPS,
     RANGES,
+    TrainTest,
     Utility,
     check_generalization,
     group_names,
@@ -42,7 +42,7 @@ from modicum.provenance import (
 from modicum.table.estimator_input import attribute_weights, personal_attributes
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.plain_data import PlainResult
-from modicum.table.targets import Labels, label_name, label_values
+from modicum.table.targets import Labels, label_name
 
 MOST_COLUMNS = 8  # by which scores are shown where the caller names none
 
@@ -184,13 +184,9 @@ def generalization_evidence(
     beside = [by] if isinstance(by, str) else by if by is not None and is_table(X_test) else []
     X_train, y_train = in_memory(g, X_train, y_train, sample, random_state)
     X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, beside)
-    train, test = as_frame(X_train, g.names), as_frame(X_test, g.names)
-    labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
-    for y, frame in ((y_train, train), (y_test, test)):
-        labels.encode(label_values(y, len(frame)))
-    if not len(test):
-        raise DataError("The test data has no rows.")
-    model_on(g, estimator, len(labels), random_state)
+    data = TrainTest.read(X_train, y_train, X_test, y_test, label_bins, g.names)
+    train, test = data.train, data.test
+    model_on(g, estimator, len(data.labels), random_state)
     groups = default_groups(g, test, personal) if by is None else by
     if groups:
         group_names(groups, test, g.schema)
@@ -210,7 +206,7 @@ def generalization_evidence(
         description=g.describe(test),
         values=_count_values(g, train),
         label=_name_label(g, y_train),
-        classes=tuple(labels.names),
+        classes=tuple(data.labels.names),
         utility=measure(g, train, y_train, test, y_test, by=groups or None),
         attack=attacks.reconstruction["A1"],
         certificate=attacks.certificates["A1"],

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain, combinations
 from math import comb
 from typing import Any
@@ -74,10 +75,8 @@ def exposure(
 
 def build_asked_generalization(model: PrismClassifier, schema: Schema, frame: Any) -> Generalization:
     """What is asked for as an artifact: predictors in full detail, nothing else."""
-    found = raw_generalization(frame, schema)
-    for name in found.names:
-        found = found if name in model.needed_columns_ else found.drop(name)
-    return found
+    raw = raw_generalization(frame, schema)
+    return reduce(Generalization.drop, (name for name in raw.names if name not in model.needed_columns_), raw)
 
 
 def _run_linkability(
@@ -289,7 +288,7 @@ def prism_evidence(
     cost = compare_classifiers(model, train, test, label, most, adversary, n_jobs, random_state, progress)
     check_same(model, cost.prism)
     prepared = _prepare_training(cost.prism, train, label)
-    tried = PrismAlternatives(cost.prism, prepared, test.frame, test.values, test.units, random_state)
+    tried = PrismAlternatives(cost.prism, prepared, test, random_state)
     labels = _label_people(test)
     settings = {"adversary": adversary, "confidence": confidence, "seed of the evidence": random_state}
     return PrismEvidence(

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from modicum.errors import ModicumError
-from modicum.evaluation.evidence.prism_cost import compute_balanced_interval, compute_balanced_mean
+from modicum.errors import ModicumError, format_names
+from modicum.evaluation.evidence.prism_cost import Part, compute_balanced_interval, compute_balanced_mean
 from modicum.measures.intervals import Interval, difference_interval
 from modicum.prism import Correlation, PrismClassifier
 from modicum.prism.base import PreparedTask, forbidden_units
@@ -16,7 +16,7 @@ from modicum.prism.solver.pool import TIE
 from modicum.prism.solver.supports import SupportLimits
 from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
-from modicum.typing import Codes, Floats
+from modicum.typing import Floats
 
 # What another choice of attributes would bring or cost a PriSM classifier: trained, and tried on test records.
 
@@ -66,25 +66,15 @@ class PrismAlternatives:
     model : fitted
     prepared : what it was trained from
     test : records that trained nothing, with all columns
-    truth : their labels
-    units : whose each test record is, where one person has several
     random_state : of resampling
     """
 
-    def __init__(
-        self,
-        model: PrismClassifier,
-        prepared: PreparedTask,
-        test: Any,
-        truth: Any,
-        units: Codes | None,
-        random_state: int = 0,
-    ) -> None:
-        self.columns = list(test.columns)
-        self._model, self._prepared, self._test = model, prepared, test.to_native()
+    def __init__(self, model: PrismClassifier, prepared: PreparedTask, test: Part, random_state: int) -> None:
+        self.columns = list(test.frame.columns)
+        self._model, self._prepared, self._test = model, prepared, test.frame.to_native()
         self._names = list(prepared.task.design.attributes)
-        self._truth, self._units, self._random_state = truth, units, random_state
-        self._labels = np.unique(truth, return_inverse=True)[1] if is_balanced(model) else None
+        self._truth, self._units, self._random_state = test.values, test.units, random_state
+        self._labels = np.unique(test.values, return_inverse=True)[1] if is_balanced(model) else None
         self._limits = SupportLimits.of(
             len(self._names), model.max_predictors, forbidden_units(model.correlations_.sets, self._names)
         )
@@ -234,7 +224,9 @@ def check_promise(
     asked = set(predictors)
     whole = [each for each in sets if not set(each) - asked]
     if whole:
-        raise ModicumError(f"The attributes asked for hold a set that reveals: {_and(whole[0])}.")
+        raise ModicumError(
+            f"The attributes asked for hold a set that reveals: {format_names(whole[0], len(whole[0]))}."
+        )
     named = asked & {name for each, columns in sensitive.items() for name in (each, *columns)}
     if named:
         raise ModicumError(f"The sensitive attribute {sorted(named)[0]!r} is asked for.")
@@ -261,12 +253,8 @@ def _reason(
         other = tried.try_without(name)
         why = _explain_choice(len(holding), other)
         return AttributeReason(name, columns, "asked", "predicts", why, alone, len(holding), other=other)
-    completes = tuple(
-        sorted(
-            (each for each in holding if set(each.attributes) - {name} <= set(model.predictors_)),
-            key=lambda each: -each.strength,
-        )
-    )
+    whole = [each for each in holding if set(each.attributes) - {name} <= set(model.predictors_)]
+    completes = tuple(sorted(whole, key=lambda each: -each.strength))
     other = tried.with_also(name)
     reason = _find_reason(name, model, completes, other)
     instead = tried.in_place(name, completes) if reason == "together" else None
@@ -332,7 +320,7 @@ def _why_left_out(
 def _why_together(model: PrismClassifier, completes: Sequence[Correlation], instead: PrismAlternative | None) -> str:
     first = completes[0]
     others = [name for name in first.attributes if name in model.predictors_]
-    others_too = len(completes) - 1
+    named, others_too = format_names(others, len(others)), len(completes) - 1
     sets = "set" if others_too == 1 else "sets"
     more = f" (and it completes {others_too:,} more such {sets})" if others_too else ""
     least = (
@@ -341,7 +329,7 @@ def _why_together(model: PrismClassifier, completes: Sequence[Correlation], inst
         else "time ran out before it was settled which of them is needed least"
     )
     return (
-        f"Together with {_and(others)} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
+        f"Together with {named} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
         f"had to stay out, and {least}."
     )
 
@@ -363,9 +351,3 @@ def _strength(found: Correlation, model: PrismClassifier) -> str:
 
 def _proven(model: PrismClassifier) -> str:
     return " (proven, on the training records)" if model.optimality_gap_ <= model.tol else " (as far as time allowed)"
-
-
-def _and(names: Sequence[str]) -> str:
-    """Names in a row."""
-    listed = [repr(name) for name in names]
-    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"

@@ -1,6 +1,5 @@
 """Evidence of a k-anonymous release: what was promised, what is measured, what is lost, and what could still leak."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +11,18 @@ from sklearn.base import clone
 
 from modicum.anonymizers.base import Anonymizer
 from modicum.attacks import MembershipResult
-from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning, check_number_is
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation._evidence import NO_MODEL, Depth
 from modicum.evaluation._utility import Utility
 from modicum.evaluation.evidence.release_learning import (
     Learned,
     Lesson,
     NoTrialError,
+    ReleasedRecords,
     attack_membership,
+    find_label,
     hold_out,
+    making_trial,
     train_and_compare,
 )
 from modicum.evaluation.evidence.release_measures import (
@@ -50,29 +52,21 @@ QUASI, ALL = "quasi-identifiers", "every published column"
 
 
 @dataclass(frozen=True)
-class ReleaseWork:
+class ReleaseWork(ReleasedRecords):
     """A release beside its records.
 
     Attributes
     ----------
+    raw, y, rows, persons, random_state : as of any release
     owner : the anonymizer that made the release, where it was given
     release, frame : the release and its table
-    raw, y : the full records and their label
-    rows : which full record each released one is
     schema : kinds and roles
-    persons : whose each full record is, where a column says so
-    random_state : the seed of the evidence
     """
 
     owner: Anonymizer | None
     release: Release
     frame: nw.DataFrame[Any]
-    raw: nw.DataFrame[Any]
-    y: Any
-    rows: Codes
     schema: Schema
-    persons: Codes | None
-    random_state: int
 
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, schema: Schema | None, random_state: int) -> "ReleaseWork":
@@ -84,11 +78,8 @@ class ReleaseWork:
         _check_records(release, raw, rows)
         owner = given if isinstance(given, Anonymizer) else None
         known = schema or (schema_of(owner, raw) if owner is not None else Schema.infer(raw))
-        if y is None and known.label is not None and known.label in raw.columns:
-            y = raw[known.label].to_native()
-        if y is not None:
-            label_values(y, len(raw))
-        return cls(owner, release, frame, raw, y, rows, known, person_codes(known, raw), random_state)
+        y = find_label(y, raw, known.label)
+        return cls(raw, y, rows, person_codes(known, raw), random_state, owner, release, frame, known)
 
     @property
     def label(self) -> str:
@@ -105,18 +96,6 @@ class ReleaseWork:
     def people(self) -> int:
         """How many people the full records are of."""
         return len(self.raw) if self.persons is None else int(self.persons.max()) + 1
-
-    @property
-    def released_raw(self) -> nw.DataFrame[Any]:
-        """The full records of those who were released, in the release's order."""
-        return self.raw[self.rows.tolist()]
-
-    @property
-    def released_persons(self) -> Codes | None:
-        """Whose each released record is."""
-        if self.persons is None:
-            return None
-        return np.unique(self.persons[self.rows], return_inverse=True)[1]
 
     @property
     def features(self) -> Schema:
@@ -197,33 +176,22 @@ def _check_records(release: Release, raw: nw.DataFrame[Any], rows: Codes) -> Non
 # What a model can learn from, to test a release by: the release itself, or one made alike of part of the records.
 
 
-@dataclass(frozen=True)
-class Learning:
-    """What the models showed, or why there are none."""
-
-    learned: Learned | None
-    lesson: Lesson | None
-    held_out: bool
-    skipped: dict[str, str]
-
-
-_QUICK = Learning(None, None, False, {"utility": NO_MODEL})
-
-
-def learning(work: ReleaseWork, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None) -> Learning:
-    """Train and test, where there is something to predict."""
+def learn_from_release(
+    work: ReleaseWork, depth: Depth, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None
+) -> tuple[Learned | None, dict[str, str]]:
+    """Train and test, where that is asked for and there is something to predict; else why not."""
+    if depth == "quick":
+        return None, {"utility": NO_MODEL}
     if (X_test is None) != (y_test is None):
         raise ParameterError("Give both 'X_test' and 'y_test', or neither.")
     why = _why_not(work, X_test, label_bins)
-    if why is None:
-        try:
-            lesson = _trial(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
-        except NoTrialError as error:
-            why = str(error)
-        else:
-            found = train_and_compare(lesson, estimator, by, label_bins, work.random_state)
-            return Learning(found, lesson, X_test is None, {})
-    return Learning(None, None, False, {"utility": why})
+    if why is not None:
+        return None, {"utility": why}
+    try:
+        lesson = _trial(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
+    except NoTrialError as error:
+        return None, {"utility": str(error)}
+    return train_and_compare(lesson, estimator, by, label_bins, work.random_state), {}
 
 
 def _why_not(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | None:
@@ -277,15 +245,11 @@ def _lesson(
 def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Codes]:
     """A release of these records by the same settings, as values to learn from; and which records it has."""
     again = clone(owner).set_params(output="values")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # it is not published
-        try:
-            if hasattr(owner, "sample_indices_"):
-                again.fit_resample(X, y)
-                return as_frame(again.release_.frame), again.sample_indices_
-            again.fit(X, y)
-        except ModicumError as error:
-            raise NoTrialError(f"A release of part of the records, to test with, cannot be made: {error}") from None
+    with making_trial():
+        if hasattr(owner, "sample_indices_"):
+            again.fit_resample(X, y)
+            return as_frame(again.release_.frame), again.sample_indices_
+        again.fit(X, y)
     return as_frame(again.release_.frame), np.arange(again.release_.rows)
 
 
@@ -399,22 +363,22 @@ def release_evidence(
     if population is not None:
         check_population(population, work.people)
     inferred = {name: work.measure_inference(name) for name in work.sensitive(sensitive)}
-    found = _QUICK if depth == "quick" else learning(work, X_test, y_test, estimator, by, label_bins)
-    told, skipped = _membership(found, work)
+    learned, skipped = learn_from_release(work, depth, X_test, y_test, estimator, by, label_bins)
+    told, unasked = _membership(learned, work)
     return ReleaseEvidence(
         release=work.release,
         measured=measure_release(work.release, work.frame, work.schema, work.released_persons),
         attributes=describe_attributes(work.release, work.released_raw, work.frame, work.schema, work.label_column),
         crowds=work.crowds(population),
         inference=tuple(each for each in inferred.values() if each is not None),
-        utility=None if found.learned is None else found.learned.utility,
+        utility=None if learned is None else learned.utility,
         membership=told,
-        held_out=found.held_out,
-        skipped={**found.skipped, **skipped, **_explain_no_inference(inferred)},
+        held_out=learned is not None and X_test is None,
+        skipped={**skipped, **unasked, **_explain_no_inference(inferred)},
         label=None if work.y is None else work.label,
         records=len(work.raw),
         people=work.people,
-        tested=0 if found.lesson is None else found.lesson.tested,
+        tested=0 if learned is None else learned.lesson.tested,
         persons=None if work.persons is None else work.schema.person,
         provenance=_provenance(work, estimator, X_test, by, label_bins, population),
     )
@@ -428,11 +392,13 @@ def _explain_no_inference(inferred: dict[str, GroupInference | None]) -> dict[st
     return {"inference": f"All records have the same value of {', '.join(same)}: nothing to guess."} if same else {}
 
 
-def _membership(found: Learning, work: ReleaseWork) -> tuple[dict[str, MembershipResult] | None, dict[str, str]]:
-    if found.learned is None or found.lesson is None:
+def _membership(
+    learned: Learned | None, work: ReleaseWork
+) -> tuple[dict[str, MembershipResult] | None, dict[str, str]]:
+    if learned is None:
         return None, {"membership": "No model was trained, so there is none to ask."}
     try:
-        told = attack_membership(found.lesson, found.learned, work.random_state)
+        told = attack_membership(learned, work.random_state)
     except DataError as error:
         return None, {"membership": str(error)}
     return {"release": told["minimized"], "raw": told["raw"]}, {}

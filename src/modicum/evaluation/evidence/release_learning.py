@@ -1,6 +1,11 @@
-"""What a model loses that learns from released records instead of raw ones, and what it tells of its training data."""
+"""Released records beside the raw ones: what a model that learns from them loses, and what it tells of whom it saw.
+
+An anatomized release is tied to its records and tried on part of them in the same way.
+"""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,14 +14,68 @@ import numpy as np
 import pandas as pd
 
 from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
-from modicum.errors import DataError
-from modicum.evaluation._utility import BucketModel, Utility, compare_utility, group_names, model_on
+from modicum.errors import DataError, ModicumError, PrivacyWarning
+from modicum.evaluation._utility import BucketModel, Utility, compare_utility, group_names, model_on, repeat_shares
 from modicum.generalization.core import raw_generalization
 from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
 from modicum.table.splits import TEST, split_rows
 from modicum.table.targets import Labels, label_values
 from modicum.typing import Codes, Floats
+
+# A release beside the records that it was made of, and one made alike of part of them
+
+
+@dataclass(frozen=True)
+class ReleasedRecords:
+    """A release beside its records.
+
+    Attributes
+    ----------
+    raw, y : the full records and their label
+    rows : which full record each released one is
+    persons : whose each full record is, where a column says so
+    random_state : the seed of the evidence, not that of the groups
+    """
+
+    raw: nw.DataFrame[Any]
+    y: Any
+    rows: Codes
+    persons: Codes | None
+    random_state: int
+
+    @property
+    def released_raw(self) -> nw.DataFrame[Any]:
+        """The full records of those who were released, in the release's order."""
+        return self.raw[self.rows.tolist()]
+
+    @property
+    def released_persons(self) -> Codes | None:
+        """Whose each released record is."""
+        return None if self.persons is None else np.unique(self.persons[self.rows], return_inverse=True)[1]
+
+
+def find_label(y: Any, raw: nw.DataFrame[Any], label: str | None) -> Any:
+    """The label of the full records: as it is given, or the column of that name; one without a value is refused."""
+    if y is None and label is not None and label in raw.columns:
+        y = raw[label].to_native()
+    if y is not None:
+        label_values(y, len(raw))
+    return y
+
+
+@contextmanager
+def making_trial() -> Iterator[None]:
+    """Make a release that nobody sees, to test with; where it cannot be made, there is no trial."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # it is not published
+        try:
+            yield
+        except ModicumError as error:
+            raise NoTrialError(f"A release of part of the records, to test with, cannot be made: {error}") from None
+
+
+# What a model learns from a release
 
 QUICK = 4_000  # records of a side that membership inference looks at
 
@@ -53,8 +112,9 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Learned:
-    """Both models and what the test shows of them."""
+    """Both models, what they learned from, and what the test shows of them."""
 
+    lesson: Lesson
     utility: Utility
     models: dict[str, "Answering"]
     labels: Labels
@@ -100,7 +160,7 @@ def train_and_compare(lesson: Lesson, estimator: Any, by: Any, label_bins: int |
         "raw": model_on(g, estimator, classes, random_state).fit(lesson.raw, raw),
     }
     chances = {name: model.predict_proba(lesson.test) for name, model in fitted.items()}
-    chances["majority"] = np.tile(np.bincount(raw, minlength=classes) / len(raw), (len(lesson.test), 1))
+    chances["majority"] = repeat_shares(raw, classes, len(lesson.test))
     utility = compare_utility(
         chances,
         truth,
@@ -110,15 +170,15 @@ def train_and_compare(lesson: Lesson, estimator: Any, by: Any, label_bins: int |
         estimator=estimator,
         random_state=random_state,
     )
-    return Learned(utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
+    return Learned(lesson, utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
 
 
-def attack_membership(lesson: Lesson, found: Learned, random_state: int) -> dict[str, MembershipResult]:
+def attack_membership(found: Learned, random_state: int) -> dict[str, MembershipResult]:
     """Whether each model tells whose raw records it, or what was released of them, was trained on.
 
     Members are those whose records were released: whoever was left out taught the model on the release nothing.
     """
-    random = np.random.default_rng(random_state)
+    lesson, random = found.lesson, np.random.default_rng(random_state)
     members = lesson.raw[lesson.rows.tolist()], label_values(lesson.raw_label)[lesson.rows]
     given = [(frame, found.labels.encode(label_values(y))) for frame, y in (members, (lesson.test, lesson.test_label))]
     there = [random.permutation(np.flatnonzero(codes >= 0)) for _, codes in given]

@@ -104,18 +104,15 @@ def describe_attributes(
 
     Values before and after are counted on the same people: otherwise their difference would tell of those left out.
     """
-    return tuple(_describe_attribute(release, raw, frame, schema, name, label) for name in raw.columns)
-
-
-def _describe_attribute(
-    release: Release, raw: nw.DataFrame[Any], frame: nw.DataFrame[Any], schema: Schema, name: str, label: str | None
-) -> PublishedAttribute:
-    before = _values(raw[name])
-    after = _values(frame[name]) if name in frame.columns else 0
-    loss = release.ncp_by_attribute.get(name, 0.0 if name in frame.columns else 1.0)
-    how = _how(loss, before, after) if name in release.quasi_identifiers else "unchanged"
-    how = how if name in frame.columns else "left out"
-    return PublishedAttribute(name, _role(release, schema, name, label), how, loss, before, after)
+    found = []
+    for name in raw.columns:
+        is_published, before = name in frame.columns, _values(raw[name])
+        after = _values(frame[name]) if is_published else 0
+        loss = release.ncp_by_attribute.get(name, 0.0 if is_published else 1.0)
+        how = _how(loss, before, after) if name in release.quasi_identifiers else "unchanged"
+        role = _role(release, schema, name, label)
+        found.append(PublishedAttribute(name, role, how if is_published else "left out", loss, before, after))
+    return tuple(found)
 
 
 def _how(loss: float, before: int, after: int) -> Published:

@@ -12,7 +12,7 @@ import numpy as np
 
 from modicum.errors import ParameterError, format_names
 from modicum.evaluation.search import SIZES
-from modicum.evaluation.study.own_minimizer import OwnMinimizer, build_fits, check_minimizer
+from modicum.evaluation.study.own_minimizer import OwnMinimizer, build_fits, check_grid, check_minimizer
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
 from modicum.learners.boosting import RecordTrees
@@ -28,47 +28,6 @@ from modicum.minimizers import (
 )
 from modicum.table.schema import Schema
 from modicum.table.targets import Labels, label_name, label_values
-
-# Model-guided minimization where only labels are given: boosted trees on raw records are the model (papers/0 §6).
-
-
-class StudyGuide:
-    """Boosted trees on raw records, without what the schema forbids, and minimizers that are guided by them.
-
-    Parameters
-    ----------
-    X, y : records and labels
-    schema : Schema
-    weights : how much each attribute counts in the loss
-    label_bins : for a numeric label
-    seed : of the trees and of the minimizers
-    """
-
-    def __init__(
-        self, X: Any, y: Any, schema: Schema, weights: Mapping[str, float] | None, label_bins: int | None, seed: int
-    ) -> None:
-        values = label_values(y, len(X))
-        classes = Labels.fit(values, label_bins, None, name=label_name(y)).encode(values)
-        forbidden = [a.name for a in schema.attributes if a.forbidden]
-        raw = reduce(Generalization.drop, forbidden, raw_generalization(X, schema))
-        self._trees = RecordTrees(raw, int(classes.max()) + 1, seed).fit(X, classes)
-        self._X, self._schema, self._weights, self._seed = X, schema, weights, seed
-
-    def __call__(self, X: Any) -> Any:
-        """The class that the trees hold most likely."""
-        return self._trees.predict_proba(X).argmax(axis=1)
-
-    @cached_property
-    def is_constant(self) -> bool:
-        """Whether they know one answer alone, which guides nobody."""
-        return len(np.unique(self(self._X))) < 2
-
-    def fit_minimizer(self, **options: Any) -> ModelGuided:
-        """A minimizer guided by them, fitted to the same records; options as for `ModelGuided`."""
-        return ModelGuided(
-            self, **options, schema=self._schema, loss_weights=self._weights, random_state=self._seed, progress=False
-        ).fit(self._X)
-
 
 # The grids
 
@@ -101,6 +60,14 @@ _LOW = 0.8  # down to this agreement a guided path goes in small steps
 Made = list[tuple[dict[str, object], Generalization]]  # each with its parameters
 
 
+class SharedOptions(TypedDict):
+    """The parameters that most minimizers have."""
+
+    schema: Schema
+    weights: Mapping[str, float] | None
+    label_bins: int | None
+
+
 @dataclass(frozen=True)
 class Context:
     """What every minimizer of a study is given."""
@@ -109,6 +76,11 @@ class Context:
     weights: Mapping[str, float] | None
     label_bins: int | None
     seed: int
+
+    @property
+    def shared_options(self) -> SharedOptions:
+        """The parameters that most minimizers have."""
+        return {"schema": self.schema, "weights": self.weights, "label_bins": self.label_bins}
 
 
 @dataclass(frozen=True)
@@ -146,7 +118,7 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
                 f"The grid of {name} must map parameters to values. Got {type(grid).__name__} instead."
             )
         if own is None:
-            found += _BUILDERS[name](_grid(name, grid))
+            found += _build_jobs(name, _grid(name, grid))
         else:
             found += [Job(name, key, make) for key, make in build_fits(own, grid)]
     return found
@@ -188,17 +160,12 @@ _MINIMIZERS = (
 
 
 def _grid(name: str, given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    unknown = [key for key in given if key not in GRIDS[name]]
-    if unknown:
-        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(GRIDS[name])}.")
-    grid = {**GRIDS[name], **given}
-    for key, values in grid.items():
-        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-            raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
+    check_grid(name, given, GRIDS[name])
+    for key, values in given.items():
         wrong = [v for v in values if not _fits(v, GRIDS[name][key])]
         if wrong:
             raise ParameterError(f"The grid of {name} has a value of {key!r} that makes no sense. Got {wrong[0]!r}.")
-    return grid
+    return {**GRIDS[name], **given}
 
 
 def _fits(value: Any, like: tuple[Any, ...]) -> bool:
@@ -208,31 +175,55 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and not all(isinstance(o, str) for o in like)
 
 
-class MergeOptions(TypedDict):
-    """The parameters of `MergePath` that a study tries."""
-
-    mix: float
-    risk: str
-    min_group: int
+# Model-guided minimization where only labels are given: boosted trees on raw records are the model (papers/0 §6).
 
 
-def _merge_path(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(most: int, fixed: MergeOptions, X: Any, y: Any, context: Context) -> Made:
-        found = MergePath(
-            **fixed, random_state=context.seed, progress=False, **_build_shared_options(context)
-        ).fit_path(X, y)
-        errors = [(point.error, point.adversary_error) for point in found]
-        return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, most)]
+class StudyGuide:
+    """Boosted trees on raw records, without what the schema forbids, and minimizers that are guided by them."""
 
-    every: list[MergeOptions] = [
-        {"mix": mix, "risk": risk, "min_group": least}
-        for mix, risk, least in product(grid["mix"], grid["risk"], grid["min_group"])
-    ]
-    return [
-        Job("MergePath", f"MergePath-points={most}-{_format_values(list(fixed.items()))}", partial(make, most, fixed))
-        for most in grid["points"]
-        for fixed in every
-    ]
+    def __init__(self, X: Any, y: Any, context: Context) -> None:
+        values = label_values(y, len(X))
+        classes = Labels.fit(values, context.label_bins, None, name=label_name(y)).encode(values)
+        forbidden = [a.name for a in context.schema.attributes if a.forbidden]
+        raw = reduce(Generalization.drop, forbidden, raw_generalization(X, context.schema))
+        self._trees = RecordTrees(raw, int(classes.max()) + 1, context.seed).fit(X, classes)
+        self._X, self._context = X, context
+
+    def __call__(self, X: Any) -> Any:
+        """The class that the trees hold most likely."""
+        return self._trees.predict_proba(X).argmax(axis=1)
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether they know one answer alone, which guides nobody."""
+        return len(np.unique(self(self._X))) < 2
+
+    def fit_minimizer(self, **options: Any) -> ModelGuided:
+        """A minimizer guided by them, fitted to the same records; options as for `ModelGuided`."""
+        minimizer = ModelGuided(
+            self,
+            **options,
+            schema=self._context.schema,
+            loss_weights=self._context.weights,
+            random_state=self._context.seed,
+            progress=False,
+        )
+        with warnings.catch_warnings():
+            # A constant reaches the target: the path goes on to nothing.
+            warnings.simplefilter("ignore", UserWarning)
+            return minimizer.fit(self._X)
+
+
+# What each minimizer makes of one combination of its grid's values; several candidates where one fit makes them all.
+
+
+def _merge_path(X: Any, y: Any, context: Context, points: int, mix: float, risk: str, min_group: int) -> Made:
+    method = MergePath(
+        mix=mix, risk=risk, min_group=min_group, random_state=context.seed, progress=False, **context.shared_options
+    )
+    found, fixed = method.fit_path(X, y), {"mix": mix, "risk": risk, "min_group": min_group}
+    errors = [(point.error, point.adversary_error) for point in found]
+    return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, points)]
 
 
 def _apart(path: Sequence[tuple[float, float]], most: int) -> list[int]:
@@ -246,134 +237,76 @@ def _apart(path: Sequence[tuple[float, float]], most: int) -> list[int]:
     return sorted({*first.tolist(), len(path) - 1})
 
 
-def _privacy_tree(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    sizes = sorted(grid["max_leaves"])
-
-    def make(privacy: float, min_leaf: int, X: Any, y: Any, context: Context) -> Made:
-        method = PrivacyTree(
-            max_leaves=sizes[-1], privacy=privacy, min_leaf=min_leaf, **_build_shared_options(context)
-        ).fit(X, y)
-        fixed = {"privacy": privacy, "min_leaf": min_leaf}
-        return [({**fixed, "max_leaves": size}, g) for size, g in zip(sizes, method.path(sizes), strict=True)]
-
-    return [
-        Job(
-            "PrivacyTree",
-            f"PrivacyTree-privacy={p!r}-min_leaf={leaf}-max_leaves={_format_values(sizes)}",
-            partial(make, p, leaf),
-        )
-        for leaf in grid["min_leaf"]
-        for p in grid["privacy"]
-    ]
+def _privacy_tree(X: Any, y: Any, context: Context, privacy: float, min_leaf: int, max_leaves: Sequence[int]) -> Made:
+    sizes, fixed = sorted(max_leaves), {"privacy": privacy, "min_leaf": min_leaf}
+    method = PrivacyTree(max_leaves=sizes[-1], privacy=privacy, min_leaf=min_leaf, **context.shared_options).fit(X, y)
+    return [({**fixed, "max_leaves": size}, g) for size, g in zip(sizes, method.path(sizes), strict=True)]
 
 
-def _iterative(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(k: int, X: Any, y: Any, context: Context) -> Made:
-        method = Iterative(buckets=k, random_state=context.seed, progress=False, **_build_shared_options(context))
-        return [({"max_error": e, "buckets": k}, g) for e, g in method.fit_path(X, y, grid["share"]).items()]
-
-    name = _format_values(grid["share"])
-    return [Job("Iterative", f"Iterative-buckets={k}-share={name}", partial(make, k)) for k in grid["buckets"]]
+def _iterative(X: Any, y: Any, context: Context, buckets: int, share: Sequence[float]) -> Made:
+    method = Iterative(buckets=buckets, random_state=context.seed, progress=False, **context.shared_options)
+    return [({"max_error": e, "buckets": buckets}, g) for e, g in method.fit_path(X, y, share).items()]
 
 
-def _feature_selection(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(score_func: Any, k: Any, X: Any, y: Any, context: Context) -> Made:
-        most = len(context.schema.features)
-        kept = most if k == "all" else min(k, most)
-        method = FeatureSelection(k=kept, score_func=score_func, schema=context.schema, label_bins=context.label_bins)
-        return [({"k": kept, "score_func": score_func}, method.fit(X, y).generalization_)]
-
-    return [
-        Job("FeatureSelection", f"FeatureSelection-k={k}-score_func={s}", partial(make, s, k))
-        for s in grid["score_func"]
-        for k in grid["k"]
-    ]
+def _feature_selection(X: Any, y: Any, context: Context, k: Any, score_func: Any) -> Made:
+    most = len(context.schema.features)
+    kept = most if k == "all" else min(k, most)
+    method = FeatureSelection(k=kept, score_func=score_func, schema=context.schema, label_bins=context.label_bins)
+    return [({"k": kept, "score_func": score_func}, method.fit(X, y).generalization_)]
 
 
-def _uniform(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(k: int, X: Any, y: Any, context: Context) -> Made:
-        g = Uniform(buckets=k, schema=context.schema, random_state=context.seed).fit(X).generalization_
-        return [({"buckets": k}, g)]
-
-    return [Job("Uniform", f"Uniform-buckets={k}", partial(make, k)) for k in grid["buckets"]]
+def _uniform(X: Any, y: Any, context: Context, buckets: int) -> Made:
+    g = Uniform(buckets=buckets, schema=context.schema, random_state=context.seed).fit(X).generalization_
+    return [({"buckets": buckets}, g)]
 
 
-def _model_guided(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(depth: int, most: int, X: Any, y: Any, context: Context) -> Made:
-        guide = _guide(X, y, context)
-        if guide.is_constant:
-            return []
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # a target that a constant reaches: the path goes on to nothing
-            found = guide.fit_minimizer(target_agreement=_LOW, max_depth=depth).path_
-        errors = [(1 - point.agreement, point.loss) for point in found]
-        return [({"max_depth": depth, "point": i}, found[i].generalization) for i in _apart(errors, most)]
-
-    return [
-        Job("ModelGuided", f"ModelGuided-max_depth={d}-points={most}", partial(make, d, most))
-        for d, most in product(grid["max_depth"], grid["points"])
-    ]
+def _model_guided(X: Any, y: Any, context: Context, max_depth: int, points: int) -> Made:
+    guide = StudyGuide(X, y, context)
+    if guide.is_constant:
+        return []
+    found = guide.fit_minimizer(target_agreement=_LOW, max_depth=max_depth).path_
+    errors = [(1 - point.agreement, point.loss) for point in found]
+    return [({"max_depth": max_depth, "point": i}, found[i].generalization) for i in _apart(errors, points)]
 
 
-def _apt(grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    def make(depth: int, X: Any, y: Any, context: Context) -> Made:
-        guide = _guide(X, y, context)
-        made: Made = []
-        for target in () if guide.is_constant else grid["target"]:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                found = guide.fit_minimizer(target_agreement=target, search="paper", max_depth=depth)
-            made.append(({"max_depth": depth, "target": target}, found.generalization_))
-        return made
-
-    name = _format_values(grid["target"])
-    return [Job("Apt", f"Apt-max_depth={d}-target={name}", partial(make, d)) for d in grid["max_depth"]]
+def _apt(X: Any, y: Any, context: Context, max_depth: int, target: Sequence[float]) -> Made:
+    guide = StudyGuide(X, y, context)
+    made: Made = []
+    for agreement in () if guide.is_constant else target:
+        found = guide.fit_minimizer(target_agreement=agreement, search="paper", max_depth=max_depth)
+        made.append(({"max_depth": max_depth, "target": agreement}, found.generalization_))
+    return made
 
 
-def _guide(X: Any, y: Any, context: Context) -> StudyGuide:
-    return StudyGuide(X, y, context.schema, context.weights, context.label_bins, context.seed)
+def _neural(method: Any, X: Any, y: Any, context: Context, buckets: int, privacy: Sequence[float]) -> Made:
+    fitted = method(buckets=buckets, random_state=context.seed, progress=False, **context.shared_options)
+    found = fitted.fit_path(X, y, privacy)
+    return [({"privacy": p, "buckets": buckets}, g) for p, g in zip(privacy, found, strict=True)]
 
 
-def _neural(method: Any, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    name = method.__name__
-
-    def make(k: int, X: Any, y: Any, context: Context) -> Made:
-        fitted = method(buckets=k, random_state=context.seed, progress=False, **_build_shared_options(context))
-        found = fitted.fit_path(X, y, grid["privacy"])
-        return [({"privacy": p, "buckets": k}, g) for p, g in zip(grid["privacy"], found, strict=True)]
-
-    return [
-        Job(name, f"{name}-buckets={k}-privacy={_format_values(grid['privacy'])}", partial(make, k))
-        for k in grid["buckets"]
-    ]
-
-
-class SharedOptions(TypedDict):
-    """The parameters that most minimizers have."""
-
-    schema: Schema
-    weights: Mapping[str, float] | None
-    label_bins: int | None
-
-
-def _build_shared_options(context: Context) -> SharedOptions:
-    return {"schema": context.schema, "weights": context.weights, "label_bins": context.label_bins}
-
-
-def _format_values(values: Sequence[Any]) -> str:
-    return ",".join(map(repr, values))
-
-
-_BUILDERS: dict[str, Callable[[Mapping[str, Sequence[Any]]], list[Job]]] = {
-    "MergePath": _merge_path,
-    "PrivacyTree": _privacy_tree,
-    "Iterative": _iterative,
-    "FeatureSelection": _feature_selection,
-    "Uniform": _uniform,
-    "ModelGuided": _model_guided,
-    "Apt": _apt,
-    "AdversarialTraining": partial(_neural, AdversarialTraining),
-    "MutualInformation": partial(_neural, MutualInformation),
+# Minimizer → its function, and the parameters whose values are tried one by one, the outermost first; the function
+# takes all values of the others.
+_FITS: dict[str, tuple[Callable[..., Made], tuple[str, ...]]] = {
+    "MergePath": (_merge_path, ("points", "mix", "risk", "min_group")),
+    "PrivacyTree": (_privacy_tree, ("min_leaf", "privacy")),
+    "Iterative": (_iterative, ("buckets",)),
+    "FeatureSelection": (_feature_selection, ("score_func", "k")),
+    "Uniform": (_uniform, ("buckets",)),
+    "ModelGuided": (_model_guided, ("max_depth", "points")),
+    "Apt": (_apt, ("max_depth",)),
+    "AdversarialTraining": (partial(_neural, AdversarialTraining), ("buckets",)),
+    "MutualInformation": (partial(_neural, MutualInformation), ("buckets",)),
 }
+
+
+def _build_jobs(name: str, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
+    """A job for every combination of the values that are tried one by one."""
+    make, one_by_one = _FITS[name]
+    together = {parameter: values for parameter, values in grid.items() if parameter not in one_by_one}
+    listed = [f"{parameter}={','.join(map(repr, values))}" for parameter, values in together.items()]
+    found = []
+    for values in product(*(grid[parameter] for parameter in one_by_one)):
+        own = dict(zip(one_by_one, values, strict=True))
+        key = "-".join([name, *(f"{parameter}={value}" for parameter, value in own.items()), *listed])
+        found.append(Job(name, key, partial(make, **own, **together)))
+    return found

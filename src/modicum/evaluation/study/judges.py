@@ -74,8 +74,7 @@ def screen_generalization(g: Generalization, data: SeedData) -> Screened:
     chances = _label_chances(inputs, cells, data)
     guesses = _guesses(g, codes, inputs, cells, data)
     validation, test = data.parts.validation, data.parts.test
-    persons = data.whole.persons
-    sizes = persons_in(group_rows(cells[test, None]), None if persons is None else persons[test])
+    sizes = persons_in(group_rows(cells[test, None]), data.persons_of(test))
     return Screened(
         validation=_scores(chances, guesses, cells, validation, data),
         test=_scores(chances, guesses, cells, test, data),
@@ -171,18 +170,18 @@ def judge_generalization(g: Generalization, data: SeedData, confidence: float) -
     wrong = _wrong_guesses(g, data)
     split = len(data.parts.validation)
     of_test = {name: missed[split:] for name, missed in wrong.items()}
-    persons = _persons(data, data.parts.test)
-    mean = sum(data.whole.weights[name] * missed for name, missed in of_test.items())
-    whole = data.whole
+    whole, persons = data.whole, data.persons_of(data.parts.test)
+    units = None if persons is None else np.unique(persons, return_inverse=True)[1]
+    mean = sum(whole.weights[name] * missed for name, missed in of_test.items())
     certificate = certify(
         g, whole.frame[data.parts.test], whole.attributes, confidence, weights=whole.given_weights, known=data.train
     )
     return Judged(
         validation=PartScores(validation.error(), validation.log_loss(), _means(wrong, slice(None, split))),
         test=PartScores(test.error(), test.log_loss(), _means(wrong, slice(split, None))),
-        error_interval=mean_interval(test.wrong, persons),
-        adversary_interval=mean_interval(np.asarray(mean), persons),
-        risk_intervals={name: mean_interval(missed, persons) for name, missed in of_test.items()},
+        error_interval=mean_interval(test.wrong, units),
+        adversary_interval=mean_interval(np.asarray(mean), units),
+        risk_intervals={name: mean_interval(missed, units) for name, missed in of_test.items()},
         certificate=certificate,
         seconds=time.perf_counter() - start,
     )
@@ -205,8 +204,3 @@ def _wrong_guesses(g: Generalization, data: SeedData) -> dict[str, Floats]:
 
 def _means(wrong: dict[str, Floats], rows: slice) -> dict[str, float]:
     return {name: float(missed[rows].mean()) for name, missed in wrong.items()}
-
-
-def _persons(data: SeedData, rows: Codes) -> Codes | None:
-    persons = data.whole.persons
-    return None if persons is None else np.unique(persons[rows], return_inverse=True)[1]

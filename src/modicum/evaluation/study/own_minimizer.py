@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import product
 from types import CodeType, FunctionType, ModuleType
@@ -73,12 +73,7 @@ def build_fits(
     2
     """
     name, known = type(minimizer).__name__, minimizer.get_params(deep=False)
-    unknown = [key for key in grid if key not in known]
-    if unknown:
-        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(known)}.")
-    for key, values in grid.items():
-        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-            raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
+    check_grid(name, grid, known)
     every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     code = _read_source(type(minimizer))
     keys = [
@@ -88,15 +83,19 @@ def build_fits(
     return [(key, partial(_fit, minimizer, one)) for key, one in zip(keys, every, strict=True)]
 
 
+def check_grid(name: str, grid: Mapping[str, Sequence[object]], known: Collection[str]) -> None:
+    """Refuse parameters that the minimizer does not have, and those without a list of values."""
+    unknown = [key for key in grid if key not in known]
+    if unknown:
+        raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(known)}.")
+    for key, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+            raise ParameterError(f"The grid of {name} has no value of {key!r}; give it at least one in a list.")
+
+
 def _fit(minimizer: OwnMinimizer, own: Mapping[str, object], X: Any, y: Any, context: "Context") -> "Made":
     """Fit a copy with the study's schema, weights and seed, where it has parameters for them; y is a series."""
-    of_study = {
-        "personal": None,
-        "schema": context.schema,
-        "weights": context.weights,
-        "label_bins": context.label_bins,
-    }
-    of_study |= {"random_state": context.seed, "progress": False}
+    of_study = {"personal": None, **context.shared_options, "random_state": context.seed, "progress": False}
     fitted = clone(minimizer).set_params(**own)
     known = fitted.get_params(deep=False)
     fitted.set_params(**{name: value for name, value in of_study.items() if name in known and name not in own})

@@ -1,7 +1,7 @@
 """The records of a study, read once and split anew for every seed."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import DataError
-from modicum.evaluation._utility import model_on
+from modicum.evaluation._utility import model_on, repeat_shares
 from modicum.generalization.core import DistinctColumns, raw_generalization
 from modicum.learners.portfolio import TREES
-from modicum.measures.front import ErrorLimits
 from modicum.measures.scores import Predictions
 from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
-from modicum.typing import Codes
+from modicum.typing import Codes, Floats
 
 LEAST = 100  # records of a validation part on which candidates can be told apart
 
@@ -127,20 +126,18 @@ class SeedData:
 
     def predictions(self, model: Any) -> tuple[Predictions, Predictions]:
         """A model's predictions of the validation and the test part."""
-        found = [
-            Predictions(model.predict_proba(self.whole.frame[rows]), self.classes[rows])
-            for rows in (self.parts.validation, self.parts.test)
-        ]
-        return found[0], found[1]
+        return self._predict_parts(lambda rows: model.predict_proba(self.whole.frame[rows]))
+
+    def _predict_parts(self, predict: Callable[[Codes], Floats]) -> tuple[Predictions, Predictions]:
+        validation, test = (
+            Predictions(predict(rows), self.classes[rows]) for rows in (self.parts.validation, self.parts.test)
+        )
+        return validation, test
 
     def majority(self) -> tuple[Predictions, Predictions]:
         """The same for who always names the training part's shares."""
-        shares = np.bincount(self.classes[self.parts.train], minlength=len(self.labels)) / len(self.parts.train)
-        found = [
-            Predictions(np.tile(shares, (len(rows), 1)), self.classes[rows])
-            for rows in (self.parts.validation, self.parts.test)
-        ]
-        return found[0], found[1]
+        train, classes = self.classes[self.parts.train], len(self.labels)
+        return self._predict_parts(lambda rows: repeat_shares(train, classes, len(rows)))
 
     def naive_errors(self, rows: Codes) -> dict[str, float]:
         """Attribute → the error of always guessing the training part's most frequent value."""
@@ -150,11 +147,11 @@ class SeedData:
         """The weighted mean of these errors."""
         return sum(self.whole.weights[name] * error for name, error in self.naive_errors(rows).items())
 
+    def persons_of(self, rows: Codes) -> Codes | None:
+        """Whose each of some records is, where a column says so."""
+        return None if self.whole.persons is None else self.whole.persons[rows]
+
     def people_in(self, rows: Codes) -> int:
         """How many people some records are of; without a person column each record is a person."""
-        return len(rows) if self.whole.persons is None else len(np.unique(self.whole.persons[rows]))
-
-
-def limits_of(raw: Predictions, majority: Predictions, naive: float) -> ErrorLimits:
-    """The two limit points on the records of one part."""
-    return ErrorLimits(raw.error(), majority.error(), naive)
+        persons = self.persons_of(rows)
+        return len(rows) if persons is None else len(np.unique(persons))

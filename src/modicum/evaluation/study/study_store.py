@@ -49,9 +49,12 @@ class StudyStore:
         if self.folder is None:
             yield
             return
-        self._make()
-        with self._lock_folder():
-            self._check(head)
+        try:
+            (self.folder / "pieces").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"The folder {str(self.folder)!r} cannot be made: {error.strerror}.") from None
+        with _lock_folder(self.folder):
+            self._check(self.folder, head)
             for left in [*self.folder.glob(".modicum-*"), *(self.folder / "pieces").glob(".modicum-*")]:
                 left.unlink(missing_ok=True)  # half-written by a study that was killed
             yield
@@ -79,53 +82,25 @@ class StudyStore:
         if self.folder is not None:
             self._write(self.folder / name, content)
 
-    def _make(self) -> None:
-        assert self.folder is not None
-        try:
-            (self.folder / "pieces").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"The folder {str(self.folder)!r} cannot be made: {error.strerror}.") from None
-
-    def _check(self, head: StudyHead) -> None:
-        assert self.folder is not None
-        if not (self.folder / _HEAD).exists():
-            strange = [path.name for path in self.folder.iterdir() if path.name not in ("pieces", ".lock")]
-            if strange or any((self.folder / "pieces").iterdir()):
+    def _check(self, folder: Path, head: StudyHead) -> None:
+        if not (folder / _HEAD).exists():
+            strange = [path.name for path in folder.iterdir() if path.name not in ("pieces", ".lock")]
+            if strange or any((folder / "pieces").iterdir()):
                 raise DataError(
-                    f"The folder {str(self.folder)!r} has files in it that are no study's; give a new or empty folder."
+                    f"The folder {str(folder)!r} has files in it that are no study's; give a new or empty folder."
                 )
-            self._write(self.folder / _HEAD, json.dumps(asdict(head), indent=1))
+            self._write(folder / _HEAD, json.dumps(asdict(head), indent=1))
             return
-        known = _read(self.folder / _HEAD, StudyHead)
+        known = _read(folder / _HEAD, StudyHead)
         if (known.version, known.modicum_version) != (head.version, head.modicum_version):
             raise DataError(
-                f"The folder {str(self.folder)!r} holds a study of another version of modicum; give another folder."
+                f"The folder {str(folder)!r} holds a study of another version of modicum; give another folder."
             )
         if known.fingerprint != head.fingerprint:
             raise DataError(
-                f"The folder {str(self.folder)!r} holds the results of other data, or of other roles, weights or label "
+                f"The folder {str(folder)!r} holds the results of other data, or of other roles, weights or label "
                 "bins; give another folder."
             )
-
-    @contextmanager
-    def _lock_folder(self) -> Iterator[None]:
-        """Only one study at a time works in a folder; the system lets go of the lock when the process ends."""
-        assert self.folder is not None
-        try:
-            import fcntl
-        except ImportError:  # not on Windows
-            yield
-            return
-        with ExitStack() as stack:
-            try:
-                lock = stack.enter_context(open(self.folder / ".lock", "w"))
-            except OSError as error:
-                raise DataError(f"The folder {str(self.folder)!r} cannot be written: {error.strerror}.") from None
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataError(f"Another study is at work in the folder {str(self.folder)!r}.") from None
-            yield
 
     def _write(self, path: Path, text: str) -> None:
         try:
@@ -136,6 +111,26 @@ class StudyStore:
                 f"The study's folder {str(self.folder)!r} cannot be written: {error.strerror}. What is finished is "
                 "kept; run the same study again to go on."
             ) from None
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Only one study at a time works in a folder; the system lets go of the lock when the process ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(open(folder / ".lock", "w"))
+        except OSError as error:
+            raise DataError(f"The folder {str(folder)!r} cannot be written: {error.strerror}.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise DataError(f"Another study is at work in the folder {str(folder)!r}.") from None
+        yield
 
 
 def _file_of(name: str) -> str:

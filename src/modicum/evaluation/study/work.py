@@ -16,12 +16,13 @@ from modicum.errors import DataError, ModicumError
 from modicum.evaluation.study.candidates import Candidate, Later, SeedLimits
 from modicum.evaluation.study.grids import Context, Job
 from modicum.evaluation.study.judges import Judged, Screened, judge_generalization, screen_generalization
-from modicum.evaluation.study.study_data import SeedData, StudyData, limits_of
+from modicum.evaluation.study.study_data import SeedData, StudyData
 from modicum.evaluation.study.study_result import Study, StudySettings
 from modicum.evaluation.study.study_store import StudyStore
 from modicum.generalization import Generalization
 from modicum.measures import front as fronts
 from modicum.measures.certificate import margin_of
+from modicum.measures.front import ErrorLimits
 from modicum.progress import Stop, results, track_progress
 from modicum.table.plain_data import PlainResult
 from modicum.table.values import plain
@@ -136,20 +137,17 @@ def limits(known: SeedData) -> SeedLimits:
     """The two limits of generalization on the validation and the test part."""
     parts = {"validation": known.parts.validation, "test": known.parts.test}
     models = dict(zip(parts, zip(known.raw_model(), known.majority(), strict=True), strict=True))
-    ends = {part: limits_of(*models[part], known.naive_adversary(rows)) for part, rows in parts.items()}
+    ends = {
+        part: ErrorLimits(raw.error(), majority.error(), known.naive_adversary(parts[part]))
+        for part, (raw, majority) in models.items()
+    }
     return SeedLimits(
         **ends,
         log_losses={part: (raw.log_loss(), majority.log_loss()) for part, (raw, majority) in models.items()},
         naive=known.naive_errors(known.parts.test),
         people={part: known.people_in(rows) for part, rows in parts.items()},
-        margin=_margin_at_one(known),
+        margin=margin_of(len(parts["validation"]), known.persons_of(parts["validation"]), math.exp(-1)),
     )
-
-
-def _margin_at_one(data: SeedData) -> float:
-    """The certificate's margin on the validation part for ln(1/δ) = 1."""
-    rows, persons = data.parts.validation, data.whole.persons
-    return margin_of(len(rows), None if persons is None else persons[rows], math.exp(-1))
 
 
 def digest(content: object) -> str:
@@ -163,25 +161,23 @@ Pieces = list[tuple[str, Piece]]  # by name
 Do = Callable[[Piece], PlainResult]
 
 
+@dataclass(eq=False)
 class Work:
     """The pieces of a study, what is finished of them, and the result that they make together."""
 
-    def __init__(
-        self,
-        data: StudyData,
-        store: StudyStore,
-        plan: Sequence[Job],
-        seeds: Sequence[int],
-        sizes: Sequence[float],
-        confidence: float,
-        fronts_of: str,
-        later: Mapping[str, StudyData],
-    ) -> None:
-        self.data, self.store, self.plan = data, store, plan
-        self.seeds, self.sizes, self.confidence, self.fronts_of = seeds, sizes, confidence, fronts_of
-        self.bench = Bench(data, later, seeds[0])
-        self.later_fingerprints = {name: other.fingerprint() for name, other in later.items()}
-        self.fits = [Fit(seed, size, job) for seed in seeds for size in sizes for job in plan]
+    data: StudyData
+    store: StudyStore
+    plan: Sequence[Job]
+    seeds: Sequence[int]
+    sizes: Sequence[float]
+    confidence: float
+    fronts_of: str
+    later: Mapping[str, StudyData]
+
+    def __post_init__(self) -> None:
+        self.bench = Bench(self.data, self.later, self.seeds[0])
+        self.later_fingerprints = {name: other.fingerprint() for name, other in self.later.items()}
+        self.fits = [Fit(seed, size, job) for seed in self.seeds for size in self.sizes for job in self.plan]
 
     @property
     def settings(self) -> StudySettings:
@@ -239,7 +235,7 @@ class Work:
             front = fronts.on_front([c.point("validation", judged=False) for c in candidates])
             for candidate, is_on in zip(candidates, front, strict=True):
                 if is_on:
-                    name = _judge_piece(candidate, self.confidence)
+                    name = _judge_piece(first, candidate.artifact, self.confidence)
                     chosen[name] = Judging(first, candidate.artifact, self.confidence)
         return list(chosen.items())
 
@@ -300,21 +296,20 @@ class Work:
         delta = (1 - self.confidence) / (len(self.data.attributes) * many)
         wider = margin * math.sqrt(math.log(1 / delta))
         bounds = {name: min(1.0, u + wider) for name, u in made.screened.observed.items()}
-        candidate = Candidate(
+        piece = _judge_piece(fit.seed, made.artifact, self.confidence)
+        is_judged = piece in judged and fit.seed == self.seeds[0] and fit.size == 1
+        return Candidate(
             seed=fit.seed,
             train_size=fit.size,
             minimizer=fit.job.minimizer,
             parameters=made.parameters,
             screened=made.screened,
-            judged=None,
+            judged=self.store.get(piece, Judged) if is_judged else None,
             certified_error=1 - sum(self.data.weights[name] * bound for name, bound in bounds.items()),
             weights=self.data.weights,
             seconds=made.seconds,
             artifact=made.artifact,
         )
-        piece = _judge_piece(candidate, self.confidence)
-        is_judged = piece in judged and fit.seed == self.seeds[0] and fit.size == 1
-        return replace(candidate, judged=self.store.get(piece, Judged)) if is_judged else candidate
 
     def result(self, is_whole: bool) -> Study:
         """The study as far as it is finished."""
@@ -348,5 +343,5 @@ def _fit_piece(fit: Fit) -> str:
     return f"{fit.seed}-{fit.size!r}-{fit.job.minimizer}-{digest(fit.job.key)}"
 
 
-def _judge_piece(candidate: Candidate, confidence: float) -> str:
-    return f"{candidate.seed}-judged-{digest([candidate.artifact, confidence])}"
+def _judge_piece(seed: int, artifact: Mapping[str, object], confidence: float) -> str:
+    return f"{seed}-judged-{digest([artifact, confidence])}"
