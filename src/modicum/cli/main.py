@@ -19,7 +19,9 @@ from modicum.cli.commands import (
     attack,
     bundle,
     demo,
+    describe,
     export,
+    form,
     judge,
     minimize,
     prism,
@@ -40,7 +42,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("minimize")(minimize.minimize)
 app.command("apply")(apply.apply)
-app.command("describe")(export.describe)
+app.command("describe")(describe.describe)
 app.command("judge")(judge.judge)
 app.command("attack")(attack.attack)
 app.command("study")(study.study)
@@ -49,7 +51,7 @@ app.command("anatomize")(anatomize.anatomize)
 app.command("prism")(prism.prism)
 app.command("report")(judge.report)
 app.command("export")(export.export)
-app.command("form")(export.form)
+app.command("form")(form.form)
 app.command("bundle")(bundle.bundle)
 app.command("serve")(serve.serve)
 

@@ -1,4 +1,4 @@
-"""`modicum describe`, `form` and `export`: an artifact in words, as a page, and as what runs where data is kept."""
+"""`modicum export`: an artifact as what runs where data is collected or kept."""
 
 from __future__ import annotations
 
@@ -11,96 +11,11 @@ import typer
 
 from modicum.cli import options
 from modicum.cli.options import out
-from modicum.cli.output import printable, show_description
-from modicum.errors import ArtifactError, DataError, ParameterError
+from modicum.errors import DataError, ParameterError
 
 Format = Literal["sql", "dbt", "javascript", "json-schema"]
 Dialect = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 Form = Literal["labels", "codes", "values"]
-
-
-def describe(
-    artifact: options.ArtifactArgument,
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="Records to show shares and the smallest group for.", callback=options.check_file),
-    ] = None,
-    missing: options.MissingOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Say in words what a generalization collects; with a FILE, also the share of each bucket."""
-    from modicum.generalization import CellPartition, load
-    from modicum.table.files import read_table
-
-    g = load(artifact)
-    X = None if file is None else read_table(file, missing=missing or (), schema=g.schema)
-    if isinstance(g, CellPartition):
-        cells = g.describe(X)
-        if as_json:
-            typer.echo(json.dumps(cells.to_dict()))
-        else:
-            for line in cells.lines:
-                out.print(printable(line))
-        return
-    description = g.describe(X)
-    if as_json:
-        from modicum.reporting.disclosure import disclose_description  # deferred: it brings scikit-learn
-
-        typer.echo(json.dumps(disclose_description(description)))
-    else:
-        show_description(description, out)
-
-
-def form(
-    artifact: options.ArtifactArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page (.html).")],
-    questionnaire: Annotated[
-        bool, typer.Option(help="Of cells: ask in any order, and no more than the answers so far leave open.")
-    ] = False,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(help="Where answers go: a path such as /records, or an https address; else a file is saved."),
-    ] = None,
-    language: Annotated[str | None, typer.Option(help="The language of the page's own words: en or de.")] = None,
-    strings: Annotated[
-        Path | None, typer.Option(help="The page's own words from a JSON file, as translated from en.json.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="What stands at the top of the page.")] = None,
-    exact: Annotated[
-        bool, typer.Option(help="Let people type an exact number or date, of which only the range is sent.")
-    ] = True,
-) -> None:
-    """Write one self-contained HTML page that asks for what ARTIFACT needs, and shows what is sent before it is."""
-    from modicum.export.web_form import form_page  # deferred: only this command needs the exports
-    from modicum.generalization import CellPartition, load
-    from modicum.generalization.questionnaire import Questionnaire
-    from modicum.table.atomic_writing import replacing
-
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"The page {str(output)!r} must end in .html.")
-    options.check_places([artifact, *([] if strings is None else [strings])], output)
-    words = _form_words(language, strings)
-    found = load(artifact)
-    if questionnaire and not isinstance(found, CellPartition):
-        raise ArtifactError(
-            f"The file {os.fspath(artifact)!r} holds no cells, of which a questionnaire is made; leave out "
-            "--questionnaire."
-        )
-    asked = Questionnaire(found) if questionnaire and isinstance(found, CellPartition) else found
-    page = form_page(asked, endpoint=endpoint, strings=words, title=title, exact=exact)
-    with replacing(output) as temporary:
-        Path(temporary).write_text(page, encoding="utf-8")
-    out.print(f"Written to {output}.", markup=False)
-
-
-def _form_words(language: str | None, strings: Path | None) -> str | Path:
-    from modicum.export.web_form import languages
-
-    if language is not None and strings is not None:
-        raise ParameterError("The words come from --language or from --strings, not from both.")
-    if language is not None and language not in languages():
-        raise ParameterError(f"The option --language must be 'de' or 'en'. Got {language!r} instead.")
-    return strings or language or "en"
 
 
 def export(
