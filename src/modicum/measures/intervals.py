@@ -179,10 +179,8 @@ def seeds_interval(values: Sequence[float]) -> Interval | None:
     """
     if len(values) < 2:
         return None
-    from scipy.stats import t
-
     k = len(values)
-    half = float(t.ppf(0.975, k - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + TEST / TRAIN)
+    half = _student_quantile(0.975, k - 1) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + TEST / TRAIN)
     return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
@@ -287,7 +285,7 @@ def change(
     sums = np.bincount(np.unique(np.concatenate(codes), return_inverse=True)[1], weights=off)
     error = float(np.sqrt((sums**2).sum() + sum(1 / m**2 for m in many)))
     difference, freedom = means[1] - means[0], min(many) - 1
-    half = error * float(t.ppf((1 + level) / 2, freedom))
+    half = error * _student_quantile((1 + level) / 2, freedom)
     return MeanChange(
         then=means[0],
         now=means[1],
@@ -363,8 +361,6 @@ def difference_interval(differences: Floats, units: Codes | None = None, level: 
     >>> round(low, 3), round(high, 3)
     (0.007, 0.032)
     """
-    from scipy.stats import t  # deferred: it takes long to import
-
     sums = differences if units is None else np.bincount(units, weights=differences)
     sizes = 1 if units is None else np.bincount(units)
     n, many = len(differences), len(sums)
@@ -373,7 +369,7 @@ def difference_interval(differences: Floats, units: Codes | None = None, level: 
     size = n / many
     centre = float(sums.sum()) / (n + 2 * size)
     spread = float(np.sqrt(((sums - centre * sizes) ** 2).sum() + size**2 * (1 + 2 * centre**2)))
-    half = float(t.ppf((1 + level) / 2, many - 1)) * spread / (n + 2 * size)
+    half = _student_quantile((1 + level) / 2, many - 1) * spread / (n + 2 * size)
     return float(max(-1.0, centre - half)), float(min(1.0, centre + half))
 
 
