@@ -68,68 +68,49 @@ class Halves:
     ----------
     full, seen : for the halves a and b, each combination's number; equal where the half is, or its buckets are
     breached : how many breached records have each combination
-    drawn : the combinations that each round's people have
+    people : the combination of each row of those whose halves are linked
     """
 
     full: list[Codes]
     seen: list[Codes]
     breached: Codes
-    drawn: list[Codes]
+    people: Codes
 
     @classmethod
-    def of(
-        cls, g: Generalization, breach: LinkedSide, people: LinkedSide, halves: Sequence[Sequence[str]], draw: "Draw"
-    ) -> "Halves":
-        """Count the combinations, and draw people."""
+    def of(cls, g: Generalization, breach: LinkedSide, people: LinkedSide, halves: Sequence[Sequence[str]]) -> "Halves":
+        """Number and count the combinations."""
         names = [name for half in halves for name in half]
         sides = [breach] if people is breach else [breach, people]
         schema = Schema(attributes=tuple(g.schema[name].model_copy(update={"roles": ()}) for name in names))
         raw = raw_generalization(people.frame, schema)
-        full, seen = (
-            np.vstack([_codes(partitions, side.frame, names) for side in sides])
-            for partitions in ({p.name: p for p in raw.partitions}, {name: g[name] for name in names})
-        )
+        full, seen = (np.vstack([_codes(each, side.frame, names) for side in sides]) for each in (raw, g))
         groups = group_rows(np.hstack([full, seen]))
         first, cut = first_rows(groups), len(breach.frame)
         which = [slice(0, len(halves[0])), slice(len(halves[0]), None)]
-        of_people = groups if people is breach else groups[cut:]
         return cls(
             full=[group_rows(full[first][:, half]) for half in which],
             seen=[group_rows(seen[first][:, half]) for half in which],
             breached=_count_by_group(groups[:cut], breach.records, len(first)),
-            drawn=draw.rounds(of_people, people, len(first)),
+            people=groups if people is breach else groups[cut:],
         )
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Disjoint draws of k people, one record of each."""
-
-    k: int
-    most: int
-    random_state: int
-
-    def rounds(self, groups: Codes, people: LinkedSide, many: int) -> list[Codes]:
-        """The combinations of those drawn, from the combination of each row."""
-        random = np.random.default_rng(self.random_state)
-        count = min(self.most, people.people // self.k)
-        if people.persons is not None:
-            order = random.permutation(len(groups))
-            order = order[np.sort(np.unique(people.persons[order], return_index=True)[1])]
-            return [groups[order[i * self.k : (i + 1) * self.k]] for i in range(count)]
-        ends = np.cumsum(_count_by_group(groups, people.records, many))
-        places = random.choice(int(ends[-1]), count * self.k, replace=False)
-        return list(np.searchsorted(ends, places, side="right").reshape(count, self.k))
+def _draw_people(groups: Codes, people: LinkedSide, many: int, k: int, random_state: int) -> list[Codes]:
+    """Disjoint draws of k people, one record of each: the combinations of those drawn, from that of each row."""
+    random = np.random.default_rng(random_state)
+    count = min(_ROUNDS, people.people // k)
+    if people.persons is not None:
+        order = random.permutation(len(groups))
+        order = order[np.sort(np.unique(people.persons[order], return_index=True)[1])]
+        return [groups[order[i * k : (i + 1) * k]] for i in range(count)]
+    ends = np.cumsum(_count_by_group(groups, people.records, many))
+    places = random.choice(int(ends[-1]), count * k, replace=False)
+    return list(np.searchsorted(ends, places, side="right").reshape(count, k))
 
 
-def _codes(partitions: Any, frame: Any, names: Sequence[str]) -> Codes:
+def _codes(g: Generalization, frame: Any, names: Sequence[str]) -> Codes:
     """The codes of some attributes; 0 where one is not collected."""
-    found = np.zeros((len(frame), len(names)), dtype=np.int64)
-    for j, name in enumerate(names):
-        series = column(frame, name)
-        if partitions[name].action != "dropped":
-            found[:, j] = partitions[name].encode(series)
-    return found
+    return np.column_stack([g[name].encode(column(frame, name)) for name in names])
 
 
 def _count_by_group(groups: Codes, records: Codes | None, many: int) -> Codes:
@@ -244,8 +225,9 @@ class Linkability:
         breach = LinkedSide.of(g, breached, [*a, *b])
         drawn_from = breach if people is None else LinkedSide.of(g, people, [*a, *b])
         k = self._size(drawn_from.people, len(breach))
-        found = Halves.of(g, breach, drawn_from, (a, b), Draw(k, _ROUNDS, self.random_state))
-        halves, rounds = found.full, found.drawn
+        found = Halves.of(g, breach, drawn_from, (a, b))
+        halves = found.full
+        rounds = _draw_people(found.people, drawn_from, len(found.breached), k, self.random_state)
         right, raw_right = (
             np.concatenate(
                 [
@@ -316,8 +298,7 @@ class Linkability:
 
 def people_in(g: Artifact, frame: Any) -> int:
     """How many people the records are of."""
-    persons = person_codes(g.schema, frame)
-    return len(frame) if persons is None or not len(persons) else int(persons.max()) + 1
+    return LinkedSide(frame, None, person_codes(g.schema, frame)).people
 
 
 def _compute_link_chances(
