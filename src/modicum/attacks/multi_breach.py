@@ -101,16 +101,13 @@ class MultiBreach:
         check_parameters(self)
         views = joint_views(generalizations)
         breaches = self._breaches(views, known, breached)
-        if len(breaches[-1].known) < _LEAST_KNOWN:
-            raise DataError(
-                f"The known data has {len(breaches[-1].known)} rows; several breaches need at least {_LEAST_KNOWN}."
-            )
-        warn_of_overlap(breaches[-1])
-        return self._run(views, breaches)
-
-    def _run(self, views: Sequence[Generalization], breaches: Sequence[Breach]) -> MultiBreachResult:
-        start = time.perf_counter()
         whole = breaches[-1]
+        if len(whole.known) < _LEAST_KNOWN:
+            raise DataError(
+                f"The known data has {len(whole.known)} rows; several breaches need at least {_LEAST_KNOWN}."
+            )
+        warn_of_overlap(whole)
+        start = time.perf_counter()
         weights = attribute_weights(whole.attributes, self.weights)
         chosen = self._strongest(views, whole)
         found = self._guesses(breaches)
