@@ -10,6 +10,7 @@ import pandas as pd
 
 from modicum.errors import ParameterError, format_names
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
+from modicum.measures.scores import renumber_units
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.typing import Codes
 
@@ -157,7 +158,7 @@ def _interval(
 ) -> Interval:
     """By resampling the records (whole persons); that of a plain mean where the resamples agree or are too few."""
     shown = np.unique(np.concatenate([each.rows for each in chosen.values()]))
-    units = None if persons is None else np.unique(persons[shown], return_inverse=True)[1]
+    units = renumber_units(persons, shown)
     taken = _count_taken(chosen, shown)
     if len(chosen) == 1:
         return mean_interval(taken[:, 1] / taken[:, 0], units)
@@ -172,8 +173,7 @@ def _interval(
         if low < high:
             return low, high
     first = np.unique(next(iter(chosen.values())).rows)  # no more than there are guesses about one attribute
-    of_first = None if persons is None else np.unique(persons[first], return_inverse=True)[1]
-    return mean_interval(np.full(len(first), error), of_first)
+    return mean_interval(np.full(len(first), error), renumber_units(persons, first))
 
 
 def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> npt.NDArray[np.float64]:

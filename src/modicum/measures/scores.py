@@ -283,8 +283,20 @@ def share_of(values: Mask, chosen: Mask, units: Codes | None = None) -> tuple[fl
     """
     if not chosen.any():
         return float("nan"), (0.0, 1.0)
-    whose = None if units is None else np.unique(units[chosen], return_inverse=True)[1]
-    return float(values[chosen].mean()), mean_interval(values[chosen], whose)
+    return float(values[chosen].mean()), mean_interval(values[chosen], renumber_units(units, chosen))
+
+
+def renumber_units(units: Codes | None, rows: Codes | Mask) -> Codes | None:
+    """The units of some rows, numbered from 0 without gaps as intervals want them; None where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.scores import renumber_units
+    >>> renumber_units(np.array([0, 1, 2, 2]), np.array([0, 2, 3])).tolist()
+    [0, 1, 1]
+    """
+    return None if units is None else np.unique(units[rows], return_inverse=True)[1]
 
 
 def _placements(scores: Floats, positive: Mask) -> tuple[Floats, Floats]:

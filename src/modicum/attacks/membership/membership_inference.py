@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +17,11 @@ from modicum.attacks.membership.attack_models import (
     ModelAnswers,
     cross_scores,
 )
-from modicum.attacks.membership.two_sides import (
-    RecordSide,
-    both_sides,
-    concat_rows,
-    person_units,
-    warn_of_shared,
-)
+from modicum.attacks.membership.two_sides import RecordSide, both_sides, concat_rows, person_units, warn_of_shared
 from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
-from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
+from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, renumber_units, share_of
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.splits import take_rows
 from modicum.typing import Codes, Floats, Mask
@@ -104,16 +98,6 @@ class MembershipResult(PlainResult):
         return pd.DataFrame({"side": side, "row": self.answers.rows[first], "score": self.answers.scores[first]})
 
 
-class MembershipFigures(TypedDict):
-    """The figures of `MembershipResult` that follow from the answers."""
-
-    accuracy: Estimate
-    precision: Estimate
-    recall: Estimate
-    auc: Estimate
-    tpr: dict[float, Estimate]
-
-
 @dataclass(frozen=True)
 class MembershipAnswers:
     """The scores of the attacked records, which of them are members, and where they stand on their side."""
@@ -123,25 +107,14 @@ class MembershipAnswers:
     rows: Codes
     units: Codes | None
 
-    def compute_figures(self, threshold: float, random_state: int) -> MembershipFigures:
-        """Every figure of the attack."""
-        taken = self.scores >= threshold
-        accuracy = share_of(taken == self.member, np.ones(len(taken), dtype=bool), self.units)
-        return {
-            "accuracy": Estimate(*accuracy, naive=0.5),
-            "precision": self._precision(taken),
-            "recall": Estimate(*share_of(taken, self.member, self.units), naive=float(taken[~self.member].mean())),
-            "auc": Estimate(auc(self.scores, self.member), auc_interval(self.scores, self.member, self.units), 0.5),
-            "tpr": {rate: self._at(rate, random_state) for rate in FALSE_RATES},
-        }
-
-    def _precision(self, taken: Mask) -> Estimate:
+    def precision(self, taken: Mask) -> Estimate:
+        """The share of members among those taken for members."""
         if not taken.any():
             return Estimate(None, None, 0.5, "the attack takes nobody for a member")
         return Estimate(*share_of(self.member, taken, self.units), naive=0.5)
 
-    def _at(self, rate: float, random_state: int) -> Estimate:
-        """The rate of true positives; None where not even one false positive would be that rare."""
+    def true_rate(self, rate: float, random_state: int) -> Estimate:
+        """The rate of true positives at this rate of false ones; None where not even one false one is that rare."""
         others = int((~self.member).sum())
         if others * rate < 1 - 1e-9:
             reason = (
@@ -320,7 +293,7 @@ class MemberPool:
     def folds(self, random_state: int) -> Codes:
         """For each known record one of three folds, of whole persons, members and others dealt out alike."""
         random = np.random.default_rng(random_state)
-        member, units = self.member[self.known], _compact(self.units, self.known)
+        member, units = self.member[self.known], renumber_units(self.units, self.known)
         found = np.zeros(len(member), dtype=np.int64)
         for side in (member, ~member):
             whose = np.arange(side.sum()) if units is None else np.unique(units[side], return_inverse=True)[1]
@@ -331,7 +304,7 @@ class MemberPool:
         """The scores of the attacked records beside the truth."""
         member = self.member[self.attacked]
         rows = np.where(member, self.attacked, self.attacked - int(self.member.sum()))
-        return MembershipAnswers(scores, member, rows, _compact(self.units, self.attacked))
+        return MembershipAnswers(scores, member, rows, renumber_units(self.units, self.attacked))
 
 
 def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes, Codes]:
@@ -364,11 +337,6 @@ def _cut(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
 def _balance_sides(sides: list[Codes]) -> Codes:
     fewest = min(len(side) for side in sides)
     return np.sort(np.concatenate([side[:fewest] for side in sides]))
-
-
-def _compact(units: Codes | None, rows: Codes) -> Codes | None:
-    """The persons of some rows, numbered from 0 without gaps."""
-    return None if units is None else np.unique(units[rows], return_inverse=True)[1]
 
 
 FOREST, NETWORK, LOSS, LIRA, STRONGEST = METHODS = ("forest", "network", "loss", "lira", "strongest")
@@ -447,9 +415,15 @@ class MembershipInference:
         overlap = warn_of_shared(*sides)
         method, own, scores = self._strongest(pool)
         answers = pool.answers(scores)
+        member, whose = answers.member, answers.units
+        taken = scores >= best_threshold(own, pool.member[pool.known])
         return MembershipResult(
             method=method,
-            **answers.compute_figures(best_threshold(own, pool.member[pool.known]), self.random_state),
+            accuracy=Estimate(*share_of(taken == member, np.ones(len(taken), dtype=bool), whose), naive=0.5),
+            precision=answers.precision(taken),
+            recall=Estimate(*share_of(taken, member, whose), naive=float(taken[~member].mean())),
+            auc=Estimate(auc(scores, member), auc_interval(scores, member, whose), 0.5),
+            tpr={rate: answers.true_rate(rate, self.random_state) for rate in FALSE_RATES},
             member_accuracy=Estimate(*share_of(pool.evidence.right, pool.member, units)),
             other_accuracy=Estimate(*share_of(pool.evidence.right, ~pool.member, units)),
             records=len(pool.attacked),
@@ -483,12 +457,12 @@ class MembershipInference:
             shadow = clone_unfitted(pool.asked.model if self.shadow is None else self.shadow)
             ratios = likelihood_ratios(pool.asked, pool.X, pool.y, shadow, self.shadows, pool.units, self.random_state)
             return ratios[pool.known], ratios[pool.attacked]
-        model = self._attack_model(name)
+        models: dict[str, AttackModel] = {
+            LOSS: LossThreshold(),
+            FOREST: Forest(self.random_state),
+            NETWORK: AttackNetwork(self.random_state),
+        }
+        model = models[name]
         evidence, member = pool.evidence[pool.known], pool.member[pool.known]
         own = cross_scores(model, evidence, member, pool.folds(self.random_state))
         return own, model.fit(evidence, member).score(pool.evidence[pool.attacked])
-
-    def _attack_model(self, name: str) -> AttackModel:
-        if name == LOSS:
-            return LossThreshold()
-        return Forest(self.random_state) if name == FOREST else AttackNetwork(self.random_state)
