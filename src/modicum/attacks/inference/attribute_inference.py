@@ -140,21 +140,16 @@ class Judge:
 
     def _rates(self, guess: Codes, draws: Any = None) -> tuple[float, float]:
         """Precision and recall, of the positive value or the mean over values that occur; 0 where none is guessed."""
-        right, guesses, true = (self._counts(codes, draws) for codes in (self._right(guess), guess, self.truth))
+        rightly = np.where(guess == self.truth, guess, -1)  # -1, which is none of the values, is left out
+        right, guesses, true = (
+            np.bincount(codes + 1, draws, self.size + 1)[1:] for codes in (rightly, guess, self.truth)
+        )
         precision = np.divide(right, guesses, out=np.zeros(self.size), where=guesses > 0)
         recall = np.divide(right, true, out=np.zeros(self.size), where=true > 0)
         if self.positive is not None:
             return float(precision[self.positive]), float(recall[self.positive])
         occurs = true > 0
         return (float(precision[occurs].mean()), float(recall[occurs].mean())) if occurs.any() else (0.0, 0.0)
-
-    def _right(self, guess: Codes) -> Codes:
-        return np.where(guess == self.truth, guess, -1)
-
-    def _counts(self, codes: Codes, draws: Any) -> Floats:
-        """How many records have each value; -1, which is none of them, is left out."""
-        weights = None if draws is None else np.asarray(draws, dtype=np.float64)
-        return np.bincount(codes + 1, weights, self.size + 1)[1:].astype(np.float64)
 
     def _macro(self, guess: Codes) -> list[tuple[float, Interval]]:
         rates, n = self._rates(guess), len(guess)
