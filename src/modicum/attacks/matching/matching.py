@@ -284,10 +284,10 @@ class Matching:
         self, release: AnatomyRelease, name: str, groups: ReleaseGroups
     ) -> "tuple[dict[str, Floats], list[LearnedChances], Informed | None]":
         """Scores of each adversary, what was learned from the release, and from known people."""
-        from modicum.attacks.matching.chance_models import ChanceCoder
-        from modicum.attacks.matching.learning import learn_all, learn_from_known
+        from modicum.attacks.matching.learning import ChanceCoder, learn_all, learn_from_known
 
-        coder = ChanceCoder.fit(release.identifying, _list_visible_columns(release), release.schema)
+        visible = [*release.identifying_names, *([] if release.label is None else [release.label])]
+        coder = ChanceCoder.fit(release.identifying, visible, release.schema)
         coded = coder.encode(release.identifying)[groups.order]
         learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress)
         nothing = np.zeros(int(groups.blocks[-1]))
@@ -317,8 +317,3 @@ class Matching:
 
 def _best(learned: "Sequence[LearnedChances]") -> str | None:
     return max(learned, key=lambda each: each.fit).learner if learned else None
-
-
-def _list_visible_columns(release: AnatomyRelease) -> list[str]:
-    """What everybody sees of a person: the identifying attributes and the class."""
-    return [*release.identifying_names, *([] if release.label is None else [release.label])]
