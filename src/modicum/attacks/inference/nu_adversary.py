@@ -238,15 +238,15 @@ def _frequent(codes: Codes, size: int) -> Floats:
 
 def _rank_column(among: Floats, column: Floats) -> Floats:
     """Two columns: the rank, with mean 0 and variance 1 over the numbers, and whether the number is missing."""
-    ranks = np.searchsorted(among, column, "left") + np.searchsorted(among, column, "right")
     middle = len(among) + 0.0
-    spread = np.sqrt(max(1e-12, float(np.mean((_own_ranks(among) - middle) ** 2)))) if len(among) else 1.0
+    spread = np.sqrt(max(1e-12, float(np.mean((_rank(among, among) - middle) ** 2)))) if len(among) else 1.0
     missing = np.isnan(column)
-    return np.column_stack([np.where(missing, 0.0, (ranks - middle) / spread), missing])
+    return np.column_stack([np.where(missing, 0.0, (_rank(among, column) - middle) / spread), missing])
 
 
-def _own_ranks(among: Floats) -> Floats:
-    return (np.searchsorted(among, among, "left") + np.searchsorted(among, among, "right")).astype(np.float64)
+def _rank(among: Floats, values: Floats) -> Codes:
+    """Twice the rank of each value among others."""
+    return np.searchsorted(among, values, "left") + np.searchsorted(among, values, "right")
 
 
 # The adversary
@@ -293,8 +293,7 @@ class NuAdversary:
 
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
-        values = self.attacked.values[train]
-        found = {aim: always(values, self.attacked.units_of(train), len(test), aim) for aim in AIMS}
+        found = always(self.attacked, train, test)
         search = self._draw_records(train, self.search_rows, random)
         chosen = {aim: choice for aim, choice in self._choose_settings(search, random).items() if choice is not None}
         if not chosen:
@@ -303,15 +302,12 @@ class NuAdversary:
         trained = {
             setting: self._train_and_score(setting, drawn, test) for setting in {c.setting for c in chosen.values()}
         }
+        values, units = self.attacked.values[search.rows], self.attacked.units_of(search.rows)
         for aim, choice in chosen.items():
             scores, rows = trained[choice.setting]
-            tried = count_independent_records(
-                aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows)
-            )
             if scores is not None:
-                found[aim] = SensitiveAnswer(
-                    _decide_values(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows
-                )
+                guess, tried = _decide_values(scores, choice.cut), count_independent_records(aim, values, units)
+                found[aim] = SensitiveAnswer(guess, choice.expected, tried, choice.to_dict(), rows)
         return found
 
     def _draw_records(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
