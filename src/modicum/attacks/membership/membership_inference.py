@@ -8,16 +8,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from modicum.attacks.membership.attack_models import (
+from modicum.attacks.membership.two_sides import (
     FOLDS,
     AttackModel,
     AttackNetwork,
     Forest,
     LossThreshold,
     ModelAnswers,
+    RecordSide,
+    both_sides,
+    concat_rows,
     cross_scores,
+    person_units,
+    warn_of_shared,
 )
-from modicum.attacks.membership.two_sides import RecordSide, both_sides, concat_rows, person_units, warn_of_shared
 from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
@@ -457,12 +461,12 @@ class MembershipInference:
             shadow = clone_unfitted(pool.asked.model if self.shadow is None else self.shadow)
             ratios = likelihood_ratios(pool.asked, pool.X, pool.y, shadow, self.shadows, pool.units, self.random_state)
             return ratios[pool.known], ratios[pool.attacked]
-        models: dict[str, AttackModel] = {
-            LOSS: LossThreshold(),
-            FOREST: Forest(self.random_state),
-            NETWORK: AttackNetwork(self.random_state),
-        }
-        model = models[name]
+        model = self._attack_model(name)
         evidence, member = pool.evidence[pool.known], pool.member[pool.known]
         own = cross_scores(model, evidence, member, pool.folds(self.random_state))
         return own, model.fit(evidence, member).score(pool.evidence[pool.attacked])
+
+    def _attack_model(self, name: str) -> AttackModel:
+        if name == LOSS:
+            return LossThreshold()
+        return Forest(self.random_state) if name == FOREST else AttackNetwork(self.random_state)
