@@ -199,9 +199,8 @@ def check_giveaways(frame: nw.DataFrame[Any], attacked: Sequence[str]) -> None:
     if same:
         raise DataError(
             f"The attacked attribute {format_names(attacked)} can be read off {format_names(same)}, wholly or in "
-            "part, so that the "
-            "attack would say nothing of the model; list these columns in 'attribute' as well, to be set together, or "
-            "leave them out of the data and of the model."
+            "part, so that the attack would say nothing of the model; list these columns in 'attribute' as well, to be "
+            "set together, or leave them out of the data and of the model."
         )
 
 
