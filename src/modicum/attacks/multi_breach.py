@@ -117,8 +117,8 @@ class MultiBreach:
         }
         result = result_of("A6", whole, answers, weights)
         alone = [_measure_single_breach(whole, found[way], weights) for way in list(found)[: len(views) - 1]]
-        errors, intervals = (tuple(each) for each in zip(*alone, strict=True))
-        return MultiBreachResult(**{**vars(result), "alone": errors, "alone_intervals": intervals})
+        errors, intervals = tuple(one.error for one in alone), tuple(one.interval for one in alone)
+        return MultiBreachResult(**vars(result), alone=errors, alone_intervals=intervals)
 
     def _breaches(self, views: Sequence[Generalization], known: Any, breached: Any) -> list[Breach]:
         """The same people under every view; what can be guessed of them is what the joint one, the last, names."""
@@ -157,13 +157,10 @@ def joint_views(generalizations: Any) -> list[Generalization]:
     return [*given, reduce(Generalization.intersect, given)]
 
 
-def _measure_single_breach(
-    whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]
-) -> tuple[float, Interval]:
-    """The error of a single breach's adversary, and its interval."""
+def _measure_single_breach(whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]) -> AttackResult:
+    """The success of a single breach's adversary."""
     answers = {name: [AdversaryAnswer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
-    result = result_of("A1", whole, answers, weights)
-    return result.error, result.interval
+    return result_of("A1", whole, answers, weights)
 
 
 def _average_guesses(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:

@@ -267,9 +267,6 @@ class _Trial:
     fit: float
     scores: Floats
 
-    def make_learned(self) -> LearnedChances:
-        return LearnedChances(self.learner, len(self.factors), self.fit, self.factors[-1] * self.scores)
-
 
 def learn_all(
     coded: Coded, groups: ReleaseGroups, rounds: int, random_state: int, progress: bool
@@ -289,7 +286,8 @@ def learn_all(
         final = _repeat_rounds(name, enough, starts[1], factors, random_state)
         trials.append(_Trial(name, model, factors, fit, whole.scores(final)))
         starts = learn.chances(model, factors[-1]), enough.chances(final, factors[-1])
-    found = [trial.make_learned() for trial in trials] + _combine_trials(trials, aside)
+    found = [LearnedChances(t.learner, len(t.factors), t.fit, t.factors[-1] * t.scores) for t in trials]
+    found += _combine_trials(trials, aside)
     return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
 
 

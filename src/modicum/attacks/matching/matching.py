@@ -1,7 +1,7 @@
 """Match people to the sensitive values of their group: what two tables tied by groups still give away (papers/4)."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +256,7 @@ class Matching:
         return MatchingResult(
             sensitive=name,
             by_adversary=found,
-            learner=_best(learned),
+            learner=max(learned, key=lambda each: each.fit).learner if learned else None,
             fits={each.learner: each.fit for each in learned},
             rounds_taken={each.learner: each.rounds for each in learned},
             values=len(groups.values),
@@ -313,7 +313,3 @@ class Matching:
             right = (guess == truths).astype(np.float64)
             found[key] = Estimate(float(right.mean()), mean_interval(right, groups.groups), chance)
         return found
-
-
-def _best(learned: "Sequence[LearnedChances]") -> str | None:
-    return max(learned, key=lambda each: each.fit).learner if learned else None
