@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from modicum.errors import ParameterError
 from modicum.table.splits import TEST, TRAIN
-from modicum.typing import Codes, Floats
+from modicum.typing import Codes, Floats, Ints
 
 Interval = tuple[float, float]
 LEVEL = 0.95
@@ -82,12 +82,7 @@ def mean_interval(
     return _by_spread(n, p, float((sums**2).sum()), many, units is not None, level)
 
 
-def compute_interval_from_counts(
-    totals: npt.NDArray[Any],
-    often: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64] | None = None,
-    level: float = LEVEL,
-) -> Interval:
+def compute_interval_from_counts(totals: npt.NDArray[Any], often: Ints, sizes: Ints | None = None) -> Interval:
     """`mean_interval` of rows that are counted: how often each value occurs.
 
     With `sizes` of units whose rows are not independent: how many rows each has, what their values add up to, and how
@@ -107,7 +102,7 @@ def compute_interval_from_counts(
     if sizes is not None and many < 2:
         return 0.0, 1.0
     off = totals - p * (1 if sizes is None else sizes)
-    return _by_spread(n, p, float((off**2 * often).sum()), many, sizes is not None, level)
+    return _by_spread(n, p, float((off**2 * often).sum()), many, sizes is not None, LEVEL)
 
 
 def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: float) -> Interval:
@@ -340,7 +335,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 DRAWS = 500
 
 
-def difference_interval(differences: Floats, units: Codes | None = None, level: float = LEVEL) -> Interval:
+def difference_interval(differences: Floats, units: Codes | None = None) -> Interval:
     """An interval for the mean of paired differences from −1 to 1; rows that share a unit are not independent.
 
     With n_u records of unit u (one, or all of a person's), s_u the sum of their differences, n records of m units, and
@@ -369,7 +364,7 @@ def difference_interval(differences: Floats, units: Codes | None = None, level: 
     size = n / many
     centre = float(sums.sum()) / (n + 2 * size)
     spread = float(np.sqrt(((sums - centre * sizes) ** 2).sum() + size**2 * (1 + 2 * centre**2)))
-    half = _student_quantile((1 + level) / 2, many - 1) * spread / (n + 2 * size)
+    half = _student_quantile((1 + LEVEL) / 2, many - 1) * spread / (n + 2 * size)
     return float(max(-1.0, centre - half)), float(min(1.0, centre + half))
 
 

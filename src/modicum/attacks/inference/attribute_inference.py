@@ -14,7 +14,7 @@ from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number, format_names
 from modicum.learners.asking import AskedModel, true_chance
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, bootstrap_interval, share_interval
-from modicum.measures.scores import share_of
+from modicum.measures.scores import confusion, share_of
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.plain_data import PlainResult
@@ -352,7 +352,6 @@ class AttributeInference:
         )
 
     def _check(self) -> tuple[str, ...]:
-        name = "AttributeInference"
         check_choice(self, "priors", PRIORS)
         check_choice(self, "output", OUTPUTS)
         check_number(self, "bins", 2)
@@ -360,7 +359,7 @@ class AttributeInference:
         given = [self.attribute] if isinstance(self.attribute, str) else self.attribute
         if not isinstance(given, list | tuple) or not given or not all(isinstance(each, str) for each in given):
             raise ParameterError(
-                f"The 'attribute' parameter of {name} must be a column's name or a list of names. "
+                "The 'attribute' parameter of AttributeInference must be a column's name or a list of names. "
                 f"Got {self.attribute!r} instead."
             )
         return tuple(dict.fromkeys(given))
@@ -373,8 +372,8 @@ class AttributeInference:
         prior = np.full(candidates.size, 1.0) if self.priors == "uniform" else counts.astype(np.float64)
         viewer = Viewer(known, candidates)
         without = Without(self.random_state).fit(viewer.view(known))
-        confusion = None if self.output == "chances" else _confusion(asked, known)
-        return Adversary(asked, candidates, prior / prior.sum(), confusion, viewer, without)
+        confused = None if self.output == "chances" else _compute_confusion(asked, known)
+        return Adversary(asked, candidates, prior / prior.sum(), confused, viewer, without)
 
     def _judge_side(self, adversary: "Adversary", side: RecordSide) -> GuessedRecords:
         likelihood = adversary.likelihood(side)
@@ -424,12 +423,11 @@ class Adversary:
         return np.where(labels < 0, 0.0, self.confusion[labels, chances.argmax(axis=1)])
 
 
-def _confusion(asked: AskedModel, known: RecordSide) -> Floats:
+def _compute_confusion(asked: AskedModel, known: RecordSide) -> Floats:
     """How often records of each label are given each class, one more of each counted than there are."""
-    labels, size = asked.labels(known.y), len(asked.classes)
+    labels, guesses = asked.labels(known.y), asked.chances(known.X).argmax(axis=1)
     seen = labels >= 0
-    places = labels[seen] * size + asked.chances(known.X).argmax(axis=1)[seen]
-    counts = np.bincount(places, minlength=size * size).reshape(size, size) + 1.0
+    counts = confusion(labels[seen], guesses[seen], len(asked.classes)) + 1
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 

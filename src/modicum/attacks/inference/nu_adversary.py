@@ -251,6 +251,8 @@ def _rank(among: Floats, values: Floats) -> Codes:
 
 # The adversary
 
+SEARCH_ROWS = 2_000  # distinct rows on which settings are tried
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -276,11 +278,10 @@ class NuChoice:
 class NuAdversary:
     """ν-SVC with nested cross-validation on distinct rows.
 
-    Each setting is tried in inner folds of up to `search_rows` distinct rows; the one with the highest accuracy, and
-    the one with the highest Matthews correlation, are then trained on up to `max_rows`. Where the former is not right
-    more often than the most frequent value, by over a standard error of the difference, or the latter has no
-    correlation, that value is always said. For two values and the correlation, the cut of the score is chosen with the
-    setting.
+    Each setting is tried in inner folds of up to 2,000 distinct rows; the one with the highest accuracy, and the one
+    with the highest Matthews correlation, are then trained on up to `max_rows`. Where the former is not right more
+    often than the most frequent value, by over a standard error of the difference, or the latter has no correlation,
+    that value is always said. For two values and the correlation, the cut of the score is chosen with the setting.
     """
 
     attacked: Attacked
@@ -289,12 +290,11 @@ class NuAdversary:
     points: KernelPoints = field(repr=False)
     inner_folds: int
     max_rows: int
-    search_rows: int
 
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
         found = always(self.attacked, train, test)
-        search = self._draw_records(train, self.search_rows, random)
+        search = self._draw_records(train, min(SEARCH_ROWS, self.max_rows), random)
         chosen = {aim: choice for aim, choice in self._choose_settings(search, random).items() if choice is not None}
         if not chosen:
             return found

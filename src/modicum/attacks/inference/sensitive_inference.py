@@ -169,7 +169,6 @@ def _decide_values(chances: Floats, rule: GuessRule, shares: Floats) -> Codes:
 # Both adversaries, on records held out in turn.
 
 NU_SVC, PORTFOLIO = ADVERSARIES = ("nu-SVC", "portfolio")
-SEARCH_ROWS = 2_000  # distinct rows on which settings are tried
 
 Answers = dict[str, dict[str, SensitiveAnswer]]  # adversary → aim → answer
 
@@ -320,9 +319,7 @@ class SensitiveInference:
         if len(distinct) < 2:
             return len(distinct), [dict.fromkeys(ADVERSARIES, always(attacked, *each)) for each in rows]
         points = KernelPoints(attacked.inputs)
-        nu = NuAdversary(
-            attacked, cells, distinct, points, self.inner_folds, self.max_rows, min(SEARCH_ROWS, self.max_rows)
-        )
+        nu = NuAdversary(attacked, cells, distinct, points, self.inner_folds, self.max_rows)
         chances = ChanceAdversary(attacked, cells, self.inner_folds, self.random_state)
         pieces = [
             partial(adversary.answers, *each, np.random.default_rng([self.random_state, 1, part]))
