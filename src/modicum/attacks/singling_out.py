@@ -24,7 +24,7 @@ from modicum.engines.counting import (
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
-from modicum.generalization.bins import Dropped, FullDetail, Groups
+from modicum.generalization.bins import Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import persons_in
 from modicum.measures.intervals import Interval, compute_interval_from_counts, share_interval
@@ -309,10 +309,11 @@ def _value(partition: FullDetail, value: float) -> str:
     return iso(value) if partition.attribute.kind == "date" else f"{value:g}"
 
 
-def _bucket(partition: Any, code: int) -> str:
-    takes = partition.buckets[code].takes if code < len(partition.buckets) else ()
-    if isinstance(partition, Groups) and code < len(partition.buckets) and len(partition.buckets[code].values) > 1:
+def _bucket(partition: Groups | Intervals, code: int) -> str:
+    named = partition.labels[code]
+    if code >= len(partition.buckets):
+        return named
+    if isinstance(partition, Groups) and len(partition.buckets[code].values) > 1:
         values = partition.buckets[code].values
-        named = "one of " + ", ".join(values) if len(values) <= 8 else f"in {partition.labels[code]!r}"
-        return " or ".join([named, *takes])
-    return " or ".join([partition.labels[code], *takes])
+        named = "one of " + ", ".join(values) if len(values) <= 8 else f"in {named!r}"
+    return " or ".join([named, *partition.buckets[code].takes])
