@@ -12,7 +12,7 @@ from modicum.errors import ParameterError, format_names
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.measures.scores import renumber_units
 from modicum.table.plain_data import LEFT_OUT, PlainResult
-from modicum.typing import Codes
+from modicum.typing import Codes, Floats, Mask
 
 # A2: the guesses that an adversary is most confident of (papers/0 §5, §8.1).
 
@@ -68,8 +68,8 @@ class Guesses:
 
     rows: Codes
     chance: npt.NDArray[np.float32]
-    right: npt.NDArray[np.bool_]
-    naive: npt.NDArray[np.bool_]
+    right: Mask
+    naive: Mask
 
     def some(self, chosen: Codes) -> "Guesses":
         """The chosen ones."""
@@ -169,7 +169,7 @@ def _interval(result: "AttackResult", chosen: Mapping[str, Guesses], error: floa
     return mean_interval(np.full(len(first), error), renumber_units(persons, first))
 
 
-def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> npt.NDArray[np.float64]:
+def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> Floats:
     """For each record shown and each attribute, how many guesses are taken, and how many of them are wrong."""
     table = np.zeros((len(shown), 2 * len(chosen)))
     for i, each in enumerate(chosen.values()):

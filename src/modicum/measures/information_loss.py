@@ -139,7 +139,7 @@ def _mean_loss(g: Generalization | CellPartition, j: int, records: _LossRecords)
     return float(losses @ many / many.sum())
 
 
-def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> npt.NDArray[np.float64]:
+def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> Floats:
     sizes = category_sizes(partition, has_missing)
     domain = int(sizes.sum())
     losses = np.array([share_of_values(int(sizes[list(codes)].sum()), domain) for codes in told])
@@ -158,7 +158,7 @@ def category_sizes(partition: Groups, has_missing: bool) -> Floats:
     return sizes
 
 
-def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: Domain) -> npt.NDArray[np.float64]:
+def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: Domain) -> Floats:
     ends = [-math.inf, *partition.edges.tolist(), math.inf]
     found = []
     for codes in told:
@@ -167,7 +167,7 @@ def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: 
     return np.array(found)
 
 
-def domain_of(attribute: Attribute, values: npt.NDArray[np.float64]) -> Domain:
+def domain_of(attribute: Attribute, values: Floats) -> Domain:
     """The declared domain of a number or date, else the lowest and highest of these values.
 
     Examples

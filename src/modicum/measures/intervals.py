@@ -51,9 +51,7 @@ def _student_quantile(p: float, freedom: int) -> float:
     return float(t.ppf(p, freedom))
 
 
-def mean_interval(
-    values: npt.NDArray[Any], units: npt.NDArray[np.int64] | None = None, level: float = LEVEL
-) -> Interval:
+def mean_interval(values: npt.NDArray[Any], units: Ints | None = None, level: float = LEVEL) -> Interval:
     """An interval for the mean of values from 0 to 1; rows that share a unit (one person's) are not independent.
 
     Wilson's interval for the number of independent yes/no records whose share would vary as much as this mean:
@@ -113,9 +111,7 @@ def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: 
     return _wilson(p, effective, z)
 
 
-def bootstrap_interval(
-    values: npt.NDArray[Any], units: npt.NDArray[np.int64] | None = None, random_state: int = 0
-) -> Interval:
+def bootstrap_interval(values: npt.NDArray[Any], units: Ints | None = None, random_state: int = 0) -> Interval:
     """An interval for the mean of values from 0 to 1 by the bootstrap; `mean_interval` where that is no good.
 
     The bootstrap of a few units is too narrow, and where they all agree it has no width.
@@ -139,7 +135,7 @@ def bootstrap_interval(
     return mean_interval(values, units)
 
 
-def bootstrap_from_counts(values: npt.NDArray[Any], often: npt.NDArray[np.int64], random_state: int = 0) -> Interval:
+def bootstrap_from_counts(values: npt.NDArray[Any], often: Ints, random_state: int = 0) -> Interval:
     """`bootstrap_interval` of independent records that are counted: their different values, and how often each occurs.
 
     Examples
@@ -197,22 +193,22 @@ class Resampling:
     """
 
     n: int
-    units: npt.NDArray[np.int64] | None = None
+    units: Ints | None = None
     draws: int = 200
     random_state: int = 0
 
-    def __iter__(self) -> Iterator[npt.NDArray[np.int64]]:
+    def __iter__(self) -> Iterator[Ints]:
         random = np.random.default_rng(self.random_state)
         many = self.n if self.units is None else int(self.units.max()) + 1
         for _ in range(self.draws):
             drawn = np.bincount(random.integers(0, many, many), minlength=many)
             yield drawn if self.units is None else drawn[self.units]
 
-    def interval(self, statistic: Callable[[npt.NDArray[np.int64]], float], level: float = LEVEL) -> Interval:
+    def interval(self, statistic: Callable[[Ints], float], level: float = LEVEL) -> Interval:
         """Where a statistic of the records lies; it is given how often each record counts."""
         return self.intervals(lambda draws: [statistic(draws)], level)[0]
 
-    def intervals(self, statistics: Callable[[npt.NDArray[np.int64]], Any], level: float = LEVEL) -> list[Interval]:
+    def intervals(self, statistics: Callable[[Ints], Any], level: float = LEVEL) -> list[Interval]:
         """The same for several statistics computed together; NaN where a statistic does not always exist."""
         found = np.array([statistics(draws) for draws in self], dtype=np.float64)
         ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)  # NaN where one draw has none

@@ -55,7 +55,7 @@ def _find_rankable_classes(chances: Floats, y: Codes) -> list[int]:
 class _Ranking:
     """Records in groups of equal score."""
 
-    def __init__(self, score: Floats, positive: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, score: Floats, positive: Mask) -> None:
         _, self.group = np.unique(score, return_inverse=True)
         self.positive = positive.astype(np.float64)
 
@@ -142,7 +142,7 @@ def _fisher(value: float, n: int) -> Interval:
     return float(np.tanh(np.arctanh(value) - half)), float(np.tanh(np.arctanh(value) + half))
 
 
-def best_cut(scores: Floats, positive: npt.NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
+def best_cut(scores: Floats, positive: Mask, weights: Floats) -> tuple[float, float]:
     """The cut above which to say yes so that Matthews' correlation is highest, and that correlation.
 
     The cut lies midway between two neighbouring scores; where no cut is of any use it is infinite, at 0.

@@ -6,7 +6,6 @@ from itertools import combinations, groupby, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.attacks.inference.sensitive_result import (
     ACCURACY,
@@ -21,7 +20,7 @@ from modicum.attacks.inference.sensitive_result import (
 from modicum.learners.inputs import Inputs, chunks
 from modicum.measures.scores import best_cut, confusion, matthews
 from modicum.table.codes import first_rows, group_rows
-from modicum.typing import Codes, Floats
+from modicum.typing import Codes, Floats, Mask
 
 # ν-SVC on distinct rows with weights, for two values or many (papers/3 §5.2).
 
@@ -375,13 +374,13 @@ class NuAdversary:
 class _NuPart:
     """One inner fold: the rows that are learned from, and the cells that are guessed."""
 
-    out: npt.NDArray[np.bool_]
+    out: Mask
     rows: Merged
     seen: Codes
     back: Codes
 
     @classmethod
-    def of(cls, out: npt.NDArray[np.bool_], cells: Codes, values: Codes, weights: Floats) -> "_NuPart":
+    def of(cls, out: Mask, cells: Codes, values: Codes, weights: Floats) -> "_NuPart":
         seen, back = np.unique(cells[out], return_inverse=True)
         return cls(out, Merged.of(cells[~out], values[~out], weights[~out]), seen, back)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from modicum.attacks.membership.two_sides import (
@@ -132,7 +131,7 @@ class MembershipAnswers:
         return Estimate(rate_at(self.scores, self.member, rate), interval, rate, rough)
 
 
-def best_threshold(scores: Floats, member: npt.NDArray[np.bool_]) -> float:
+def best_threshold(scores: Floats, member: Mask) -> float:
     """From which score on to say "member", so that most known records are answered rightly.
 
     Between two scores that occur their middle; infinite where it is best to say it of nobody.
@@ -178,7 +177,7 @@ def likelihood_ratios(
     return _ratio(said[0], said[1:], inside)
 
 
-def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> Mask:
     """For each shadow model which records it trains on; of one person all or none."""
     whose = np.arange(n) if units is None else units
     many = int(whose.max()) + 1
