@@ -361,13 +361,11 @@ class _WrongTogether:
                 "guessed together."
             )
         pairs = breach._pairs[1]
-        first = {name: first_rows(group_rows(pairs[name].codes)) for name in guesses}  # of the same distinct buckets
-        seen = next(pairs[name].codes[rows] for name, rows in first.items())
-        of_cells = np.column_stack([guess[first[name]] for name, guess in guesses.items()])
+        found = [_by_cell(pairs[name].codes, guess) for name, guess in guesses.items()]
         targets = tuple(breach.targets[name] for name in guesses)
         assert isinstance(breach.artifact, Generalization)
         columns = tuple(dict.fromkeys([*breach.artifact.needed, *guesses]))
-        return cls(columns, breach.artifact, targets, seen, of_cells)
+        return cls(columns, breach.artifact, targets, found[0][0], np.column_stack([guess for _, guess in found]))
 
     def empty(self) -> Counts:
         return np.zeros(1 << len(self.targets), dtype=np.int64)
@@ -381,6 +379,12 @@ class _WrongTogether:
         for i, target in enumerate(self.targets):
             ways |= (self.guesses[cells, i] != target.encode(frame)).astype(np.int64) << i
         counts += np.bincount(ways, minlength=len(counts))
+
+
+def _by_cell(codes: Codes, guess: Codes) -> tuple[Codes, Codes]:
+    """The distinct buckets, and what is guessed of each."""
+    first = first_rows(group_rows(codes))
+    return codes[first], guess[first]
 
 
 def _table(X: Any, artifact: Artifact, what: str) -> EngineTable:
