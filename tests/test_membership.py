@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import modicum as md
 from modicum.attacks import MembershipInference, OverlapWarning
-from modicum.attacks.membership.attack_models import AttackNetwork, Forest, ModelAnswers
 from modicum.attacks.membership.membership_inference import _compute_log_odds, _ratio, best_threshold, halves
+from modicum.attacks.membership.two_sides import AttackNetwork, Forest, ModelAnswers
 from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval
 
 METHODS = [

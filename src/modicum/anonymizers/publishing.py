@@ -15,10 +15,9 @@ from modicum.anonymizers.task import Task
 from modicum.errors import DataError
 from modicum.generalization.bins import number_text
 from modicum.generalization.representatives import build_typed_column
-from modicum.measures.anonymity import alike, k_anonymity, resolve_columns
+from modicum.measures.anonymity import alike, classification_metric, discernibility, k_anonymity, resolve_columns
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
-from modicum.measures.group_costs import classification_metric, discernibility
 from modicum.measures.information_loss import InformationLoss, category_widths, group_ncp, number_widths
 from modicum.releases.release import Release, ReleaseTerms
 from modicum.table.frames import as_frame

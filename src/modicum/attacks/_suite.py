@@ -164,8 +164,7 @@ def suite(
         "random_state": random_state,
     }
     attacks = {kind: Reconstruction(kind, personal, weights=weights, orders=orders, **options) for kind in KNOWLEDGE}
-    for attack in attacks.values():
-        check_parameters(attack)
+    check_parameters(attacks["nothing"])  # all have the same
     percent = check_percent(percent)
     if link is not None and (not isinstance(link, Sequence) or isinstance(link, str) or len(link) != 2):
         raise ParameterError(f"The 'link' parameter must be two lists of attributes. Got {link!r} instead.")
@@ -184,10 +183,12 @@ def suite(
         check_population(population, people_in(g, breach.breached))
     if linkability is not None:
         linkability.check(g, breach.breached)
+    judged = g, breach.breached, breach.attributes, confidence
+    bound = partial(certify, *judged, weights=weights, known=breach.known, bins=bins)
     meanwhile = [
         partial(singling_out.run, g, breach.breached),
         _nothing if linkability is None else partial(linkability.run, g, breach.breached),
-        *(partial(_certify_breach, breach, kind, confidence, weights, bins) for kind in certified),
+        *(partial(bound, knowledge=kind) for kind in certified),
     ]
     steps = {kind: attack.steps(breach) for kind, attack in chosen.items()}
     asked = [step for each in steps.values() for step in each]
@@ -259,13 +260,6 @@ def _linkability(
         return None, {"A7": "it takes two attributes and two people to link"}
     a, b = _halves(names, breach.attributes) if link is None else link
     return Linkability(a, b, k, random_state=random_state), {}
-
-
-def _certify_breach(
-    breach: Breach, kind: Knowledge, confidence: float, weights: Mapping[str, float] | None, bins: int
-) -> Certificate:
-    asked = breach.artifact, breach.breached, breach.attributes, confidence
-    return certify(*asked, knowledge=kind, weights=weights, known=breach.known, bins=bins)
 
 
 def _halves(names: Sequence[str], personal: Sequence[str]) -> Halves:

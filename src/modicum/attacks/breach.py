@@ -140,15 +140,26 @@ class Breach:
         self.attributes = personal_attributes(artifact.schema, personal)
         self.members = members
         self.random_state = random_state
-        self._frames = _rows(known, artifact, "known"), _rows(breached, artifact, "breached")
-        self.known, self.breached = self._frames
+        self.persons: Codes | None = None
+        learned_from = self._read(known, breached)
+        self.targets = targets or {name: breach_target(artifact, learned_from, name, bins) for name in self.attributes}
+        self._encode()
+
+    def _read(self, known: Any, breached: Any) -> nw.DataFrame[Any] | EngineTable:
+        """Take the records of both sides, and return the known ones."""
+        self.known = _rows(known, self.artifact, "known")
+        self.breached = _rows(breached, self.artifact, "breached")
         self.records = len(self.known), len(self.breached)
-        self.targets = targets or {name: breach_target(artifact, self.known, name, bins) for name in self.attributes}
+        return self.known
+
+    def _encode(self) -> None:
+        """Work out what is seen of the records, and the values to guess."""
+        schema = self.artifact.schema
         self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
-        self.persons = person_codes(artifact.schema, self.breached)
+        self.persons = person_codes(schema, self.breached)
         self._known_values = {name: target.encode(self.known) for name, target in self.targets.items()}
-        self._known_persons = person_codes(artifact.schema, self.known)
-        self._codes = artifact.codes(self.known), artifact.codes(self.breached)
+        self._known_persons = person_codes(schema, self.known)
+        self._codes = self.artifact.codes(self.known), self.artifact.codes(self.breached)
 
     @property
     def naive(self) -> dict[str, int]:
@@ -159,12 +170,11 @@ class Breach:
     def _raw(self) -> tuple[dict[str, Inputs], dict[str, Inputs]]:
         """Every attribute in full detail, for the known and the breached records."""
         raw = raw_generalization(self.known, self.artifact.schema)
-        found = []
-        for frame in self._frames:
-            codes = raw.codes(frame)
-            columns = {p.name: Inputs.of_partition(p, codes[:, j]) for j, p in enumerate(raw.partitions)}
-            found.append(columns)
-        return found[0], found[1]
+        known, breached = (
+            {p.name: Inputs.of_partition(p, codes[:, j]) for j, p in enumerate(raw.partitions)}
+            for codes in (raw.codes(self.known), raw.codes(self.breached))
+        )
+        return known, breached
 
     def inputs(self, side: Sequence[str], which: int) -> Inputs:
         """What is seen of the known (0) or breached (1) records: the named attributes in full detail, else buckets."""
@@ -175,10 +185,9 @@ class Breach:
     def learn_portfolio(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
         """The adversary that the known records make for a step's attributes."""
         inputs, cells = self.inputs(step.side, 0).distinct()
-        masks = self._masks(step, 0, cells)
         questions = [
-            LearnerQuestion(self._known_values[name], self.targets[name].size, mask)
-            for name, mask in zip(step.targets, masks, strict=True)
+            LearnerQuestion(self._known_values[name], self.targets[name].size, self._mask(name, 0, cells))
+            for name in step.targets
         ]
         portfolio = Portfolio(self.members, self.random_state, l2=l2)
         return portfolio.fit(inputs, cells, questions, self._known_persons)
@@ -186,7 +195,7 @@ class Breach:
     def guess_values(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
         """What it guesses of every breached record."""
         inputs, cells = self.inputs(step.side, 1).distinct()
-        guesses = portfolio.guess(inputs, self._masks(step, 1, cells))
+        guesses = portfolio.guess(inputs, [self._mask(name, 1, cells) for name in step.targets])
         return {
             name: Guess(guess.value[cells], guess.chance[cells])
             for name, guess in zip(step.targets, guesses, strict=True)
@@ -211,12 +220,9 @@ class Breach:
         """Which values of an attribute the buckets of some known (0) or breached (1) records leave possible."""
         return self.artifact.possible(name, self.targets[name], self._codes[which][rows])
 
-    def _masks(self, step: KnowledgeStep, which: int, cells: Codes) -> list[Masking]:
+    def _mask(self, name: str, which: int, cells: Codes) -> Masking:
         """The same for some of the distinct rows, each by its first record."""
         first = first_rows(cells)
-        return [self._mask(name, which, first) for name in step.targets]
-
-    def _mask(self, name: str, which: int, first: Codes) -> Masking:
         return lambda rows: self.possible(name, which, first[rows])
 
 
@@ -233,12 +239,13 @@ def breach_target(artifact: Artifact, known: Any, name: str, bins: int) -> Targe
     return target_of(known, artifact.schema[name], bins, named=named, may_miss=may_miss)
 
 
-def too_few(what: str, rows: int) -> DataError:
-    """That an attack needs more records than these."""
-    return DataError(f"The {what} data has {rows} rows, too few for an attack.")
-
-
 FEWEST = {"known": 5, "breached": 1}
+
+
+def _check_enough(what: str, rows: int) -> None:
+    """Refuse fewer records than an attack needs."""
+    if rows < FEWEST[what]:
+        raise DataError(f"The {what} data has {rows} rows, too few for an attack.")
 
 
 def check_artifact(g: Any) -> None:
@@ -251,8 +258,7 @@ def check_artifact(g: Any) -> None:
 
 def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:
     frame = as_frame(X, artifact.names)
-    if len(frame) < FEWEST[what]:
-        raise too_few(what, len(frame))
+    _check_enough(what, len(frame))
     for name in artifact.names:
         attribute = artifact.schema[name]
         if attribute.kind != "ordered":  # whose domain may be no more than what the fit has seen
@@ -283,31 +289,17 @@ class CountedBreach(Breach):
 
     counted = True
 
-    def __init__(
-        self,
-        artifact: Artifact,
-        known: Any,
-        breached: Any,
-        personal: Sequence[str] | None,
-        bins: int,
-        members: Sequence[str],
-        random_state: int,
-    ) -> None:
-        check_artifact(artifact)
-        self.artifact = artifact
-        self.attributes = personal_attributes(artifact.schema, personal)
-        self.members = members
-        self.random_state = random_state
-        self.persons = None
-        tables = [_table(X, artifact, what) for what, X in (("known", known), ("breached", breached))]
-        self._breached = tables[1]
-        self.records = tables[0].rows(), tables[1].rows()
-        for (what, fewest), rows in zip(FEWEST.items(), self.records, strict=True):
-            if rows < fewest:
-                raise too_few(what, rows)
-        self.targets = {name: breach_target(artifact, tables[0], name, bins) for name in self.attributes}
+    def _read(self, known: Any, breached: Any) -> EngineTable:
+        self._tables = _table(known, self.artifact, "known"), _table(breached, self.artifact, "breached")
+        self.records = self._tables[0].rows(), self._tables[1].rows()
+        for what, rows in zip(FEWEST, self.records, strict=True):
+            _check_enough(what, rows)
+        return self._tables[0]
+
+    def _encode(self) -> None:
         self._pairs = [
-            {name: _pairs(table, artifact, target) for name, target in self.targets.items()} for table in tables
+            {name: _pairs(table, self.artifact, target) for name, target in self.targets.items()}
+            for table in self._tables
         ]
         self.values = {name: pairs.values for name, pairs in self._pairs[1].items()}
 
@@ -316,15 +308,13 @@ class CountedBreach(Breach):
         for name in step.targets:
             pairs = self._pairs[0][name]
             inputs, cells = Inputs.of_codes(self.artifact, pairs.codes).distinct()
-            mask = self._masking(name, 0, cells)
-            questions.append(
-                LearnerQuestion(pairs.values, self.targets[name].size, mask, cells, pairs.records.astype(float))
-            )
+            mask, records = self._mask(name, 0, cells), pairs.records.astype(float)
+            questions.append(LearnerQuestion(pairs.values, self.targets[name].size, mask, cells, records))
         return Portfolio(self.members, self.random_state, l2=l2).fit(inputs, cells, questions)
 
     def guess_values(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
         seen = {name: Inputs.of_codes(self.artifact, self._pairs[1][name].codes).distinct() for name in step.targets}
-        masks = [self._masking(name, 1, cells) for name, (_, cells) in seen.items()]
+        masks = [self._mask(name, 1, cells) for name, (_, cells) in seen.items()]
         inputs = next(iter(seen.values()))[0]
         guesses = portfolio.guess(inputs, masks)
         return {
@@ -342,7 +332,7 @@ class CountedBreach(Breach):
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
     ) -> tuple[float, Interval]:
         """By counting which guesses are wrong of how many records."""
-        often = self._breached.fold(_WrongTogether.of(self, guesses))
+        often = self._tables[1].fold(_WrongTogether.of(self, guesses))
         ways = np.flatnonzero(often)
         bits = {name: (ways >> i & 1).astype(np.float64) for i, name in enumerate(wrong)}
         values, which = np.unique(compute_weighted_sum(bits, weights), return_inverse=True)
@@ -351,9 +341,6 @@ class CountedBreach(Breach):
 
     def possible(self, name: str, which: int, rows: Any) -> Mask:
         return self.artifact.possible(name, self.targets[name], self._pairs[which][name].codes[rows])
-
-    def _masking(self, name: str, which: int, cells: Codes) -> Any:
-        return self._mask(name, which, first_rows(cells))
 
 
 @dataclass(frozen=True)
@@ -446,11 +433,7 @@ def warn_of_overlap(breach: Breach) -> int:
     """Count the breached rows that the adversary has seen before, and warn where there are any."""
     count = count_shared_rows(breach.known, breach.breached, breach.artifact.schema, breach.artifact.names)
     if count:
-        warnings.warn(
-            overlap_text(count, len(breach.breached)),
-            OverlapWarning,
-            stacklevel=3,
-        )
+        warnings.warn(overlap_text(count, len(breach.breached)), OverlapWarning, stacklevel=3)
     return count
 
 

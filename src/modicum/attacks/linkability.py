@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.engines.counting import count_combinations, with_keys
 from modicum.engines.dispatch import is_table, table_at
@@ -19,7 +18,7 @@ from modicum.table.estimator_input import as_names, person_codes
 from modicum.table.frames import as_frame, column
 from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
-from modicum.typing import Codes
+from modicum.typing import Codes, Floats
 
 # The records of A7 as it needs them: every combination of both halves once, and how many records have it.
 #
@@ -68,68 +67,49 @@ class Halves:
     ----------
     full, seen : for the halves a and b, each combination's number; equal where the half is, or its buckets are
     breached : how many breached records have each combination
-    drawn : the combinations that each round's people have
+    people : the combination of each row of those whose halves are linked
     """
 
     full: list[Codes]
     seen: list[Codes]
     breached: Codes
-    drawn: list[Codes]
+    people: Codes
 
     @classmethod
-    def of(
-        cls, g: Generalization, breach: LinkedSide, people: LinkedSide, halves: Sequence[Sequence[str]], draw: "Draw"
-    ) -> "Halves":
-        """Count the combinations, and draw people."""
+    def of(cls, g: Generalization, breach: LinkedSide, people: LinkedSide, halves: Sequence[Sequence[str]]) -> "Halves":
+        """Number and count the combinations."""
         names = [name for half in halves for name in half]
         sides = [breach] if people is breach else [breach, people]
         schema = Schema(attributes=tuple(g.schema[name].model_copy(update={"roles": ()}) for name in names))
         raw = raw_generalization(people.frame, schema)
-        full, seen = (
-            np.vstack([_codes(partitions, side.frame, names) for side in sides])
-            for partitions in ({p.name: p for p in raw.partitions}, {name: g[name] for name in names})
-        )
+        full, seen = (np.vstack([_codes(each, side.frame, names) for side in sides]) for each in (raw, g))
         groups = group_rows(np.hstack([full, seen]))
         first, cut = first_rows(groups), len(breach.frame)
         which = [slice(0, len(halves[0])), slice(len(halves[0]), None)]
-        of_people = groups if people is breach else groups[cut:]
         return cls(
             full=[group_rows(full[first][:, half]) for half in which],
             seen=[group_rows(seen[first][:, half]) for half in which],
             breached=_count_by_group(groups[:cut], breach.records, len(first)),
-            drawn=draw.rounds(of_people, people, len(first)),
+            people=groups if people is breach else groups[cut:],
         )
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Disjoint draws of k people, one record of each."""
-
-    k: int
-    most: int
-    random_state: int
-
-    def rounds(self, groups: Codes, people: LinkedSide, many: int) -> list[Codes]:
-        """The combinations of those drawn, from the combination of each row."""
-        random = np.random.default_rng(self.random_state)
-        count = min(self.most, people.people // self.k)
-        if people.persons is not None:
-            order = random.permutation(len(groups))
-            order = order[np.sort(np.unique(people.persons[order], return_index=True)[1])]
-            return [groups[order[i * self.k : (i + 1) * self.k]] for i in range(count)]
-        ends = np.cumsum(_count_by_group(groups, people.records, many))
-        places = random.choice(int(ends[-1]), count * self.k, replace=False)
-        return list(np.searchsorted(ends, places, side="right").reshape(count, self.k))
+def _draw_people(groups: Codes, people: LinkedSide, many: int, k: int, random_state: int) -> list[Codes]:
+    """Disjoint draws of k people, one record of each: the combinations of those drawn, from that of each row."""
+    random = np.random.default_rng(random_state)
+    count = min(_ROUNDS, people.people // k)
+    if people.persons is not None:
+        order = random.permutation(len(groups))
+        order = order[np.sort(np.unique(people.persons[order], return_index=True)[1])]
+        return [groups[order[i * k : (i + 1) * k]] for i in range(count)]
+    ends = np.cumsum(_count_by_group(groups, people.records, many))
+    places = random.choice(int(ends[-1]), count * k, replace=False)
+    return list(np.searchsorted(ends, places, side="right").reshape(count, k))
 
 
-def _codes(partitions: Any, frame: Any, names: Sequence[str]) -> Codes:
+def _codes(g: Generalization, frame: Any, names: Sequence[str]) -> Codes:
     """The codes of some attributes; 0 where one is not collected."""
-    found = np.zeros((len(frame), len(names)), dtype=np.int64)
-    for j, name in enumerate(names):
-        series = column(frame, name)
-        if partitions[name].action != "dropped":
-            found[:, j] = partitions[name].encode(series)
-    return found
+    return np.column_stack([g[name].encode(column(frame, name)) for name in names])
 
 
 def _count_by_group(groups: Codes, records: Codes | None, many: int) -> Codes:
@@ -244,18 +224,13 @@ class Linkability:
         breach = LinkedSide.of(g, breached, [*a, *b])
         drawn_from = breach if people is None else LinkedSide.of(g, people, [*a, *b])
         k = self._size(drawn_from.people, len(breach))
-        found = Halves.of(g, breach, drawn_from, (a, b), Draw(k, _ROUNDS, self.random_state))
-        halves, rounds = found.full, found.drawn
+        found = Halves.of(g, breach, drawn_from, (a, b))
+        rounds = _draw_people(found.people, drawn_from, len(found.breached), k, self.random_state)
         right, raw_right = (
-            np.concatenate(
-                [
-                    _compute_link_chances(halves[0], by, rows, found.breached, self.random_state + i)
-                    for i, rows in enumerate(rounds)
-                ]
-            )
-            for by in (found.seen, halves)
+            np.concatenate([_compute_chances(found, by, rows, self.random_state + i) for i, rows in enumerate(rounds)])
+            for by in (found.seen, found.full)
         )
-        alike = np.concatenate([_alike(halves[0][rows]) for rows in rounds])
+        alike = np.concatenate([_alike(found.full[0][rows]) for rows in rounds])
         units = np.repeat(np.arange(len(rounds)), k) if len(rounds) > 4 else None
         return LinkResult(
             error=float(1 - right.mean()),
@@ -306,8 +281,6 @@ class Linkability:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 2 <= k <= MOST_PEOPLE:
             raise ParameterError(
                 f"The 'k' parameter of Linkability must be an int from 2 to {MOST_PEOPLE:,}. Got {self.k!r} instead."
-                if self.k is not None
-                else f"The breached data has {people} people; linking needs at least 2."
             )
         if k > people:
             raise DataError(f"The data has {people:,} people, so {k:,} of them cannot be linked (parameter 'k').")
@@ -316,14 +289,11 @@ class Linkability:
 
 def people_in(g: Artifact, frame: Any) -> int:
     """How many people the records are of."""
-    persons = person_codes(g.schema, frame)
-    return len(frame) if persons is None or not len(persons) else int(persons.max()) + 1
+    return LinkedSide(frame, None, person_codes(g.schema, frame)).people
 
 
-def _compute_link_chances(
-    halves: Codes, seen: Sequence[Codes], rows: Codes, breached: Codes, random_state: int
-) -> npt.NDArray[np.float64]:
-    """For each of the people drawn, the chance that the half joined to x_B equals their own x_A.
+def _compute_chances(found: Halves, seen: Sequence[Codes], rows: Codes, random_state: int) -> Floats:
+    """For each of the people drawn, the chance that the half joined to x_B, by what is seen, equals their own x_A.
 
     People with the same buckets of B are alike to the adversary, and so are halves with the same buckets of A. If f of
     the n_b people like this one are joined to the n_a halves like theirs, of which c equal it, the chance is
@@ -333,17 +303,17 @@ def _compute_link_chances(
 
     kinds_a, of_a, many_a = np.unique(seen[0][rows], return_inverse=True, return_counts=True)
     kinds_b, of_b, many_b = np.unique(seen[1][rows], return_inverse=True, return_counts=True)
-    chances = _balance_chances(_chances(seen, kinds_a, kinds_b, breached), many_a, many_b)
+    chances = _balance_chances(_chances(seen, kinds_a, kinds_b, found.breached), many_a, many_b)
     # Where several matchings are equally good, the order of the halves must not give the truth away.
     random = np.random.default_rng(random_state)
     b, a = random.permutation(of_b), random.permutation(of_a)
     people, joined = linear_sum_assignment(chances[b][:, a], maximize=True)
     flow = np.zeros(chances.shape)
     np.add.at(flow, (b[people], a[joined]), 1)
-    return np.asarray(flow[of_b, of_a] / many_b[of_b] * _alike(halves[rows]) / many_a[of_a])
+    return np.asarray(flow[of_b, of_a] / many_b[of_b] * _alike(found.full[0][rows]) / many_a[of_a])
 
 
-def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Codes) -> npt.NDArray[np.float64]:
+def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Codes) -> Floats:
     """p(a | b) for all kinds of halves, by counting among the breached."""
     a, b = seen
     width = int(a.max()) + 1
@@ -358,7 +328,7 @@ def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Co
     return np.where(alone > 0, both / np.maximum(alone, 1), marginal)
 
 
-def _balance_chances(chances: npt.NDArray[np.float64], many_a: Codes, many_b: Codes) -> npt.NDArray[np.float64]:
+def _balance_chances(chances: Floats, many_a: Codes, many_b: Codes) -> Floats:
     """The chances scaled so that every half belongs to one person: rows and columns sum to one (Sinkhorn)."""
     for _ in range(_BALANCING):
         chances = chances / (many_b @ chances)
@@ -366,6 +336,6 @@ def _balance_chances(chances: npt.NDArray[np.float64], many_a: Codes, many_b: Co
     return chances
 
 
-def _alike(halves: Codes) -> npt.NDArray[np.int64]:
+def _alike(halves: Codes) -> Codes:
     """How many of the people drawn have the same half."""
     return np.bincount(halves)[halves]

@@ -101,16 +101,13 @@ class MultiBreach:
         check_parameters(self)
         views = joint_views(generalizations)
         breaches = self._breaches(views, known, breached)
-        if len(breaches[-1].known) < _LEAST_KNOWN:
-            raise DataError(
-                f"The known data has {len(breaches[-1].known)} rows; several breaches need at least {_LEAST_KNOWN}."
-            )
-        warn_of_overlap(breaches[-1])
-        return self._run(views, breaches)
-
-    def _run(self, views: Sequence[Generalization], breaches: Sequence[Breach]) -> MultiBreachResult:
-        start = time.perf_counter()
         whole = breaches[-1]
+        if len(whole.known) < _LEAST_KNOWN:
+            raise DataError(
+                f"The known data has {len(whole.known)} rows; several breaches need at least {_LEAST_KNOWN}."
+            )
+        warn_of_overlap(whole)
+        start = time.perf_counter()
         weights = attribute_weights(whole.attributes, self.weights)
         chosen = self._strongest(views, whole)
         found = self._guesses(breaches)
@@ -120,8 +117,8 @@ class MultiBreach:
         }
         result = result_of("A6", whole, answers, weights)
         alone = [_measure_single_breach(whole, found[way], weights) for way in list(found)[: len(views) - 1]]
-        errors, intervals = (tuple(each) for each in zip(*alone, strict=True))
-        return MultiBreachResult(**{**vars(result), "alone": errors, "alone_intervals": intervals})
+        errors, intervals = tuple(one.error for one in alone), tuple(one.interval for one in alone)
+        return MultiBreachResult(**vars(result), alone=errors, alone_intervals=intervals)
 
     def _breaches(self, views: Sequence[Generalization], known: Any, breached: Any) -> list[Breach]:
         """The same people under every view; what can be guessed of them is what the joint one, the last, names."""
@@ -160,13 +157,10 @@ def joint_views(generalizations: Any) -> list[Generalization]:
     return [*given, reduce(Generalization.intersect, given)]
 
 
-def _measure_single_breach(
-    whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]
-) -> tuple[float, Interval]:
-    """The error of a single breach's adversary, and its interval."""
+def _measure_single_breach(whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]) -> AttackResult:
+    """The success of a single breach's adversary."""
     answers = {name: [AdversaryAnswer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
-    result = result_of("A1", whole, answers, weights)
-    return result.error, result.interval
+    return result_of("A1", whole, answers, weights)
 
 
 def _average_guesses(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.attacks.breach import (
     ADVERSARY,
@@ -27,6 +26,7 @@ from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
 from modicum.progress import run_all
 from modicum.table.estimator_input import as_names, attribute_weights
 from modicum.table.targets import BINS
+from modicum.typing import Mask
 
 
 class Reconstruction:
@@ -259,7 +259,7 @@ def result_of(
     )
 
 
-def _wrong(breach: Breach, name: str, answer: AdversaryAnswer) -> npt.NDArray[np.bool_]:
+def _wrong(breach: Breach, name: str, answer: AdversaryAnswer) -> Mask:
     return np.asarray(answer.guess.value != breach.values[name])
 
 

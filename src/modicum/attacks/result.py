@@ -10,8 +10,9 @@ import pandas as pd
 
 from modicum.errors import ParameterError, format_names
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
+from modicum.measures.scores import renumber_units
 from modicum.table.plain_data import LEFT_OUT, PlainResult
-from modicum.typing import Codes
+from modicum.typing import Codes, Floats, Mask
 
 # A2: the guesses that an adversary is most confident of (papers/0 §5, §8.1).
 
@@ -67,8 +68,8 @@ class Guesses:
 
     rows: Codes
     chance: npt.NDArray[np.float32]
-    right: npt.NDArray[np.bool_]
-    naive: npt.NDArray[np.bool_]
+    right: Mask
+    naive: Mask
 
     def some(self, chosen: Codes) -> "Guesses":
         """The chosen ones."""
@@ -80,31 +81,25 @@ class Guesses:
         return np.lexsort((ties, -self.chance.astype(np.float64)))
 
 
-def most_confident(
-    guesses: Mapping[str, Guesses],
-    weights: Mapping[str, float],
-    persons: Codes | None,
-    percent: Sequence[float],
-    random_state: int,
-) -> list[ConfidentResult]:
+def most_confident(result: "AttackResult", percent: Sequence[float]) -> list[ConfidentResult]:
     """The error on the k% most confident guesses about each attribute, mean over the attributes, for every k."""
-    order = {name: each.rank_guesses(random_state) for name, each in guesses.items()}
+    order = {name: each.rank_guesses(result.random_state) for name, each in result.guesses.items()}
     total = len(next(iter(order.values())))
     found = []
     for k in percent:
         many = max(1, int(np.ceil(k / 100 * total - 1e-9)))
-        chosen = {name: guesses[name].some(ranked[:many]) for name, ranked in order.items()}
+        chosen = {name: result.guesses[name].some(ranked[:many]) for name, ranked in order.items()}
         errors = {name: float(np.mean(~each.right)) for name, each in chosen.items()}
         naive = {name: float(np.mean(~each.naive)) for name, each in chosen.items()}
-        error = _mean(errors, weights)
+        error = _mean(errors, result.weights)
         found.append(
             ConfidentResult(
                 percent=k,
                 records=many,
-                people=min(_people(each.rows, persons) for each in chosen.values()),
+                people=min(_people(each.rows, result.persons) for each in chosen.values()),
                 error=error,
-                interval=_interval(chosen, weights, persons, error, random_state),
-                naive=_mean(naive, weights),
+                interval=_interval(result, chosen, error),
+                naive=_mean(naive, result.weights),
                 raw=0.0,
                 by_attribute=errors,
                 naive_by_attribute=naive,
@@ -152,31 +147,29 @@ def _people(rows: Codes, persons: Codes | None) -> int:
     return len(np.unique(rows if persons is None else persons[rows]))
 
 
-def _interval(
-    chosen: Mapping[str, Guesses], weights: Mapping[str, float], persons: Codes | None, error: float, random_state: int
-) -> Interval:
+def _interval(result: "AttackResult", chosen: Mapping[str, Guesses], error: float) -> Interval:
     """By resampling the records (whole persons); that of a plain mean where the resamples agree or are too few."""
+    persons = result.persons
     shown = np.unique(np.concatenate([each.rows for each in chosen.values()]))
-    units = None if persons is None else np.unique(persons[shown], return_inverse=True)[1]
+    units = renumber_units(persons, shown)
     taken = _count_taken(chosen, shown)
     if len(chosen) == 1:
         return mean_interval(taken[:, 1] / taken[:, 0], units)
-    shares = np.array([weights[name] for name in chosen])
+    shares = np.array([result.weights[name] for name in chosen])
 
     def resampled(draws: Any) -> float:
         counted = draws @ taken
         return float(np.sum(shares * counted[1::2] / np.maximum(counted[::2], 1)))
 
     if _people(shown, persons) >= ENOUGH_UNITS:
-        low, high = Resampling(len(shown), units, random_state=random_state).interval(resampled)
+        low, high = Resampling(len(shown), units, random_state=result.random_state).interval(resampled)
         if low < high:
             return low, high
     first = np.unique(next(iter(chosen.values())).rows)  # no more than there are guesses about one attribute
-    of_first = None if persons is None else np.unique(persons[first], return_inverse=True)[1]
-    return mean_interval(np.full(len(first), error), of_first)
+    return mean_interval(np.full(len(first), error), renumber_units(persons, first))
 
 
-def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> npt.NDArray[np.float64]:
+def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> Floats:
     """For each record shown and each attribute, how many guesses are taken, and how many of them are wrong."""
     table = np.zeros((len(shown), 2 * len(chosen)))
     for i, each in enumerate(chosen.values()):
@@ -317,7 +310,7 @@ class AttackResult(PlainResult):
         (True, 300)
         """
         self._check_single()
-        return most_confident(self.guesses, self.weights, self.persons, check_percent(percent), self.random_state)
+        return most_confident(self, check_percent(percent))
 
     def exposed(self, n: int = 10, attribute: str | None = None) -> pd.DataFrame:
         """The guesses that the adversary is most confident of: whose they are, and about what.

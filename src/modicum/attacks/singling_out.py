@@ -24,7 +24,7 @@ from modicum.engines.counting import (
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError
 from modicum.generalization import Artifact, Generalization
-from modicum.generalization.bins import Dropped, FullDetail, Groups
+from modicum.generalization.bins import Dropped, FullDetail, Groups, Intervals
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import persons_in
 from modicum.measures.intervals import Interval, compute_interval_from_counts, share_interval
@@ -74,8 +74,13 @@ class SeenCrowd:
         return compute_interval_from_counts(np.where(sizes > 1, sizes, 0), often, sizes)
 
 
+_EMPTY = DataError("The breached data has 0 rows, so nobody can be singled out.")
+
+
 def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd:
     """The people of a breach in memory."""
+    if not len(frame):
+        raise _EMPTY
     persons = person_codes(g.schema, frame)
     codes = g.codes(frame)
     groups = group_rows(codes)
@@ -103,14 +108,15 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> SeenCrowd:
         )
     seen = buckets_at(table, g)
     sizes = sizes_at(seen.lazy, seen.keys, person)
+    if not len(sizes[0]):
+        raise _EMPTY
     raw, keys = _raw(table, g.schema)
-    shown = rarest(seen.lazy, seen.keys, person, int(sizes[0][0])) if len(sizes[0]) else None
     return SeenCrowd(
         people=int((sizes[0] * sizes[1]).sum()) if person is None else int(records_of(table.lazy, person)[1].sum()),
-        alone=_count_alone_at(seen.lazy, seen.keys, person, sizes),
+        alone=int(sizes[1][sizes[0] == 1].sum()) if person is None else persons_alone(seen.lazy, seen.keys, person),
         sizes=sizes,
         persons=person is not None,
-        rarest=np.zeros(0, dtype=np.int64) if shown is None else seen.codes(shown)[0],
+        rarest=seen.codes(rarest(seen.lazy, seen.keys, person, int(sizes[0][0])))[0],
         alike=sizes if wants_alike else None,
         raw_alone=count_lone_records(raw, keys) if person is None else persons_alone(raw, keys, person),
     )
@@ -127,10 +133,6 @@ def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[st
         if name not in words
     }
     return lazy.with_columns(*(made.alias(key) for key, made in numbers.items())), [*keys, *numbers]
-
-
-def _count_alone_at(lazy: nw.LazyFrame[Any], keys: list[str], person: str | None, sizes: Counted) -> int:
-    return int(sizes[1][sizes[0] == 1].sum()) if person is None else persons_alone(lazy, keys, person)
 
 
 def _count_alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
@@ -232,7 +234,11 @@ class SinglingOut:
         """Look for the rarest of the breached records; a table in an engine is counted there."""
         start = time.perf_counter()
         check_artifact(g)
-        found = self._crowd(g, breached)
+        wants_alike = self.population is not None
+        if is_table(breached):
+            found = crowd_at(g, table_at(breached), wants_alike)
+        else:
+            found = crowd(g, as_frame(breached, g.names), wants_alike)
         least = int(found.sizes[0][0])
         return SinglingOutResult(
             error=1 - found.alone / found.people,
@@ -251,42 +257,22 @@ class SinglingOut:
             seconds=time.perf_counter() - start,
         )
 
-    def _crowd(self, g: Artifact, breached: Any) -> SeenCrowd:
-        """Who is alike in the breach, counted where it lies."""
-        empty = DataError("The breached data has 0 rows, so nobody can be singled out.")
-        asked = self.population is not None
-        if is_table(breached):
-            found = crowd_at(g, table_at(breached), asked)
-        else:
-            frame = as_frame(breached, g.names)
-            if not len(frame):
-                raise empty
-            found = crowd(g, frame, asked)
-        if not found.people:
-            raise empty
-        return found
-
     def _estimate_uniqueness(self, g: Artifact, found: SeenCrowd) -> Uniqueness | None:
         if self.population is None:
             return None
         check_population(self.population, found.people)
         assert found.alike is not None
-        possible = None if found.persons else _possible(g)
+        # How many different combinations there can be is unknown where a number is kept in full detail.
+        possible = math.prod(g.sizes) if all(g.sizes) and not found.persons else None
         return estimate_uniques(found.alike, self.population, self.random_state, possible)
-
-
-def _possible(g: Artifact) -> int | None:
-    """How many different combinations of buckets there can be; unknown where a number is kept in full detail."""
-    return math.prod(g.sizes) if all(g.sizes) else None
 
 
 def _histogram(sizes: Codes, often: Codes) -> dict[str, int]:
     """How many groups have each size, in bars that grow."""
     found = {}
     for low, high in zip(_STEPS, [*_STEPS[1:], None], strict=True):
-        inside = int(often[(sizes >= low) & (True if high is None else sizes < high)].sum())
         name = f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}" if high else f"{low:,} or more"
-        found[name] = inside
+        found[name] = int(often[(sizes >= low) & (True if high is None else sizes < high)].sum())
     last = max(i for i, many in enumerate(found.values()) if many)
     return dict(list(found.items())[: last + 1])
 
@@ -323,10 +309,11 @@ def _value(partition: FullDetail, value: float) -> str:
     return iso(value) if partition.attribute.kind == "date" else f"{value:g}"
 
 
-def _bucket(partition: Any, code: int) -> str:
-    takes = partition.buckets[code].takes if code < len(partition.buckets) else ()
-    if isinstance(partition, Groups) and code < len(partition.buckets) and len(partition.buckets[code].values) > 1:
+def _bucket(partition: Groups | Intervals, code: int) -> str:
+    named = partition.labels[code]
+    if code >= len(partition.buckets):
+        return named
+    if isinstance(partition, Groups) and len(partition.buckets[code].values) > 1:
         values = partition.buckets[code].values
-        named = "one of " + ", ".join(values) if len(values) <= 8 else f"in {partition.labels[code]!r}"
-        return " or ".join([named, *takes])
-    return " or ".join([partition.labels[code], *takes])
+        named = "one of " + ", ".join(values) if len(values) <= 8 else f"in {named!r}"
+    return " or ".join([named, *partition.buckets[code].takes])

@@ -1,9 +1,8 @@
-from .anonymity import disclosure_risk, k_anonymity
+from .anonymity import classification_metric, discernibility, disclosure_risk, k_anonymity
 from .asking_orders import Order, compare_orders, measure_order
 from .certificate import Certificate, certify
 from .closeness import t_closeness
 from .diversity import l_diversity
-from .group_costs import classification_metric, discernibility
 from .information_loss import InformationLoss, ncp
 from .intervals import Resampling, mean_interval, share_interval
 from .uniqueness import Uniqueness, expected_uniques

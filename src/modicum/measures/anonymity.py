@@ -1,4 +1,4 @@
-"""How many records are alike in what can be observed of them: k-anonymity (Sweeney 2002) and disclosure risk."""
+"""How many records are alike in what can be observed of them: k-anonymity, disclosure risk, and what groups cost."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pandas as pd
 
 from modicum.engines import is_table, table_at
 from modicum.engines.counting import count_combinations, sizes_at, with_keys
-from modicum.engines.table import EngineTable
+from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import first_rows, group_rows, sizes_of
 from modicum.table.frames import as_frame, texts
@@ -103,7 +103,7 @@ def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = No
     if isinstance(table, EngineTable):
         return _sizes_at(table, found, person)
     if person is None:
-        sizes = alike_sizes(table, found)
+        sizes = sizes_of(_encode_columns(table, found)) if found else np.array([len(table)])
     else:
         sizes = np.bincount(count_group_values(alike(table, found), value_codes(table[person])).group)
     return np.unique(sizes, return_counts=True)
@@ -118,20 +118,6 @@ def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> t
     if not len(sizes[0]):
         raise _EMPTY
     return sizes
-
-
-def alike_sizes(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
-    """How many records each group of equal ones has.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from modicum.measures.anonymity import alike_sizes
-    >>> from modicum.table.frames import as_frame
-    >>> alike_sizes(as_frame(pd.DataFrame({"age": [31, 30, 31]})), ["age"]).tolist()
-    [1, 2]
-    """
-    return sizes_of(_encode_columns(table, names)) if names else np.array([len(table)])
 
 
 def _encode_columns(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
@@ -279,7 +265,7 @@ def _counts(codes: Ints, records: Ints | None, least: int = 0) -> Ints:
 
 
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
-    """The size of the smallest group of records with the same quasi-identifiers.
+    """The size of the smallest group of records with the same quasi-identifiers (Sweeney 2002).
 
     Parameters
     ----------
@@ -321,3 +307,81 @@ def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) 
     """
     sizes, often = size_counts(frame, quasi_identifiers)
     return int(often.sum()) / int((sizes * often).sum())
+
+
+# What groups of records that are alike cost: discernibility and the classification metric.
+
+
+def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
+    """How many ordered pairs of records look alike: Σ |E|² + suppressed · n (Bayardo and Agrawal, ICDE 2005).
+
+    Each record costs the size of its group E, and each one left out costs as many as there were, n = released +
+    suppressed.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released.
+    quasi_identifiers : names of columns; all by default. Missing values are alike.
+    suppressed : how many records were left out.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50", "≤ 50", "≥ 51"], "job": ["nurse", "nurse", "nurse"]})
+    >>> md.measures.discernibility(released), md.measures.discernibility(released, ["age"], suppressed=2)
+    (5, 15)
+    """
+    _check_suppressed(suppressed, "discernibility")
+    sizes, often = (found.astype(object) for found in size_counts(frame, quasi_identifiers))  # squares may be huge
+    return int((sizes**2 * often).sum()) + int(suppressed) * (int((sizes * often).sum()) + int(suppressed))
+
+
+def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: str, *, suppressed: int = 0) -> float:
+    """The share of records whose label is not the most frequent one of their group (Iyengar, KDD 2002).
+
+    Records that were left out count as wrong. Missing is a label of its own.
+
+    Parameters
+    ----------
+    frame : frame
+        What is released, with the label.
+    quasi_identifiers : names of columns. Missing values are alike.
+    label : the name of another column.
+    suppressed : how many records were left out.
+
+    Examples
+    --------
+    >>> import pandas as pd, modicum as md
+    >>> released = pd.DataFrame({"age": ["≤ 50"] * 3 + ["≥ 51"], "ill": ["no", "no", "yes", "yes"]})
+    >>> md.measures.classification_metric(released, ["age"], "ill")
+    0.25
+    >>> md.measures.classification_metric(released, ["age"], "ill", suppressed=1)
+    0.4
+    """
+    _check_suppressed(suppressed, "classification_metric")
+    n, right = _most_frequent(frame, quasi_identifiers, label)
+    if not n:
+        raise _EMPTY
+    return (n - right + int(suppressed)) / (n + int(suppressed))
+
+
+def _most_frequent(frame: Any, quasi_identifiers: Sequence[str], label: str) -> tuple[int, int]:
+    """How many records there are, and how many have the most frequent label of their group."""
+    table, names = sensitive_names(frame, quasi_identifiers, label, "label")
+    if isinstance(table, EngineTable):
+        pairs, keys = value_counts_at(table, names, label)
+        groups = pairs.group_by(keys).agg(nw.col(MANY).sum(), nw.col(MANY).max().alias("modicum_most"))
+        sums = collect_arrow(groups.select(nw.col(MANY).sum(), nw.col("modicum_most").sum()))
+        return int(sums[MANY][0] or 0), int(sums["modicum_most"][0] or 0)
+    found = count_group_values(alike(table, names), value_codes(table[label]))
+    most = np.zeros(len(found.sizes), dtype=np.int64)
+    np.maximum.at(most, found.group, found.count)
+    return int(found.sizes.sum()), int(most.sum())
+
+
+def _check_suppressed(suppressed: Any, function: str) -> None:
+    if isinstance(suppressed, bool) or not isinstance(suppressed, int | np.integer) or suppressed < 0:
+        raise ParameterError(
+            f"The 'suppressed' parameter of {function} must be an int of at least 0. Got {suppressed!r} instead."
+        )

@@ -20,7 +20,7 @@ from scipy import sparse
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import AnyPartition, Groups, Intervals
 from modicum.generalization.questionnaire import Equivalence, Questionnaire
-from modicum.measures.information_loss import domain_of, ncp, share_of_width
+from modicum.measures.information_loss import category_sizes, domain_of, ncp, share_of_width
 from modicum.table.codes import first_rows, group_rows
 from modicum.table.estimator_input import attribute_weights
 from modicum.table.frames import as_frame, column, numbers, texts
@@ -173,9 +173,7 @@ def _losses(partition: AnyPartition, frame: Any) -> Callable[[Mask], Floats]:
 
 
 def _category_losses(partition: Groups, has_missing: bool) -> Callable[[Mask], Floats]:
-    sizes = np.zeros(len(partition.labels))
-    sizes[: len(partition.buckets)] = [len(bucket.values) for bucket in partition.buckets]
-    sizes[partition.missing_code] += has_missing and partition.missing_code >= 0
+    sizes = category_sizes(partition, has_missing)
     unseen = partition.unseen_code if partition.unseen_code >= len(partition.buckets) else None
 
     def shares(sets: Mask) -> Floats:

@@ -120,9 +120,8 @@ class Certificate(PlainResult):
         if self.records < _THIN * self.groups:
             return (
                 f"The bound says nothing about {format_names(self.vacuous)}: people fall into so many different "
-                "cells that a "
-                f"cell holds only {self.records / self.groups:.1f} holdout records on average, too few to exclude "
-                "anything."
+                f"cells that a cell holds only {self.records / self.groups:.1f} holdout records on average, too few to "
+                "exclude anything."
             )
         common = [name for name in self.vacuous if self.naive[name] + self.margin >= 1]
         why = "almost everyone has the same value" if common == self.vacuous else "what is seen may tell it"

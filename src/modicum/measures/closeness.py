@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
 from modicum.measures.anonymity import Held, sensitive_column, value_codes
@@ -47,7 +46,7 @@ class ValueTree:
     """
 
     ancestors: tuple[Ints, ...]
-    weight: npt.NDArray[np.float64]
+    weight: Floats
 
     @staticmethod
     def flat(values: int) -> "ValueTree":

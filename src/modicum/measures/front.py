@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import ParameterError
+from modicum.typing import Floats, Mask
 
-Points = npt.NDArray[np.float64]  # one row per candidate: classifier error, adversary error
+Points = Floats  # one row per candidate: classifier error, adversary error
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ErrorLimits:
     naive_adversary: float
 
 
-def on_front(points: Any) -> npt.NDArray[np.bool_]:
+def on_front(points: Any) -> Mask:
     """Which candidates no other one beats in both errors; of equal ones the first.
 
     Examples

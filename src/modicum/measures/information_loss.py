@@ -8,7 +8,7 @@ counts 1, once for each record; one in full detail counts 0.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,44 +80,36 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which the artifact does not have.")
     shares = attribute_weights(g.names, weights)
-    records = _count_records_at(g, X) if is_table(X) else _count_records(g, X)
-    found = {name: _mean_loss(g, name, records[name]) for name in g.names}
+    records = _records_in_engine(g, X) if is_table(X) else _records_in_memory(g, X)
+    found = {name: _mean_loss(g, j, records) for j, name in enumerate(g.names)}
     return InformationLoss(float(sum(shares[name] * loss for name, loss in found.items())), found)
 
 
 @dataclass(frozen=True)
 class _LossRecords:
-    """What an attribute's loss is made of: how many records each bucket has, whether values are missing, the domain."""
+    """What a loss asks of the records: those in each of `n` buckets of column j, missing values, and the numbers."""
 
-    buckets: npt.NDArray[np.int64]
-    has_missing: bool = False
-    domain: Domain = (0.0, 0.0)
+    buckets: Callable[[int, int], Codes]
+    has_missing: Callable[[Attribute], bool]
+    values: Callable[[Attribute], Floats]
 
 
 _EMPTY = DataError("The data has no rows, so that nothing can be measured.")
 
 
-def _count_records(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
-    """The counts of records in memory."""
+def _records_in_memory(g: Generalization | CellPartition, X: Any) -> _LossRecords:
     frame = as_frame(X, g.names)
     if not len(frame):
         raise _EMPTY
     codes = g.codes(frame)
-    return {name: _column_counts(g, name, codes[:, j], frame) for j, name in enumerate(g.names)}
+    return _LossRecords(
+        lambda j, n: np.bincount(codes[:, j], minlength=n),
+        lambda attribute: bool((texts(column(frame, attribute.name))[0] < 0).any()),
+        lambda attribute: numbers(column(frame, attribute.name), attribute),
+    )
 
 
-def _column_counts(g: Generalization | CellPartition, name: str, codes: Any, frame: Any) -> _LossRecords:
-    partition, told = g.told(name)
-    if isinstance(partition, Dropped | FullDetail):
-        return _LossRecords(np.zeros(0, dtype=np.int64))
-    series, buckets = column(frame, name), np.bincount(codes, minlength=len(told))
-    if isinstance(partition, Groups):
-        return _LossRecords(buckets, bool((texts(series)[0] < 0).any()))
-    return _LossRecords(buckets, domain=domain_of(partition.attribute, numbers(series, partition.attribute)))
-
-
-def _count_records_at(g: Generalization | CellPartition, X: Any) -> dict[str, _LossRecords]:
-    """The counts of a table in an engine."""
+def _records_in_engine(g: Generalization | CellPartition, X: Any) -> _LossRecords:
     table = table_at(X)
     if not table.rows():
         raise _EMPTY
@@ -125,37 +117,30 @@ def _count_records_at(g: Generalization | CellPartition, X: Any) -> dict[str, _L
         raise ParameterError(
             f"NCP of cells is measured in memory; a table in {table.engine} is only counted by buckets."
         )
-    counted = bucket_counts(table, g)
-    found = {}
-    for partition in g.partitions:
-        many = counted[partition.name]
-        if isinstance(partition, Dropped | FullDetail):
-            found[partition.name] = _LossRecords(np.zeros(0, dtype=np.int64))
-        elif isinstance(partition, Groups):
-            found[partition.name] = _LossRecords(many, missing_at(table, partition.attribute) > 0)
-        else:
-            found[partition.name] = _LossRecords(
-                many, domain=domain_of(partition.attribute, ends_at(table, partition.attribute))
-            )
-    return found
+    counted = list(bucket_counts(table, g).values())
+    return _LossRecords(
+        lambda j, n: counted[j],
+        lambda attribute: missing_at(table, attribute) > 0,
+        lambda attribute: ends_at(table, attribute),
+    )
 
 
-def _mean_loss(g: Generalization | CellPartition, name: str, records: _LossRecords) -> float:
-    partition, told = g.told(name)
+def _mean_loss(g: Generalization | CellPartition, j: int, records: _LossRecords) -> float:
+    """The loss of the j-th attribute."""
+    partition, told = g.told(g.names[j])
     if isinstance(partition, Dropped | FullDetail):
         return float(isinstance(partition, Dropped))
     if isinstance(partition, Groups):
-        losses = _category_losses(partition, told, records.has_missing)
+        losses = _category_losses(partition, told, records.has_missing(partition.attribute))
     else:
-        losses = _number_losses(partition, told, records.domain)
-    return float(losses @ records.buckets / records.buckets.sum())
+        domain = domain_of(partition.attribute, records.values(partition.attribute))
+        losses = _number_losses(partition, told, domain)
+    many = records.buckets(j, len(told))
+    return float(losses @ many / many.sum())
 
 
-def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> npt.NDArray[np.float64]:
-    sizes = np.zeros(len(partition.labels))
-    sizes[: len(partition.buckets)] = [len(bucket.values) for bucket in partition.buckets]
-    if has_missing and partition.missing_code >= 0:
-        sizes[partition.missing_code] += 1
+def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> Floats:
+    sizes = category_sizes(partition, has_missing)
     domain = int(sizes.sum())
     losses = np.array([share_of_values(int(sizes[list(codes)].sum()), domain) for codes in told])
     unseen = partition.unseen_code
@@ -164,7 +149,16 @@ def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missi
     return losses
 
 
-def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: Domain) -> npt.NDArray[np.float64]:
+def category_sizes(partition: Groups, has_missing: bool) -> Floats:
+    """How many values each bucket of a category holds; missing is one where the records have it."""
+    sizes = np.zeros(len(partition.labels))
+    sizes[: len(partition.buckets)] = [len(bucket.values) for bucket in partition.buckets]
+    if has_missing and partition.missing_code >= 0:
+        sizes[partition.missing_code] += 1
+    return sizes
+
+
+def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: Domain) -> Floats:
     ends = [-math.inf, *partition.edges.tolist(), math.inf]
     found = []
     for codes in told:
@@ -173,7 +167,7 @@ def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: 
     return np.array(found)
 
 
-def domain_of(attribute: Attribute, values: npt.NDArray[np.float64]) -> Domain:
+def domain_of(attribute: Attribute, values: Floats) -> Domain:
     """The declared domain of a number or date, else the lowest and highest of these values.
 
     Examples

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from modicum.errors import ParameterError
 from modicum.table.splits import TEST, TRAIN
-from modicum.typing import Codes, Floats
+from modicum.typing import Codes, Floats, Ints
 
 Interval = tuple[float, float]
 LEVEL = 0.95
@@ -51,9 +51,7 @@ def _student_quantile(p: float, freedom: int) -> float:
     return float(t.ppf(p, freedom))
 
 
-def mean_interval(
-    values: npt.NDArray[Any], units: npt.NDArray[np.int64] | None = None, level: float = LEVEL
-) -> Interval:
+def mean_interval(values: npt.NDArray[Any], units: Ints | None = None, level: float = LEVEL) -> Interval:
     """An interval for the mean of values from 0 to 1; rows that share a unit (one person's) are not independent.
 
     Wilson's interval for the number of independent yes/no records whose share would vary as much as this mean:
@@ -82,12 +80,7 @@ def mean_interval(
     return _by_spread(n, p, float((sums**2).sum()), many, units is not None, level)
 
 
-def compute_interval_from_counts(
-    totals: npt.NDArray[Any],
-    often: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64] | None = None,
-    level: float = LEVEL,
-) -> Interval:
+def compute_interval_from_counts(totals: npt.NDArray[Any], often: Ints, sizes: Ints | None = None) -> Interval:
     """`mean_interval` of rows that are counted: how often each value occurs.
 
     With `sizes` of units whose rows are not independent: how many rows each has, what their values add up to, and how
@@ -107,7 +100,7 @@ def compute_interval_from_counts(
     if sizes is not None and many < 2:
         return 0.0, 1.0
     off = totals - p * (1 if sizes is None else sizes)
-    return _by_spread(n, p, float((off**2 * often).sum()), many, sizes is not None, level)
+    return _by_spread(n, p, float((off**2 * often).sum()), many, sizes is not None, LEVEL)
 
 
 def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: float) -> Interval:
@@ -118,9 +111,7 @@ def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: 
     return _wilson(p, effective, z)
 
 
-def bootstrap_interval(
-    values: npt.NDArray[Any], units: npt.NDArray[np.int64] | None = None, random_state: int = 0
-) -> Interval:
+def bootstrap_interval(values: npt.NDArray[Any], units: Ints | None = None, random_state: int = 0) -> Interval:
     """An interval for the mean of values from 0 to 1 by the bootstrap; `mean_interval` where that is no good.
 
     The bootstrap of a few units is too narrow, and where they all agree it has no width.
@@ -144,7 +135,7 @@ def bootstrap_interval(
     return mean_interval(values, units)
 
 
-def bootstrap_from_counts(values: npt.NDArray[Any], often: npt.NDArray[np.int64], random_state: int = 0) -> Interval:
+def bootstrap_from_counts(values: npt.NDArray[Any], often: Ints, random_state: int = 0) -> Interval:
     """`bootstrap_interval` of independent records that are counted: their different values, and how often each occurs.
 
     Examples
@@ -179,10 +170,8 @@ def seeds_interval(values: Sequence[float]) -> Interval | None:
     """
     if len(values) < 2:
         return None
-    from scipy.stats import t
-
     k = len(values)
-    half = float(t.ppf(0.975, k - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + TEST / TRAIN)
+    half = _student_quantile(0.975, k - 1) * float(np.std(values, ddof=1)) * np.sqrt(1 / k + TEST / TRAIN)
     return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
@@ -204,22 +193,22 @@ class Resampling:
     """
 
     n: int
-    units: npt.NDArray[np.int64] | None = None
+    units: Ints | None = None
     draws: int = 200
     random_state: int = 0
 
-    def __iter__(self) -> Iterator[npt.NDArray[np.int64]]:
+    def __iter__(self) -> Iterator[Ints]:
         random = np.random.default_rng(self.random_state)
         many = self.n if self.units is None else int(self.units.max()) + 1
         for _ in range(self.draws):
             drawn = np.bincount(random.integers(0, many, many), minlength=many)
             yield drawn if self.units is None else drawn[self.units]
 
-    def interval(self, statistic: Callable[[npt.NDArray[np.int64]], float], level: float = LEVEL) -> Interval:
+    def interval(self, statistic: Callable[[Ints], float], level: float = LEVEL) -> Interval:
         """Where a statistic of the records lies; it is given how often each record counts."""
         return self.intervals(lambda draws: [statistic(draws)], level)[0]
 
-    def intervals(self, statistics: Callable[[npt.NDArray[np.int64]], Any], level: float = LEVEL) -> list[Interval]:
+    def intervals(self, statistics: Callable[[Ints], Any], level: float = LEVEL) -> list[Interval]:
         """The same for several statistics computed together; NaN where a statistic does not always exist."""
         found = np.array([statistics(draws) for draws in self], dtype=np.float64)
         ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)  # NaN where one draw has none
@@ -287,7 +276,7 @@ def change(
     sums = np.bincount(np.unique(np.concatenate(codes), return_inverse=True)[1], weights=off)
     error = float(np.sqrt((sums**2).sum() + sum(1 / m**2 for m in many)))
     difference, freedom = means[1] - means[0], min(many) - 1
-    half = error * float(t.ppf((1 + level) / 2, freedom))
+    half = error * _student_quantile((1 + level) / 2, freedom)
     return MeanChange(
         then=means[0],
         now=means[1],
@@ -342,7 +331,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 DRAWS = 500
 
 
-def difference_interval(differences: Floats, units: Codes | None = None, level: float = LEVEL) -> Interval:
+def difference_interval(differences: Floats, units: Codes | None = None) -> Interval:
     """An interval for the mean of paired differences from −1 to 1; rows that share a unit are not independent.
 
     With n_u records of unit u (one, or all of a person's), s_u the sum of their differences, n records of m units, and
@@ -363,8 +352,6 @@ def difference_interval(differences: Floats, units: Codes | None = None, level: 
     >>> round(low, 3), round(high, 3)
     (0.007, 0.032)
     """
-    from scipy.stats import t  # deferred: it takes long to import
-
     sums = differences if units is None else np.bincount(units, weights=differences)
     sizes = 1 if units is None else np.bincount(units)
     n, many = len(differences), len(sums)
@@ -373,7 +360,7 @@ def difference_interval(differences: Floats, units: Codes | None = None, level: 
     size = n / many
     centre = float(sums.sum()) / (n + 2 * size)
     spread = float(np.sqrt(((sums - centre * sizes) ** 2).sum() + size**2 * (1 + 2 * centre**2)))
-    half = float(t.ppf((1 + level) / 2, many - 1)) * spread / (n + 2 * size)
+    half = _student_quantile((1 + LEVEL) / 2, many - 1) * spread / (n + 2 * size)
     return float(max(-1.0, centre - half)), float(min(1.0, centre + half))
 
 

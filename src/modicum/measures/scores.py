@@ -55,7 +55,7 @@ def _find_rankable_classes(chances: Floats, y: Codes) -> list[int]:
 class _Ranking:
     """Records in groups of equal score."""
 
-    def __init__(self, score: Floats, positive: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, score: Floats, positive: Mask) -> None:
         _, self.group = np.unique(score, return_inverse=True)
         self.positive = positive.astype(np.float64)
 
@@ -142,7 +142,7 @@ def _fisher(value: float, n: int) -> Interval:
     return float(np.tanh(np.arctanh(value) - half)), float(np.tanh(np.arctanh(value) + half))
 
 
-def best_cut(scores: Floats, positive: npt.NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
+def best_cut(scores: Floats, positive: Mask, weights: Floats) -> tuple[float, float]:
     """The cut above which to say yes so that Matthews' correlation is highest, and that correlation.
 
     The cut lies midway between two neighbouring scores; where no cut is of any use it is infinite, at 0.
@@ -283,8 +283,20 @@ def share_of(values: Mask, chosen: Mask, units: Codes | None = None) -> tuple[fl
     """
     if not chosen.any():
         return float("nan"), (0.0, 1.0)
-    whose = None if units is None else np.unique(units[chosen], return_inverse=True)[1]
-    return float(values[chosen].mean()), mean_interval(values[chosen], whose)
+    return float(values[chosen].mean()), mean_interval(values[chosen], renumber_units(units, chosen))
+
+
+def renumber_units(units: Codes | None, rows: Codes | Mask) -> Codes | None:
+    """The units of some rows, numbered from 0 without gaps as intervals want them; None where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.measures.scores import renumber_units
+    >>> renumber_units(np.array([0, 1, 2, 2]), np.array([0, 2, 3])).tolist()
+    [0, 1, 1]
+    """
+    return None if units is None else np.unique(units[rows], return_inverse=True)[1]
 
 
 def _placements(scores: Floats, positive: Mask) -> tuple[Floats, Floats]:

@@ -24,16 +24,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import ParameterError
 from modicum.measures.anonymity import alike, count_group_values
 from modicum.measures.intervals import LEVEL, Interval, mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.plain_data import PlainResult
-from modicum.typing import Codes
+from modicum.typing import Codes, Floats, Ints
 
-Sizes = npt.NDArray[np.int64]
 _DRAWS = 100
 _MOST = 10**12
 _STARTS = ([0.0, 3.0], [-2.0, 5.0], [2.0, 1.0])
@@ -103,7 +101,7 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, poss
 
 
 def estimate_uniques(
-    counted: tuple[Sizes, Sizes], population: int, random_state: int, possible: int | None = None
+    counted: tuple[Ints, Ints], population: int, random_state: int, possible: int | None = None
 ) -> Uniqueness:
     """The same from the sizes that occur and how many groups have each.
 
@@ -137,9 +135,7 @@ def estimate_uniques(
     )
 
 
-def _compute_uniques(
-    sizes: Sizes, often: Sizes, point: npt.NDArray[np.float64], population: int
-) -> tuple[float, float]:
+def _compute_uniques(sizes: Ints, often: Ints, point: Floats, population: int) -> tuple[float, float]:
     """How many of N people are unique, and how many of the sample's."""
     from scipy.special import gammaln
 
@@ -158,14 +154,14 @@ def _compute_uniques(
     return of_sample + (population - n) * float(new), of_sample
 
 
-def _fit_parameters(size: Sizes, often: Sizes, starts: Sequence[Any]) -> npt.NDArray[np.float64]:
+def _fit_parameters(size: Ints, often: Ints, starts: Sequence[Any]) -> Floats:
     """α and θ of the highest likelihood, as the free numbers of `_parameters`."""
     from scipy.optimize import minimize
     from scipy.special import gammaln
 
     n, groups = int((size * often).sum()), int(often.sum())
 
-    def unlikely(point: npt.NDArray[np.float64]) -> float:
+    def unlikely(point: Floats) -> float:
         alpha, theta = _parameters(point)
         started = (groups - 1) * np.log(alpha) + gammaln(theta / alpha + groups) - gammaln(theta / alpha + 1)
         spread = gammaln(theta + n) - gammaln(theta + 1)
@@ -176,7 +172,7 @@ def _fit_parameters(size: Sizes, often: Sizes, starts: Sequence[Any]) -> npt.NDA
     return np.asarray(min(tried, key=lambda found: found.fun).x)
 
 
-def _parameters(point: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _parameters(point: Floats) -> tuple[float, float]:
     """α between 0 and 1 and θ + α > 0 from two free numbers."""
     alpha = float(np.clip(1 / (1 + np.exp(-np.clip(point[0], -30, 30))), 1e-6, 1 - 1e-9))
     return alpha, float(np.exp(np.clip(point[1], -20, 40))) - alpha + 1e-9

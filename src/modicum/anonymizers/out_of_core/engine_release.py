@@ -27,10 +27,9 @@ from modicum.engines.partitioned_writing import (
 )
 from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError
-from modicum.measures.anonymity import size_counts
+from modicum.measures.anonymity import classification_metric, size_counts
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
-from modicum.measures.group_costs import classification_metric
 from modicum.measures.requirement import Requirement
 from modicum.releases.release import Release
 from modicum.table.schema import Schema, require_schema

@@ -14,7 +14,7 @@ from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number, format_names
 from modicum.learners.asking import AskedModel, true_chance
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, bootstrap_interval, share_interval
-from modicum.measures.scores import share_of
+from modicum.measures.scores import confusion, share_of
 from modicum.table.codes import group_rows
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.plain_data import PlainResult
@@ -140,21 +140,16 @@ class Judge:
 
     def _rates(self, guess: Codes, draws: Any = None) -> tuple[float, float]:
         """Precision and recall, of the positive value or the mean over values that occur; 0 where none is guessed."""
-        right, guesses, true = (self._counts(codes, draws) for codes in (self._right(guess), guess, self.truth))
+        rightly = np.where(guess == self.truth, guess, -1)  # -1, which is none of the values, is left out
+        right, guesses, true = (
+            np.bincount(codes + 1, draws, self.size + 1)[1:] for codes in (rightly, guess, self.truth)
+        )
         precision = np.divide(right, guesses, out=np.zeros(self.size), where=guesses > 0)
         recall = np.divide(right, true, out=np.zeros(self.size), where=true > 0)
         if self.positive is not None:
             return float(precision[self.positive]), float(recall[self.positive])
         occurs = true > 0
         return (float(precision[occurs].mean()), float(recall[occurs].mean())) if occurs.any() else (0.0, 0.0)
-
-    def _right(self, guess: Codes) -> Codes:
-        return np.where(guess == self.truth, guess, -1)
-
-    def _counts(self, codes: Codes, draws: Any) -> Floats:
-        """How many records have each value; -1, which is none of them, is left out."""
-        weights = None if draws is None else np.asarray(draws, dtype=np.float64)
-        return np.bincount(codes + 1, weights, self.size + 1)[1:].astype(np.float64)
 
     def _macro(self, guess: Codes) -> list[tuple[float, Interval]]:
         rates, n = self._rates(guess), len(guess)
@@ -204,9 +199,8 @@ def check_giveaways(frame: nw.DataFrame[Any], attacked: Sequence[str]) -> None:
     if same:
         raise DataError(
             f"The attacked attribute {format_names(attacked)} can be read off {format_names(same)}, wholly or in "
-            "part, so that the "
-            "attack would say nothing of the model; list these columns in 'attribute' as well, to be set together, or "
-            "leave them out of the data and of the model."
+            "part, so that the attack would say nothing of the model; list these columns in 'attribute' as well, to be "
+            "set together, or leave them out of the data and of the model."
         )
 
 
@@ -358,7 +352,6 @@ class AttributeInference:
         )
 
     def _check(self) -> tuple[str, ...]:
-        name = "AttributeInference"
         check_choice(self, "priors", PRIORS)
         check_choice(self, "output", OUTPUTS)
         check_number(self, "bins", 2)
@@ -366,7 +359,7 @@ class AttributeInference:
         given = [self.attribute] if isinstance(self.attribute, str) else self.attribute
         if not isinstance(given, list | tuple) or not given or not all(isinstance(each, str) for each in given):
             raise ParameterError(
-                f"The 'attribute' parameter of {name} must be a column's name or a list of names. "
+                "The 'attribute' parameter of AttributeInference must be a column's name or a list of names. "
                 f"Got {self.attribute!r} instead."
             )
         return tuple(dict.fromkeys(given))
@@ -379,8 +372,8 @@ class AttributeInference:
         prior = np.full(candidates.size, 1.0) if self.priors == "uniform" else counts.astype(np.float64)
         viewer = Viewer(known, candidates)
         without = Without(self.random_state).fit(viewer.view(known))
-        confusion = None if self.output == "chances" else _confusion(asked, known)
-        return Adversary(asked, candidates, prior / prior.sum(), confusion, viewer, without)
+        confused = None if self.output == "chances" else _compute_confusion(asked, known)
+        return Adversary(asked, candidates, prior / prior.sum(), confused, viewer, without)
 
     def _judge_side(self, adversary: "Adversary", side: RecordSide) -> GuessedRecords:
         likelihood = adversary.likelihood(side)
@@ -430,12 +423,11 @@ class Adversary:
         return np.where(labels < 0, 0.0, self.confusion[labels, chances.argmax(axis=1)])
 
 
-def _confusion(asked: AskedModel, known: RecordSide) -> Floats:
+def _compute_confusion(asked: AskedModel, known: RecordSide) -> Floats:
     """How often records of each label are given each class, one more of each counted than there are."""
-    labels, size = asked.labels(known.y), len(asked.classes)
+    labels, guesses = asked.labels(known.y), asked.chances(known.X).argmax(axis=1)
     seen = labels >= 0
-    places = labels[seen] * size + asked.chances(known.X).argmax(axis=1)[seen]
-    counts = np.bincount(places, minlength=size * size).reshape(size, size) + 1.0
+    counts = confusion(labels[seen], guesses[seen], len(asked.classes)) + 1
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 

@@ -71,17 +71,14 @@ class CandidateValues:
             changed[:, places] = self.known[row, places]
             return changed
         if isinstance(X, pd.DataFrame):
-            return _with_columns(X, self.known, places, np.full(len(X), row))
+            filled = X.copy()
+            for place in places:
+                same = self.known.iloc[:, place].take(np.full(len(X), row))
+                filled[X.columns[place]] = same.set_axis(X.index)
+            return filled
         held = nw.from_native(self.known, eager_only=True)
         columns = [held[name][[row] * len(X)] for name in self.columns]
         return nw.to_native(nw.from_native(X, eager_only=True).with_columns(*columns))
-
-
-def _with_columns(X: pd.DataFrame, source: pd.DataFrame, places: Sequence[int], rows: Codes) -> pd.DataFrame:
-    changed = X.copy()
-    for place in places:
-        changed[X.columns[place]] = source.iloc[:, place].take(rows).set_axis(X.index)
-    return changed
 
 
 def _extract_attribute(frame: nw.DataFrame[Any], columns: Sequence[str]) -> nw.DataFrame[Any]:

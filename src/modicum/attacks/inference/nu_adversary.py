@@ -6,7 +6,6 @@ from itertools import combinations, groupby, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from modicum.attacks.inference.sensitive_result import (
     ACCURACY,
@@ -21,7 +20,7 @@ from modicum.attacks.inference.sensitive_result import (
 from modicum.learners.inputs import Inputs, chunks
 from modicum.measures.scores import best_cut, confusion, matthews
 from modicum.table.codes import first_rows, group_rows
-from modicum.typing import Codes, Floats
+from modicum.typing import Codes, Floats, Mask
 
 # ν-SVC on distinct rows with weights, for two values or many (papers/3 §5.2).
 
@@ -238,18 +237,20 @@ def _frequent(codes: Codes, size: int) -> Floats:
 
 def _rank_column(among: Floats, column: Floats) -> Floats:
     """Two columns: the rank, with mean 0 and variance 1 over the numbers, and whether the number is missing."""
-    ranks = np.searchsorted(among, column, "left") + np.searchsorted(among, column, "right")
     middle = len(among) + 0.0
-    spread = np.sqrt(max(1e-12, float(np.mean((_own_ranks(among) - middle) ** 2)))) if len(among) else 1.0
+    spread = np.sqrt(max(1e-12, float(np.mean((_rank(among, among) - middle) ** 2)))) if len(among) else 1.0
     missing = np.isnan(column)
-    return np.column_stack([np.where(missing, 0.0, (ranks - middle) / spread), missing])
+    return np.column_stack([np.where(missing, 0.0, (_rank(among, column) - middle) / spread), missing])
 
 
-def _own_ranks(among: Floats) -> Floats:
-    return (np.searchsorted(among, among, "left") + np.searchsorted(among, among, "right")).astype(np.float64)
+def _rank(among: Floats, values: Floats) -> Codes:
+    """Twice the rank of each value among others."""
+    return np.searchsorted(among, values, "left") + np.searchsorted(among, values, "right")
 
 
 # The adversary
+
+SEARCH_ROWS = 2_000  # distinct rows on which settings are tried
 
 
 @dataclass(frozen=True)
@@ -276,11 +277,10 @@ class NuChoice:
 class NuAdversary:
     """ν-SVC with nested cross-validation on distinct rows.
 
-    Each setting is tried in inner folds of up to `search_rows` distinct rows; the one with the highest accuracy, and
-    the one with the highest Matthews correlation, are then trained on up to `max_rows`. Where the former is not right
-    more often than the most frequent value, by over a standard error of the difference, or the latter has no
-    correlation, that value is always said. For two values and the correlation, the cut of the score is chosen with the
-    setting.
+    Each setting is tried in inner folds of up to 2,000 distinct rows; the one with the highest accuracy, and the one
+    with the highest Matthews correlation, are then trained on up to `max_rows`. Where the former is not right more
+    often than the most frequent value, by over a standard error of the difference, or the latter has no correlation,
+    that value is always said. For two values and the correlation, the cut of the score is chosen with the setting.
     """
 
     attacked: Attacked
@@ -289,13 +289,11 @@ class NuAdversary:
     points: KernelPoints = field(repr=False)
     inner_folds: int
     max_rows: int
-    search_rows: int
 
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
         """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
-        values = self.attacked.values[train]
-        found = {aim: always(values, self.attacked.units_of(train), len(test), aim) for aim in AIMS}
-        search = self._draw_records(train, self.search_rows, random)
+        found = always(self.attacked, train, test)
+        search = self._draw_records(train, min(SEARCH_ROWS, self.max_rows), random)
         chosen = {aim: choice for aim, choice in self._choose_settings(search, random).items() if choice is not None}
         if not chosen:
             return found
@@ -303,15 +301,12 @@ class NuAdversary:
         trained = {
             setting: self._train_and_score(setting, drawn, test) for setting in {c.setting for c in chosen.values()}
         }
+        values, units = self.attacked.values[search.rows], self.attacked.units_of(search.rows)
         for aim, choice in chosen.items():
             scores, rows = trained[choice.setting]
-            tried = count_independent_records(
-                aim, self.attacked.values[search.rows], self.attacked.units_of(search.rows)
-            )
             if scores is not None:
-                found[aim] = SensitiveAnswer(
-                    _decide_values(scores, choice.cut), choice.expected, tried, choice.to_dict(), rows
-                )
+                guess, tried = _decide_values(scores, choice.cut), count_independent_records(aim, values, units)
+                found[aim] = SensitiveAnswer(guess, choice.expected, tried, choice.to_dict(), rows)
         return found
 
     def _draw_records(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
@@ -379,13 +374,13 @@ class NuAdversary:
 class _NuPart:
     """One inner fold: the rows that are learned from, and the cells that are guessed."""
 
-    out: npt.NDArray[np.bool_]
+    out: Mask
     rows: Merged
     seen: Codes
     back: Codes
 
     @classmethod
-    def of(cls, out: npt.NDArray[np.bool_], cells: Codes, values: Codes, weights: Floats) -> "_NuPart":
+    def of(cls, out: Mask, cells: Codes, values: Codes, weights: Floats) -> "_NuPart":
         seen, back = np.unique(cells[out], return_inverse=True)
         return cls(out, Merged.of(cells[~out], values[~out], weights[~out]), seen, back)
 

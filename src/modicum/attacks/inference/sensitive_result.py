@@ -70,11 +70,9 @@ class Attacked:
         if int(codes.max()) < 1:
             raise DataError(f"The sensitive column {sensitive!r} has a single value, so there is nothing to guess.")
         whole = cls(_inputs(frame, predictors, schema), codes, int(codes.max()) + 1, _units(frame, schema, persons))
-        return (
-            [whole]
-            if critical is None
-            else [whole.binarize_values(each, words) for each in contrasts(sensitive, critical, words)]
-        )
+        if critical is None:
+            return [whole]
+        return [whole.binarize_values(each, words) for each in contrasts(sensitive, critical, words)]
 
     def binarize_values(self, critical: tuple[str, ...], words: Sequence[str]) -> "Attacked":
         """The same records, of which only is guessed whether the value is one of these."""
@@ -114,12 +112,16 @@ class SensitiveAnswer:
     rows: int
 
 
-def always(values: Codes, units: Codes | None, many: int, aim: str) -> SensitiveAnswer:
-    """Always the value that is most frequent among those known."""
+def always(attacked: Attacked, train: Codes, test: Codes) -> dict[str, SensitiveAnswer]:
+    """Guess the value that is most frequent among the records `train` for all records `test`, whatever the aim."""
+    values, units = attacked.values[train], attacked.units_of(train)
     counts = np.bincount(values)
-    expected = float(counts.max() / len(values)) if aim == ACCURACY else 0.0
-    tried = count_independent_records(aim, values, units)
-    return SensitiveAnswer(np.full(many, int(counts.argmax())), expected, tried, {"model": "most frequent value"}, 0)
+    guess, how = np.full(len(test), int(counts.argmax())), {"model": "most frequent value"}
+    expected = {ACCURACY: float(counts.max() / len(values)), MCC: 0.0}
+    return {
+        aim: SensitiveAnswer(guess, expected[aim], count_independent_records(aim, values, units), how, 0)
+        for aim in AIMS
+    }
 
 
 def count_independent_records(aim: str, values: Codes, units: Codes | None) -> float:
@@ -353,14 +355,10 @@ def fold_codes(values: Codes, units: Codes | None, folds: int, random: np.random
     rarity = np.argsort(np.argsort(counts, kind="stable"), kind="stable")  # the rarest value has 0
     stratum = np.full(int(of_row.max()) + 1, len(counts), dtype=np.int64)
     np.minimum.at(stratum, of_row, rarity[values])
-    parts = max(2, min(folds, _second(np.bincount(stratum, minlength=len(counts)))))
+    often = np.sort(np.bincount(stratum, minlength=len(counts)))
+    parts = max(2, min(folds, int(often[-2]) if len(often) > 1 else 0))
     shuffled = random.permutation(len(stratum))
     ordered = shuffled[np.argsort(stratum[shuffled], kind="stable")]
     dealt = np.empty(len(stratum), dtype=np.int64)
     dealt[ordered] = np.arange(len(stratum)) % parts
     return dealt[of_row]
-
-
-def _second(counts: Codes) -> int:
-    """The second largest."""
-    return int(np.sort(counts)[-2]) if len(counts) > 1 else 0

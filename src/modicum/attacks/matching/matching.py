@@ -1,7 +1,7 @@
 """Match people to the sensitive values of their group: what two tables tied by groups still give away (papers/4)."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +256,7 @@ class Matching:
         return MatchingResult(
             sensitive=name,
             by_adversary=found,
-            learner=_best(learned),
+            learner=max(learned, key=lambda each: each.fit).learner if learned else None,
             fits={each.learner: each.fit for each in learned},
             rounds_taken={each.learner: each.rounds for each in learned},
             values=len(groups.values),
@@ -284,10 +284,10 @@ class Matching:
         self, release: AnatomyRelease, name: str, groups: ReleaseGroups
     ) -> "tuple[dict[str, Floats], list[LearnedChances], Informed | None]":
         """Scores of each adversary, what was learned from the release, and from known people."""
-        from modicum.attacks.matching.chance_models import ChanceCoder
-        from modicum.attacks.matching.learning import learn_all, learn_from_known
+        from modicum.attacks.matching.learning import ChanceCoder, learn_all, learn_from_known
 
-        coder = ChanceCoder.fit(release.identifying, _list_visible_columns(release), release.schema)
+        visible = [*release.identifying_names, *([] if release.label is None else [release.label])]
+        coder = ChanceCoder.fit(release.identifying, visible, release.schema)
         coded = coder.encode(release.identifying)[groups.order]
         learned = learn_all(coded, groups, self.rounds, self.random_state, self.progress)
         nothing = np.zeros(int(groups.blocks[-1]))
@@ -313,12 +313,3 @@ class Matching:
             right = (guess == truths).astype(np.float64)
             found[key] = Estimate(float(right.mean()), mean_interval(right, groups.groups), chance)
         return found
-
-
-def _best(learned: "Sequence[LearnedChances]") -> str | None:
-    return max(learned, key=lambda each: each.fit).learner if learned else None
-
-
-def _list_visible_columns(release: AnatomyRelease) -> list[str]:
-    """What everybody sees of a person: the identifying attributes and the class."""
-    return [*release.identifying_names, *([] if release.label is None else [release.label])]

@@ -17,6 +17,19 @@ from modicum.typing import Codes, Floats, Mask
 _TIES = 1e-9  # of a chance: far below what a model can tell
 
 
+def start_places(counts: Codes) -> Codes:
+    """Where each of some blocks begins that stand one after another, from their lengths; and where the last one ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.attacks.matching.release_groups import start_places
+    >>> start_places(np.array([2, 1, 3])).tolist()
+    [0, 2, 3, 6]
+    """
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
 @dataclass(frozen=True)
 class ReleaseGroups:
     """Who may have what, as `modicum.attacks.matching.kernel` reads it.
@@ -47,11 +60,11 @@ class ReleaseGroups:
         many = len(found.values)
         own = np.repeat(np.arange(len(found.sizes)), found.sizes)
         pairs, caps = np.unique(own * many + found.codes, return_counts=True)
-        firsts = np.concatenate([[0], np.cumsum(np.bincount(pairs // many, minlength=len(found.sizes)))])
+        firsts = start_places(np.bincount(pairs // many, minlength=len(found.sizes)))
         order = np.argsort(found.groups, kind="stable")
         shares = np.bincount(found.codes, minlength=many) / len(order)
         options = pairs % many
-        return cls(order, found.starts, firsts.astype(np.int64), options, caps.astype(np.int64), found.values, shares)
+        return cls(order, found.starts, firsts, options, caps.astype(np.int64), found.values, shares)
 
     @cached_property
     def sizes(self) -> Codes:
@@ -71,7 +84,7 @@ class ReleaseGroups:
     @cached_property
     def blocks(self) -> Codes:
         """Where each group's block begins, of one entry for each record and option."""
-        return np.concatenate([[0], np.cumsum(self.sizes * np.diff(self.firsts))])
+        return start_places(self.sizes * np.diff(self.firsts))
 
     @cached_property
     def pair_records(self) -> Codes:
@@ -123,10 +136,10 @@ class ReleaseGroups:
             return self
         pairs, own = np.unique(self._option_groups * many + self.alike[self.options], return_inverse=True)
         caps = np.bincount(own, weights=self.caps).astype(np.int64)
-        firsts = np.concatenate([[0], np.cumsum(np.bincount(pairs // many, minlength=len(self.sizes)))])
+        firsts = start_places(np.bincount(pairs // many, minlength=len(self.sizes)))
         names = tuple(str(i) for i in range(many))
         shares = np.asarray(np.bincount(self.alike, weights=self.shares), dtype=np.float64)
-        return ReleaseGroups(self.order, self.starts, firsts.astype(np.int64), pairs % many, caps, names, shares)
+        return ReleaseGroups(self.order, self.starts, firsts, pairs % many, caps, names, shares)
 
     def spread(self, merged: "ReleaseGroups", scores: Floats) -> Floats:
         """Scores of the merged groups' records and options, for all options that were merged."""
@@ -141,8 +154,8 @@ class ReleaseGroups:
         """Some of the groups; `order` then counts positions in the order of all."""
         return ReleaseGroups(
             np.flatnonzero(wanted[self.groups]),
-            np.concatenate([[0], np.cumsum(self.sizes[wanted])]),
-            np.concatenate([[0], np.cumsum(np.diff(self.firsts)[wanted])]),
+            start_places(self.sizes[wanted]),
+            start_places(np.diff(self.firsts)[wanted]),
             self.options[wanted[self._option_groups]],
             self.caps[wanted[self._option_groups]],
             self.values,
@@ -163,9 +176,21 @@ class ReleaseGroups:
         most = np.maximum.reduceat(apart, np.cumsum(self.widths) - self.widths)
         return self.options[self.pair_options[np.flatnonzero(apart == most[self.pair_records])]]
 
+    def encode(self, series: nw.Series[Any]) -> Codes:
+        """Each value as a position in `values`; -1 where it is none of them."""
+        codes, words = texts(series)
+        place = {value: i for i, value in enumerate(self.values)}
+        return np.array([place.get(word, -1) for word in words] + [-1], dtype=np.int64)[codes]
+
     def truths(self, truth: Any, sensitive: str) -> Codes:
         """The true value of each record, in `order`; values that the groups do not have are refused."""
-        codes = _true_codes(truth, self.values, len(self.order), sensitive)[self.order]
+        series = _one_column(truth, sensitive)
+        if len(series) != len(self.order):
+            raise DataError(
+                f"The truth must hold the value of {sensitive!r} of each of the {len(self.order):,} records of the "
+                f"release, in the order of its identifying table. Got {len(series):,} values."
+            )
+        codes = self.encode(series)[self.order]
         many = len(self.values)
         refused = DataError(
             f"The true values of {sensitive!r} are not those of this release, row by row: in some group they differ "
@@ -178,19 +203,6 @@ class ReleaseGroups:
         if not (np.array_equal(pairs, own) and np.array_equal(counts, self.caps)):
             raise refused
         return codes
-
-
-def _true_codes(truth: Any, values: tuple[str, ...], rows: int, sensitive: str) -> Codes:
-    """Each true value as a position in `values`; -1 where it is none of them."""
-    series = _one_column(truth, sensitive)
-    if len(series) != rows:
-        raise DataError(
-            f"The truth must hold the value of {sensitive!r} of each of the {rows:,} records of the release, in the "
-            f"order of its identifying table. Got {len(series):,} values."
-        )
-    codes, words = texts(series)
-    place = {value: i for i, value in enumerate(values)}
-    return np.array([place.get(word, -1) for word in words] + [-1], dtype=np.int64)[codes]
 
 
 def _one_column(truth: Any, sensitive: str) -> nw.Series[Any]:

@@ -2,32 +2,29 @@
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from modicum.attacks.membership.attack_models import (
+from modicum.attacks.membership.two_sides import (
     FOLDS,
     AttackModel,
     AttackNetwork,
     Forest,
     LossThreshold,
     ModelAnswers,
-    cross_scores,
-)
-from modicum.attacks.membership.two_sides import (
     RecordSide,
     both_sides,
     concat_rows,
+    cross_scores,
     person_units,
     warn_of_shared,
 )
 from modicum.attacks.result import Estimate
 from modicum.errors import DataError, ParameterError, check_choice, check_number
 from modicum.learners.asking import AskedModel, safe_message, true_chance
-from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, share_of
+from modicum.measures.scores import auc, auc_interval, rate_at, rate_interval, renumber_units, share_of
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.splits import take_rows
 from modicum.typing import Codes, Floats, Mask
@@ -104,16 +101,6 @@ class MembershipResult(PlainResult):
         return pd.DataFrame({"side": side, "row": self.answers.rows[first], "score": self.answers.scores[first]})
 
 
-class MembershipFigures(TypedDict):
-    """The figures of `MembershipResult` that follow from the answers."""
-
-    accuracy: Estimate
-    precision: Estimate
-    recall: Estimate
-    auc: Estimate
-    tpr: dict[float, Estimate]
-
-
 @dataclass(frozen=True)
 class MembershipAnswers:
     """The scores of the attacked records, which of them are members, and where they stand on their side."""
@@ -123,25 +110,14 @@ class MembershipAnswers:
     rows: Codes
     units: Codes | None
 
-    def compute_figures(self, threshold: float, random_state: int) -> MembershipFigures:
-        """Every figure of the attack."""
-        taken = self.scores >= threshold
-        accuracy = share_of(taken == self.member, np.ones(len(taken), dtype=bool), self.units)
-        return {
-            "accuracy": Estimate(*accuracy, naive=0.5),
-            "precision": self._precision(taken),
-            "recall": Estimate(*share_of(taken, self.member, self.units), naive=float(taken[~self.member].mean())),
-            "auc": Estimate(auc(self.scores, self.member), auc_interval(self.scores, self.member, self.units), 0.5),
-            "tpr": {rate: self._at(rate, random_state) for rate in FALSE_RATES},
-        }
-
-    def _precision(self, taken: Mask) -> Estimate:
+    def precision(self, taken: Mask) -> Estimate:
+        """The share of members among those taken for members."""
         if not taken.any():
             return Estimate(None, None, 0.5, "the attack takes nobody for a member")
         return Estimate(*share_of(self.member, taken, self.units), naive=0.5)
 
-    def _at(self, rate: float, random_state: int) -> Estimate:
-        """The rate of true positives; None where not even one false positive would be that rare."""
+    def true_rate(self, rate: float, random_state: int) -> Estimate:
+        """The rate of true positives at this rate of false ones; None where not even one false one is that rare."""
         others = int((~self.member).sum())
         if others * rate < 1 - 1e-9:
             reason = (
@@ -155,7 +131,7 @@ class MembershipAnswers:
         return Estimate(rate_at(self.scores, self.member, rate), interval, rate, rough)
 
 
-def best_threshold(scores: Floats, member: npt.NDArray[np.bool_]) -> float:
+def best_threshold(scores: Floats, member: Mask) -> float:
     """From which score on to say "member", so that most known records are answered rightly.
 
     Between two scores that occur their middle; infinite where it is best to say it of nobody.
@@ -201,7 +177,7 @@ def likelihood_ratios(
     return _ratio(said[0], said[1:], inside)
 
 
-def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> Mask:
     """For each shadow model which records it trains on; of one person all or none."""
     whose = np.arange(n) if units is None else units
     many = int(whose.max()) + 1
@@ -320,7 +296,7 @@ class MemberPool:
     def folds(self, random_state: int) -> Codes:
         """For each known record one of three folds, of whole persons, members and others dealt out alike."""
         random = np.random.default_rng(random_state)
-        member, units = self.member[self.known], _compact(self.units, self.known)
+        member, units = self.member[self.known], renumber_units(self.units, self.known)
         found = np.zeros(len(member), dtype=np.int64)
         for side in (member, ~member):
             whose = np.arange(side.sum()) if units is None else np.unique(units[side], return_inverse=True)[1]
@@ -331,7 +307,7 @@ class MemberPool:
         """The scores of the attacked records beside the truth."""
         member = self.member[self.attacked]
         rows = np.where(member, self.attacked, self.attacked - int(self.member.sum()))
-        return MembershipAnswers(scores, member, rows, _compact(self.units, self.attacked))
+        return MembershipAnswers(scores, member, rows, renumber_units(self.units, self.attacked))
 
 
 def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes, Codes]:
@@ -364,11 +340,6 @@ def _cut(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
 def _balance_sides(sides: list[Codes]) -> Codes:
     fewest = min(len(side) for side in sides)
     return np.sort(np.concatenate([side[:fewest] for side in sides]))
-
-
-def _compact(units: Codes | None, rows: Codes) -> Codes | None:
-    """The persons of some rows, numbered from 0 without gaps."""
-    return None if units is None else np.unique(units[rows], return_inverse=True)[1]
 
 
 FOREST, NETWORK, LOSS, LIRA, STRONGEST = METHODS = ("forest", "network", "loss", "lira", "strongest")
@@ -447,9 +418,15 @@ class MembershipInference:
         overlap = warn_of_shared(*sides)
         method, own, scores = self._strongest(pool)
         answers = pool.answers(scores)
+        member, whose = answers.member, answers.units
+        taken = scores >= best_threshold(own, pool.member[pool.known])
         return MembershipResult(
             method=method,
-            **answers.compute_figures(best_threshold(own, pool.member[pool.known]), self.random_state),
+            accuracy=Estimate(*share_of(taken == member, np.ones(len(taken), dtype=bool), whose), naive=0.5),
+            precision=answers.precision(taken),
+            recall=Estimate(*share_of(taken, member, whose), naive=float(taken[~member].mean())),
+            auc=Estimate(auc(scores, member), auc_interval(scores, member, whose), 0.5),
+            tpr={rate: answers.true_rate(rate, self.random_state) for rate in FALSE_RATES},
             member_accuracy=Estimate(*share_of(pool.evidence.right, pool.member, units)),
             other_accuracy=Estimate(*share_of(pool.evidence.right, ~pool.member, units)),
             records=len(pool.attacked),
