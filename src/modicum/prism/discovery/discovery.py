@@ -1,6 +1,7 @@
 """Data read and coded once, whose attribute sets can then be searched and assessed (papers/3 §3)."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,14 +10,11 @@ import numpy as np
 
 from modicum.errors import DataError, ParameterError
 from modicum.prism.discovery.association import Association
-from modicum.prism.discovery.attribute_codes import code_attributes
+from modicum.prism.discovery.attribute_codes import ENCODINGS, code_attributes, critical_by_name, read_sensitive
 from modicum.prism.discovery.correlation_result import Correlation, Correlations
-from modicum.prism.discovery.learned_measures import Computed, Function, GuessedByTree
-from modicum.prism.discovery.levels import CORRECTIONS, Hit, SearchRule, search_levels
-from modicum.prism.discovery.measure import CountedSets, Measure
-from modicum.prism.discovery.multiple_correlation import MultipleCorrelation
-from modicum.prism.discovery.sensitive_values import ENCODINGS, critical_by_name, read_sensitive
-from modicum.prism.discovery.sides import Groups, Sides, split_attributes
+from modicum.prism.discovery.learned_measures import Computed, Function, GuessedByTree, MultipleCorrelation
+from modicum.prism.discovery.measure import CORRECTIONS, CountedSets, Hit, Measure, SearchRule, search_levels
+from modicum.prism.discovery.sides import Groups, split_attributes
 from modicum.table.codes import Weights, group_rows
 from modicum.table.schema import Schema
 from modicum.typing import Codes
@@ -76,7 +74,14 @@ class Discovery:
         check_total(weights)
         self._sides = split_attributes(frame, schema, sensitive, groups, exclude)
         self._encoding, self._p_value = encoding, float(p_value)
-        self._counted = _code_records(frame, schema, self._sides, critical_values, encoding, int(bins), weights)
+        critical = critical_by_name(critical_values, self._sides.attribute_of, list(self._sides.sensitive))
+        own = tuple(
+            read_sensitive(frame, schema, name, columns, critical.get(name), encoding, int(bins), weights)
+            for name, columns in self._sides.own.items()
+        )
+        coded = code_attributes(frame, schema, self._sides.candidates, int(bins), weights)
+        ones = np.ones(len(frame), dtype=np.int64) if weights is None else weights
+        self._counted = CountedSets(coded, own, ones)
         self._measure = self._make_measure(measure, frame, schema, _seed(random_state))
 
     @property
@@ -122,9 +127,10 @@ class Discovery:
         hits, tested = search_levels(self._measure, usable, rule, int(max_size), columns, progress)
         found = [self._correlation(hit) for hit in hits]
         sets = [set(each.attributes) for each in found]
-        owned = [self._assess_given(each) for each in given if not any(other <= each for other in sets)]
+        more = [each for each in given if not any(other <= each for other in sets)]
+        found += [replace(self.assess(tuple(each)), encoding="given") for each in more]
         return Correlations(
-            found=tuple(sorted(found + owned, key=_by_size_and_strength)),
+            found=tuple(sorted(found, key=lambda each: (len(each.attributes), -each.strength, each.attributes))),
             tested=tested,
             measure=self._measure.name,
             threshold=float(threshold),
@@ -141,14 +147,13 @@ class Discovery:
         names = {self._sides.candidate(name, "attributes") for name in attributes}
         columns = tuple(sorted(map(self._counted.attributes.position, names)))
         if not columns:
-            return self._correlation(_nothing(self._measure))
+            nothing = 0.5 if self._measure.name == "classifier" else 0.0
+            return self._correlation(Hit((), 0, nothing, 1.0, nothing, 1))
         sets = np.array([columns], dtype=np.int32)
         (found,) = self._measure.assess(sets, -np.inf, "", False)
-        strongest = int(np.lexsort((found.p_value[0], -found.strength[0]))[0])
-        strength, p_value, by_chance = (
-            float(part[0, strongest]) for part in (found.strength, found.p_value, found.by_chance)
-        )
-        return self._correlation(Hit(columns, strongest, strength, p_value, by_chance, int(found.cells[0])))
+        best = int(np.lexsort((found.p_value[0], -found.strength[0]))[0])
+        strength, p_value, chance = (float(part[0, best]) for part in (found.strength, found.p_value, found.by_chance))
+        return self._correlation(Hit(columns, best, strength, p_value, chance, int(found.cells[0])))
 
     def sensitive_codes(self) -> dict[str, Codes]:
         """Each sensitive attribute's classes per row, as the search reads them: bins of a number with many values.
@@ -178,10 +183,6 @@ class Discovery:
             cells=None if hit.cells < 0 else hit.cells,
         )
 
-    def _assess_given(self, names: Iterable[str]) -> Correlation:
-        measured = self.assess(tuple(names))
-        return Correlation(**{**measured.__dict__, "encoding": "given"})
-
     def _check_search(self, threshold: Any, max_size: Any, correction: Any) -> None:
         _check_number("threshold", threshold, 0, 1)
         if self._measure.name == "classifier" and threshold <= 0.5:
@@ -194,39 +195,10 @@ class Discovery:
             _check_word("correction", correction, CORRECTIONS, " or None")
 
 
-def _code_records(
-    frame: nw.DataFrame[Any],
-    schema: Schema,
-    sides: Sides,
-    critical_values: Any,
-    encoding: str,
-    bins: int,
-    weights: Weights | None,
-) -> CountedSets:
-    critical = critical_by_name(critical_values, sides.attribute_of, list(sides.sensitive))
-    sensitive = [
-        read_sensitive(frame, schema, name, columns, critical.get(name), encoding, bins, weights)
-        for name, columns in sides.own.items()
-    ]
-    coded = code_attributes(frame, schema, sides.candidates, bins, weights)
-    ones = np.ones(len(frame), dtype=np.int64) if weights is None else weights
-    return CountedSets(coded, tuple(sensitive), ones)
-
-
 def check_total(weights: Any) -> None:
     """Refuse more records than can be counted exactly."""
     if weights is not None and np.asarray(weights).sum(dtype=np.float64) > MOST_RECORDS:
         raise DataError(f"sample_weight counts more than {MOST_RECORDS:,} records, which cannot be counted exactly.")
-
-
-def _nothing(measure: Measure) -> Hit:
-    """What no attribute at all tells."""
-    nothing = 0.5 if measure.name == "classifier" else 0.0
-    return Hit((), 0, nothing, 1.0, nothing, 1)
-
-
-def _by_size_and_strength(correlation: Correlation) -> tuple[int, float, tuple[str, ...]]:
-    return len(correlation.attributes), -correlation.strength, correlation.attributes
 
 
 def _seed(random_state: Any) -> int:
