@@ -305,7 +305,8 @@ def grow(search: Search) -> Iterator[None]:
     """
     current = search.solve(())
     while not search.stop.asked:
-        options = [unit for unit in _steepest(current) if _may_join(search, current, unit)]
+        others = [unit for unit in _steepest(current) if unit not in current.support]
+        options = [unit for unit in others if search.limits.allow((*current.support, unit))]
         if not options:
             return
         tried: list[Solved] = []
@@ -343,7 +344,3 @@ def _neighbours(search: Search) -> list[tuple[int, ...]]:
 
 def _steepest(solved: Solved) -> list[int]:
     return np.argsort(-solved.cut.slopes, kind="stable").tolist()
-
-
-def _may_join(search: Search, current: Solved, unit: int) -> bool:
-    return unit not in current.support and search.limits.allow((*current.support, unit))
