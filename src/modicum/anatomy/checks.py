@@ -14,7 +14,7 @@ from modicum.errors import DataError, ParameterError, SchemaError, check_choice,
 from modicum.measures.anonymity import count_group_values, value_codes
 from modicum.releases.anatomy_files import check_holdable, own_storage
 from modicum.releases.anatomy_release import GID, group_column
-from modicum.table.codes import group_rows
+from modicum.table.codes import group_rows, values_in_order
 from modicum.table.estimator_input import person_codes
 from modicum.table.frames import column, missing_values, numbers, texts
 from modicum.table.inference import infer_attribute
@@ -53,6 +53,18 @@ def generator(random_state: Any) -> np.random.Generator:
     raise ParameterError(
         f"The 'random_state' parameter of Anatomy must be an int ≥ 0 or None. Got {random_state!r} instead."
     )
+
+
+def order_words(attribute: Attribute, words: Sequence[str]) -> list[str]:
+    """A sensitive column's values in an order that says nothing of the records' order.
+
+    It is the schema's where that names the values or says that they have an order, else that of the texts.
+    """
+    has_order = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
+    if not has_order:
+        return sorted(words)
+    there = set(words)
+    return [word for word in values_in_order(attribute, words) if word in there]
 
 
 def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> AnatomyTask:
@@ -103,16 +115,12 @@ def _sensitive(owner: Any, frame: nw.DataFrame[Any], schema: Schema, label: str 
     if len(set(named)) < len(named):
         raise ParameterError("The 'sensitive' parameter of Anatomy names a column twice.")
     for name in named:
-        _refuse_class(name, (label, schema.label))
+        if name in (label, schema.label):
+            raise DataError(
+                f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
+            )
         _check_sensitive(column(frame, name), schema)
     return named
-
-
-def _refuse_class(name: str, labels: tuple[str | None, ...]) -> None:
-    if name in labels:
-        raise DataError(
-            f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
-        )
 
 
 def _check_sensitive(series: nw.Series[Any], schema: Schema) -> None:
@@ -160,14 +168,11 @@ def _series(y: Any, name: str, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
     own = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(own, nw.Series) and own.implementation == frame.implementation and own.dtype != nw.Object:
         return nw.maybe_reset_index(own).alias(name)
-    if (np.asarray(y).dtype == object and values.dtype == object) or _are_whole(y):  # numbers among them stay numbers
+    given = np.asarray(y)
+    whole = given.dtype == object and pd.api.types.infer_dtype(given) == "integer"
+    if whole or (given.dtype == object and values.dtype == object):  # numbers among them stay numbers
         values = pd.Series(np.asarray(y, dtype=object).reshape(-1), dtype=object).infer_objects().to_numpy()
     return nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
-
-
-def _are_whole(y: Any) -> bool:
-    values = np.asarray(y)
-    return values.dtype == object and pd.api.types.infer_dtype(values) == "integer"
 
 
 def _check_class(series: nw.Series[Any]) -> None:
@@ -243,19 +248,16 @@ def determining(
     if len(columns) > _MOST_COLUMNS:
         return found
     coded = {name: _coarse(few[name], schema[name]) for name in rest}
-    return [*found, *_pairs(coded, sensitive[rows])]
+    for one, other in combinations(rest, 2):
+        if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive[rows], _ERRORS):
+            found.append((one, other))
+    return found
 
 
 def _sample(n: int) -> Codes:
     if n <= _SAMPLE:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
-
-
-def _pairs(coded: Mapping[str, Codes], sensitive: Codes) -> Iterator[tuple[str, ...]]:
-    for one, other in combinations(coded, 2):
-        if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive, _ERRORS):
-            yield one, other
 
 
 def _perhaps(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:
@@ -270,10 +272,10 @@ def _tells_alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes,
         return True
     if attribute.is_category or int(codes.max()) < _FEW:
         return False
-    by_size = sensitive[np.argsort(numbers(series, attribute), kind="stable")]
-    return _few(
-        1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive, errors
-    )  # each guessed as the next smaller one is
+    by_size = sensitive[
+        np.argsort(numbers(series, attribute), kind="stable")
+    ]  # each guessed as the next smaller one is
+    return _few(1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive, errors)
 
 
 def _coarse(series: nw.Series[Any], attribute: Attribute) -> Codes:
@@ -342,8 +344,7 @@ def leaks(asked: AnatomyTask, values: Mapping[str, Codes]) -> Iterator[str]:
         if told:
             yield (
                 f"The identifying table tells {name!r} by {_format_columns(told)}, whatever the groups hide; leave "
-                "it out "
-                "(--identifier)."
+                "it out (--identifier)."
             )
         if len(told) < len(found):
             yield (
