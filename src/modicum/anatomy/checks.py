@@ -72,9 +72,7 @@ def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> 
     check_number(owner, "l", 2)
     check_choice(owner, "grouping", GROUPINGS)
     check_number(owner, "max_suppressed", 0, 1, whole=False)
-    if len(frame) < 2:
-        many = "is only 1 sample" if len(frame) else "are 0 rows"
-        raise DataError(f"There {many}, so there is nobody to hide among.")
+    refuse_few(len(frame))
     declared = () if owner.schema is None else schema.names
     schema = _complete(schema, frame)
     sensitive = _sensitive(owner, frame, schema, None if y is None else _class_name(y, frame, schema))
@@ -86,6 +84,13 @@ def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> 
         _check_class(frame[schema.label])
     released = _add_storage(schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive), frame)
     return AnatomyTask(frame, released, sensitive, identifying, frozenset(released.names) - frozenset(declared))
+
+
+def refuse_few(records: int) -> None:
+    """Refuse a table in which nobody could hide."""
+    if records < 2:
+        many = "is only 1 sample" if records else "are 0 rows"
+        raise DataError(f"There {many}, so there is nobody to hide among.")
 
 
 def _complete(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:

@@ -14,7 +14,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anatomy.checks import AnatomyTask, build_task, leaks, order_words
+from modicum.anatomy.checks import AnatomyTask, build_task, leaks, order_words, refuse_few
 from modicum.anatomy.grouping import Deal, Numbering
 from modicum.engines.coding import schema_at
 from modicum.engines.counting import survey_columns
@@ -147,17 +147,13 @@ class Written:
         if many > 1:  # equal records stand in one order for all columns
             lazy = lazy.with_columns(_running(order, [_SECOND]).alias(_AMONG))
             order = [*order, _AMONG]
-        lazy = lazy.with_columns(
-            *((_running([_CODE.format(i)], order) - 1).alias(_NUMBER.format(i)) for i in range(many))
-        )
+        numbers = [(_running([_CODE.format(i)], order) - 1).alias(_NUMBER.format(i)) for i in range(many)]
+        lazy, groups = lazy.with_columns(*numbers), []
         for i, deal in enumerate(self.deals):
             lazy = lazy.filter(nw.col(_NUMBER.format(i)) < deal.most)
-        groups = [
-            (deal.of_places(nw.col(_START.format(i)) + nw.col(_NUMBER.format(i))) + 1).alias(
-                group_column(own.attribute.name, many)
-            )
-            for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True))
-        ]
+        for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True)):
+            group = deal.of_places(nw.col(_START.format(i)) + nw.col(_NUMBER.format(i))) + 1
+            groups.append(group.alias(group_column(own.attribute.name, many)))
         return lazy.with_columns(*groups)
 
     def _write_tables(self, records: nw.LazyFrame[Any], folder: Path, format: str, place: Path) -> WrittenAnatomy:
@@ -174,14 +170,11 @@ class Written:
                 for own, deal, table in zip(self.values, self.deals, tables[1:], strict=True)
             }
             rows = tables[0].rows()
-        left_out = int(self.values[0].counts.sum()) - rows
-        label = self.asked.schema.label
-        told = [name for name in self.asked.identifying if name != label]
+        left_out, schema = int(self.values[0].counts.sum()) - rows, self.asked.schema
+        told = [name for name in self.asked.identifying if name != schema.label]
         called = ["identifying table", *(f"table of {name}" for name in names)]
         tables_of = dict(zip(called, columns, strict=True))
-        release = WrittenAnatomy(
-            place, tables_of, told, list(names), self.asked.schema, rows, left_out, "dealt", groups
-        )
+        release = WrittenAnatomy(place, tables_of, told, list(names), schema, rows, left_out, "dealt", groups)
         entries = [entry_of(folder, file, chosen) for file, chosen in zip(files, columns, strict=True)]
         write_description(release, entries, folder)
         return release
@@ -261,25 +254,14 @@ def _complete(schema: Any, table: EngineTable) -> Schema:
 
 
 def _build_task(owner: Any, table: EngineTable, schema: Schema) -> AnatomyTask:
-    """What is asked, with a sample of the records in place of all of them."""
+    """What is asked, with a sample in place of all records: those with the lowest hashes, whatever their order."""
     rows = table.rows()
-    if rows < 2:
-        many = "is only 1 sample" if rows else "are 0 rows"
-        raise DataError(f"There {many}, so there is nobody to hide among.")
-    schema.check(_nobody(table))
-    return build_task(owner, _sample(table, rows), schema, None)
-
-
-def _nobody(table: EngineTable) -> Any:
-    return collect_arrow(table.lazy.head(0)).to_native()
-
-
-def _sample(table: EngineTable, rows: int) -> nw.DataFrame[Any]:
-    """Some of the records, the same ones whatever their order: those with the lowest hashes."""
-    columns = tuple(table.columns)
-    share = min(1.0, 1.2 * _SAMPLE / rows)
-    picked = table.gather(_Lowest(columns, _nobody(table).schema, int(share * (2**63 - 1))))
-    return nw.from_native(picked, eager_only=True)
+    refuse_few(rows)
+    nobody = collect_arrow(table.lazy.head(0)).to_native()
+    schema.check(nobody)
+    limit = int(min(1.0, 1.2 * _SAMPLE / rows) * (2**63 - 1))
+    sample = table.gather(_Lowest(tuple(table.columns), nobody.schema, limit))
+    return build_task(owner, nw.from_native(sample, eager_only=True), schema, None)
 
 
 @dataclass(frozen=True)
