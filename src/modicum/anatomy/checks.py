@@ -277,9 +277,8 @@ def _tells_alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes,
         return True
     if attribute.is_category or int(codes.max()) < _FEW:
         return False
-    by_size = sensitive[
-        np.argsort(numbers(series, attribute), kind="stable")
-    ]  # each guessed as the next smaller one is
+    # Each is guessed as the next smaller one is.
+    by_size = sensitive[np.argsort(numbers(series, attribute), kind="stable")]
     return _few(1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive, errors)
 
 
@@ -300,11 +299,9 @@ def _tells(key: Codes, sensitive: Codes, errors: float) -> bool:
     usual = int(found.totals.argmax())
     first = np.flatnonzero(np.r_[True, found.group[1:] != found.group[:-1]])
     own = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(found.group)]))
-    most = np.maximum.reduceat(found.count, first)[own]
-    top = np.zeros(len(own), dtype=bool)
-    top[first_true(found.count == most, own)] = True
+    top = found.count == np.maximum.reduceat(found.count, first)[own]
     second = np.maximum.reduceat(np.where(top, 0, found.count), first)[own]
-    right = found.count - 1 > np.where(top, second, most)
+    right = top & (np.add.reduceat(top.astype(np.int64), first)[own] == 1) & (found.count - 1 > second)
     alone = (found.sizes[found.group] == 1) & (found.value == usual)
     return _few(len(key) - int(found.count[right | alone].sum()), sensitive, errors)
 
@@ -312,20 +309,6 @@ def _tells(key: Codes, sensitive: Codes, errors: float) -> bool:
 def _few(wrong: int, sensitive: Codes, errors: float) -> bool:
     """Whether guesses go wrong so seldom that they tell the value."""
     return wrong <= errors * (len(sensitive) - int(np.bincount(sensitive).max()))
-
-
-def first_true(flags: Any, groups: Codes) -> Codes:
-    """Where the first flag of each group is, for groups that lie together and have one each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from modicum.anatomy.checks import first_true
-    >>> first_true(np.array([False, True, True, True]), np.array([0, 0, 0, 1])).tolist()
-    [1, 3]
-    """
-    places = np.flatnonzero(flags)
-    return places[np.r_[True, groups[places][1:] != groups[places][:-1]]]
 
 
 # What a release of two tables would tell all the same, in one sentence each.

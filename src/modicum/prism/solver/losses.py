@@ -5,8 +5,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import lsq_linear
 
-from modicum.prism.solver.cuts import EPS, Cut, Solved, conjugate
-from modicum.prism.solver.problem import Merging, Problem, group_keys, sum_by_group
+from modicum.prism.solver.problem import EPS, Cut, Merging, Problem, Solved, conjugate, group_keys, sum_by_group
 from modicum.typing import Codes, Floats
 
 _CHUNK = 16_384  # rows that are multiplied by their weights at once

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.prism.solver.cuts import Cut, Solved
 from modicum.prism.solver.pool import Search
+from modicum.prism.solver.problem import Cut, Solved
 from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpack_support
 from modicum.typing import Floats
 
@@ -54,7 +54,7 @@ class Bounds:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.solver.cuts import Cut
+    >>> from modicum.prism.solver.problem import Cut
     >>> from modicum.prism.solver.master import Bounds
     >>> from modicum.prism.solver.supports import pack_supports
     >>> bounds = Bounds(pack_supports([(0, 1), (1, 2)], 3), 3)
@@ -147,12 +147,13 @@ class Master:
         self.most = np.append(float(limits.max_units), forbidden.sum(axis=1) - 1.0)
         self.upper = np.append(allowed, 1.0)
 
-    def solve(self, *, whole: bool, seconds: float = np.inf) -> MasterAnswer:
+    def solve(self, *, whole: bool, seconds: float) -> MasterAnswer:
         """The best p, if one was found, and a lower bound in the objective's own units."""
-        found = self._milp(whole, seconds, presolve=True)
-        if found.status not in (_OPTIMAL, _TIME):
-            found = self._milp(whole, seconds, presolve=False)
-        if found.status not in (_OPTIMAL, _TIME):
+        for presolve in (True, False):
+            found = self._milp(whole, seconds, presolve)
+            if found.status in (_OPTIMAL, _TIME):
+                break
+        else:
             return MasterAnswer(None, 0.0, "failed")
         bound = found.mip_dual_bound if whole or found.status == _TIME else found.fun
         known = bound is not None and np.isfinite(bound)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from modicum.prism.solver.cuts import Cut, Solved
 from modicum.prism.solver.losses import Hinge, Squared
-from modicum.prism.solver.problem import Problem
+from modicum.prism.solver.problem import Cut, Problem, Solved
 from modicum.prism.solver.supports import SupportLimits
 from modicum.progress import Stop
 from modicum.typing import Floats

@@ -20,6 +20,7 @@ from modicum.errors import ParameterError
 from modicum.typing import Codes, Floats, Mask
 
 Packed = npt.NDArray[np.uint8]  # one support a row, one unit a bit
+Index = tuple[Codes, Codes, Codes, Codes]
 
 # HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
 #
@@ -134,7 +135,7 @@ class SupportLimits:
         return np.asarray(self._matrix.sum(axis=1), dtype=np.int32)
 
     @cached_property
-    def index(self) -> tuple[Codes, Codes, Codes, Codes]:
+    def index(self) -> Index:
         """The units of each set one after another, and the sets of each unit, both with where each begins."""
         sets = incidence(self.forbidden, self.n_units)
         set_at, unit_at = (np.append(0, np.cumsum(sets.sum(axis=axis))) for axis in (1, 0))
@@ -198,7 +199,7 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
     if not limits.forbidden:
         return len(limits.allowed)
     nothing = np.zeros((0, 0), dtype=np.uint8)
-    found, finished = _walk(*limits.index, limits.is_allowed, limits.max_units, nothing, True, _WORK)
+    found, finished = _walk(limits.index, limits.is_allowed, limits.max_units, nothing, True, _WORK)
     return found if finished else len(limits.allowed) - _fewest_that_hit(limits)
 
 
@@ -247,7 +248,7 @@ def maximal_supports(limits: SupportLimits, limit: int) -> Packed | None:
     listed = _by_hitting_sets(limits, limit)
     if listed is None:
         room = np.zeros((limit, (limits.n_units + 7) // 8), dtype=np.uint8)
-        found, finished = _walk(*limits.index, limits.is_allowed, limits.max_units, room, False, _LISTING_WORK)
+        found, finished = _walk(limits.index, limits.is_allowed, limits.max_units, room, False, _LISTING_WORK)
         listed = room[:found] if finished else None
     return None if listed is None or len(listed) > limit else np.unique(listed, axis=0)
 
@@ -277,18 +278,9 @@ def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _walk(
-    members: Codes,
-    set_at: Codes,
-    sets_of: Codes,
-    unit_at: Codes,
-    allowed: Mask,
-    most: int,
-    out: Packed,
-    only_size: bool,
-    work: int,
-) -> tuple[int, bool]:
+def _walk(index: Index, allowed: Mask, most: int, out: Packed, only_size: bool, work: int) -> tuple[int, bool]:
     """How many supports were written to `out`, or the size of the largest; and whether it came to its end."""
+    _, set_at, _, _ = index
     n, size, unit, found = len(allowed), 0, 0, 0
     missing = set_at[1:] - set_at[:-1]
     blocked = np.where(allowed, 0, 1)
@@ -300,7 +292,7 @@ def _walk(
             unit += 1
         hopeless = only_size and size + (blocked[unit:] == 0).sum() <= found
         if size < most and unit < n and not hopeless:
-            work -= _move(unit, 1, members, set_at, sets_of, unit_at, inside, missing, blocked)
+            work -= _move(index, unit, 1, inside, missing, blocked)
             chosen[size] = unit
             size += 1
             unit += 1
@@ -317,24 +309,15 @@ def _walk(
             return found, True
         size -= 1
         unit = chosen[size]
-        work -= _move(unit, -1, members, set_at, sets_of, unit_at, inside, missing, blocked)
+        work -= _move(index, unit, -1, inside, missing, blocked)
         unit += 1
     return found, False
 
 
 @numba.njit(cache=True, nogil=True)
-def _move(
-    unit: int,
-    way: int,
-    members: Codes,
-    set_at: Codes,
-    sets_of: Codes,
-    unit_at: Codes,
-    inside: Mask,
-    missing: Codes,
-    blocked: Codes,
-) -> int:
+def _move(index: Index, unit: int, way: int, inside: Mask, missing: Codes, blocked: Codes) -> int:
     """The unit joins (1) or leaves (-1); gives the work that it was."""
+    members, set_at, sets_of, unit_at = index
     inside[unit] = False
     for at in range(unit_at[unit], unit_at[unit + 1]):
         each = sets_of[at]

@@ -7,10 +7,9 @@ from itertools import chain
 
 import numpy as np
 
-from modicum.prism.solver.cuts import Solved
 from modicum.prism.solver.master import branching, cutting_planes, exchange, explicit, grow, node_bound, root
 from modicum.prism.solver.pool import TIE, Search, SupportPool
-from modicum.prism.solver.problem import Problem
+from modicum.prism.solver.problem import Problem, Solved
 from modicum.prism.solver.supports import SupportLimits, maximal_supports
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.typing import Floats
