@@ -174,9 +174,8 @@ def _series(y: Any, name: str, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
     if isinstance(own, nw.Series) and own.implementation == frame.implementation and own.dtype != nw.Object:
         return nw.maybe_reset_index(own).alias(name)
     given = np.asarray(y)
-    whole = given.dtype == object and pd.api.types.infer_dtype(given) == "integer"
-    if whole or (given.dtype == object and values.dtype == object):  # numbers among them stay numbers
-        values = pd.Series(np.asarray(y, dtype=object).reshape(-1), dtype=object).infer_objects().to_numpy()
+    if given.dtype == object and (values.dtype == object or pd.api.types.infer_dtype(given) == "integer"):
+        values = pd.Series(given.reshape(-1), dtype=object).infer_objects().to_numpy()  # numbers among them stay such
     return nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
 
 

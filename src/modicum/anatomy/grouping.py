@@ -239,13 +239,12 @@ def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | Non
 
 # Groups by arithmetic: the records of one sensitive value after another, dealt to the groups in turn.
 #
-# The values are laid out one after another, each with its records in the order of a secret hash of what they hold, and
-# the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so that no two of its places
-# fall
-# into one group; every group has at least ℓ records, all with different values. Where a record goes follows from how
-# many
-# records each value has and from its number among those of its own value. So the plan is a few numbers for each value,
-# however many records there are, an engine can carry it out, and the order of the rows does not matter.
+# The values are laid out one after another, each with its records in the order of a secret hash of what they hold,
+# and the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so that no two of its
+# places fall into one group; every group has at least ℓ records, all with different values. Where a record goes
+# follows from how many records each value has and from its number among those of its own value. So the plan is a few
+# numbers for each value, however many records there are, an engine can carry it out, and the order of the rows does
+# not matter.
 
 _FACTORS = 2**20  # below which the factor is drawn that mixes the groups' numbers
 

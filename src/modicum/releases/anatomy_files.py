@@ -59,16 +59,13 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
     for name in names:
         check_holdable(frame[name])
     table = pd.DataFrame({name: _convert_column(frame[name]) for name in names})
+    options = "FORMAT parquet"
+    if file_format(path) == "csv":
+        words = [quote_name(name) for name in names if table[name].dtype == object]
+        options = "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
     with open_connection() as connection:
         connection.register("released", table)
-        connection.execute(f"COPY released TO {quote_text(os.fspath(path))} ({_options(table, path)})")
-
-
-def _options(table: pd.DataFrame, path: Path) -> str:
-    if file_format(path) == "parquet":
-        return "FORMAT parquet"
-    words = [quote_name(name) for name in table.columns if table[name].dtype == object]
-    return "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
+        connection.execute(f"COPY released TO {quote_text(os.fspath(path))} ({options})")
 
 
 def own_storage(series: nw.Series[Any]) -> Storage:

@@ -115,7 +115,7 @@ def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
     for i in range(m):
         larger[:c] = left[i]
         for k in range(i + 1, m):
-            if not _same_start(left, i, k):
+            if _compare(left[k, : c - 1], left[i], c) != 0:  # the two begin differently
                 break
             larger[c] = left[k, c - 1]
             if not _subsets_are_left(left, larger):
@@ -129,46 +129,29 @@ def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _same_start(left, i, k):  # type: ignore[no-untyped-def]
-    same, j = True, 0
-    while same and j < left.shape[1] - 1:
-        same = left[i, j] == left[k, j]
-        j += 1
-    return same
-
-
-@numba.njit(cache=True, nogil=True)
 def _subsets_are_left(left, larger):  # type: ignore[no-untyped-def]
     """Whether each subset without one of the attributes before the last two is there; the other two made it."""
     for skip in range(len(larger) - 2):
         low, high = 0, len(left)
         while low < high:
             middle = (low + high) // 2
-            if _is_before(left[middle], larger, skip):
+            if _compare(left[middle], larger, skip) < 0:
                 low = middle + 1
             else:
                 high = middle
-        if low == len(left) or not _is_same(left[low], larger, skip):
+        if low == len(left) or _compare(left[low], larger, skip) != 0:
             return False
     return True
 
 
 @numba.njit(cache=True, nogil=True)
-def _is_before(row, larger, skip):  # type: ignore[no-untyped-def]
+def _compare(row, larger, skip):  # type: ignore[no-untyped-def]
+    """-1 where a row comes before the larger set without its attribute number `skip`, 0 where it is that, else 1."""
     for j in range(len(row)):
         other = larger[j if j < skip else j + 1]
         if row[j] != other:
-            return row[j] < other
-    return False
-
-
-@numba.njit(cache=True, nogil=True)
-def _is_same(row, larger, skip):  # type: ignore[no-untyped-def]
-    same, j = True, 0
-    while same and j < len(row):
-        same = row[j] == larger[j if j < skip else j + 1]
-        j += 1
-    return same
+            return -1 if row[j] < other else 1
+    return 0
 
 
 # The search by levels

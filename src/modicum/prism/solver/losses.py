@@ -20,11 +20,9 @@ _CHUNK = 16_384  # rows that are multiplied by their weights at once
 #     minimize ½ Σ ridge w² + Σ cᵢ δ/2 (2 tᵢ uᵢ − tᵢ²),   uᵢ = aᵢ + vᵢ/δ,   tᵢ = uᵢ cut to [0, 1]
 #
 # Newton's method solves that, with the rows of 0 < uᵢ < 1 alone in its matrix; then a = t, and δ is made smaller. At
-# its
-# end w = Σ cᵢ tᵢ yᵢ xᵢ / ridge and Σ cᵢ tᵢ yᵢ = 0, so that the multipliers are feasible and bound the optimum from
-# below.
-# The cost is linear in the rows, most of which leave the matrix early, and far outliers do no harm. Columns at their
-# bound have a multiplier of the same kind.
+# its end w = Σ cᵢ tᵢ yᵢ xᵢ / ridge and Σ cᵢ tᵢ yᵢ = 0, so that the multipliers are feasible and bound the optimum
+# from below. The cost is linear in the rows, most of which leave the matrix early, and far outliers do no harm.
+# Columns at their bound have a multiplier of the same kind.
 
 _ROUNDS, _NEWTON, _HALVINGS = 40, 50, 30
 _WIDE, _NARROWER, _NARROWEST = 4.0, 0.2, 1e-12

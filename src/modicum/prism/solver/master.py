@@ -116,9 +116,8 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
 #     minimize η  with  η + Σ_a min(slope_a, constant − L) p_a ≥ constant  for every cut,  η ≥ L,  and the limits on p
 #
 # where L is a proven lower bound: a support with a unit of a steeper slope is bounded by L already, so the smaller
-# slope
-# is true for whole p, and much stronger between them. Numbers are divided by the best objective, since the solver's
-# tolerances are absolute; the bound that it reports is lowered by more than they allow.
+# slope is true for whole p, and much stronger between them. Numbers are divided by the best objective, since the
+# solver's tolerances are absolute; the bound that it reports is lowered by more than they allow.
 
 _TOLERANCE = 5e-6  # HiGHS lets a row be broken by 1e-6
 _SMALLEST = 1e-9  # HiGHS takes smaller numbers for 0; a larger slope keeps the bound true

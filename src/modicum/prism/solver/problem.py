@@ -134,13 +134,13 @@ def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
     Rows are told apart by 64 bits made of their numbers, and then compared: sorting whole rows takes far longer.
     """
     key = np.zeros(len(tables[0]), dtype=np.uint64)
-    for table in tables:
-        for column in table.T:
-            bits = np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
-            key = (key ^ bits) * np.uint64(_ODD)
-            key ^= key >> np.uint64(29)
+    columns = [column for table in tables for column in table.T]
+    for column in columns:
+        bits = np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
+        key = (key ^ bits) * np.uint64(_ODD)
+        key ^= key >> np.uint64(29)
     first, group = group_keys(key)
-    if len(first) < len(key) and not all(_equal(table, first, group) for table in tables):
+    if len(first) < len(key) and not all((column == column[first][group]).all() for column in columns):
         whole = np.hstack(tables) + 0.0
         _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
         return first, group.ravel()
@@ -162,10 +162,6 @@ def group_keys(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
 def sum_by_group(values: Floats, group: Codes) -> Floats:
     """The sum of the values of each group."""
     return np.bincount(group, values).astype(np.float64)
-
-
-def _equal(table: Floats, first: Codes, group: Codes) -> bool:
-    return all(bool((column == column[first][group]).all()) for column in table.T)
 
 
 # Rows that are equal on the chosen units count as one row there.
@@ -200,7 +196,9 @@ class Merging:
         key = np.zeros(len(self.problem.columns), dtype=np.int64)
         size = 1
         for unit in support:
-            codes = self._look_up_codes(unit)
+            if unit not in self._codes:
+                self._codes[unit] = self._code(unit)
+            codes = self._codes[unit]
             if codes is None:
                 return None
             many = int(codes.max()) + 1
@@ -209,11 +207,6 @@ class Merging:
                 size = int(key.max()) + 1
             key, size = key * many + codes, size * many
         return key
-
-    def _look_up_codes(self, unit: int) -> Codes | None:
-        if unit not in self._codes:
-            self._codes[unit] = self._code(unit)
-        return self._codes[unit]
 
     def _code(self, unit: int) -> Codes | None:
         columns, own = self.problem.columns, list(self.problem.units[unit])

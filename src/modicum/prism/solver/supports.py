@@ -25,8 +25,7 @@ Index = tuple[Codes, Codes, Codes, Codes]
 # HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
 #
 # When it repairs a solution it prints a line from C, whatever the options. So file descriptor 1 is a temporary file
-# while
-# it works; what others wrote meanwhile is passed on after it, its own lines are not.
+# while it works; what others wrote meanwhile is passed on after it, its own lines are not.
 
 _OWN = b"HighsMipSolverData::"
 _ALONE = threading.Lock()  # there is one standard output
