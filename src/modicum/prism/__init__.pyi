@@ -1,5 +1,5 @@
 from .discovery.correlation_result import Correlation, Correlations
-from .discovery.correlations import correlations
+from .discovery.discovery import correlations
 from .estimators import LinearSVM, Parsimony, PrismClassifier, PrismRegressor, Selection, select
 
 __all__ = [
