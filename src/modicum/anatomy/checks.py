@@ -239,14 +239,12 @@ def determining(
     >>> determining(as_frame(X), md.Schema.infer(X), ["grade", "shoe"], X["grade"].to_numpy() - 1)
     [('grade',)]
     """
-    rows = _sample(len(frame))
-    few = {name: frame[name][rows] if len(rows) < len(frame) else frame[name] for name in columns}
-    alone = [
-        name
-        for name in columns
-        if (len(rows) == len(frame) or _perhaps(few[name], schema[name], sensitive[rows]))
-        and _tells_alone(frame[name], schema[name], sensitive, _ERRORS)
-    ]
+    whole, rows = len(frame) <= _SAMPLE, np.arange(len(frame))
+    if not whole:
+        rows = np.sort(np.random.default_rng(0).choice(len(frame), _SAMPLE, replace=False))
+    few = {name: frame[name] if whole else frame[name][rows] for name in columns}
+    perhaps = [name for name in columns if whole or _perhaps(few[name], schema[name], sensitive[rows])]
+    alone = [name for name in perhaps if _tells_alone(frame[name], schema[name], sensitive, _ERRORS)]
     found: list[tuple[str, ...]] = [(name,) for name in alone]
     rest = [name for name in columns if name not in alone]
     if len(columns) > _MOST_COLUMNS:
@@ -256,12 +254,6 @@ def determining(
         if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive[rows], _ERRORS):
             found.append((one, other))
     return found
-
-
-def _sample(n: int) -> Codes:
-    if n <= _SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
 
 
 def _perhaps(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:

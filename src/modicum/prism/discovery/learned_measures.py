@@ -1,5 +1,6 @@
 """Measures that predict λ from the attributes or look at each record: least squares, a decision tree, any function."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -139,7 +140,7 @@ _LEAF = 0.005  # of the records, both classes counted alike, that a leaf of the 
 Function = Callable[[Ints, Mask], float]
 
 
-class _Permuted:
+class _Permuted(ABC):
     """A measure with p-value and null value from 199 permutations of λ, made only where the threshold is reached.
 
     There p is (1 + permutations at least as strong) / 200, and the null value their mean. They end once 20 of them are
@@ -170,9 +171,9 @@ class _Permuted:
         strength, p_value, by_chance = (np.array([part]) for part in zip(*found, strict=True))
         return Assessed(strength, p_value, by_chance, np.array([len(values)]))
 
+    @abstractmethod
     def _strengths(self, values: Ints, cell: Ints, sign: Mask, random: np.random.Generator) -> Iterator[float]:
         """The strength for λ itself, then for one permutation of it after another; `values[cell]` are the codes."""
-        raise NotImplementedError
 
 
 def _test(strengths: Iterator[float], threshold: float) -> tuple[float, float, float]:
