@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import modicum as md
+from modicum.anatomy.anatomy import build_release, value_order
 from modicum.anatomy.checks import build_task, determining
 from modicum.anatomy.grouping import bucketize, largest_l, most_of_a_value, random_groups
-from modicum.anatomy.tables import build_release, value_order
 from modicum.errors import ArtifactError, DataError, ModicumError, ParameterError, PrivacyWarning, SchemaError
 from modicum.table.frames import as_frame as narwhals_frame
 

@@ -17,7 +17,8 @@ from scipy.stats.contingency import association, crosstab
 import modicum as md
 from modicum.errors import DataError, ParameterError
 from modicum.prism import Correlation, correlations
-from modicum.prism.discovery import kernel, learned_measures, measure
+from modicum.prism.discovery import association as kernel
+from modicum.prism.discovery import learned_measures, measure
 from modicum.prism.discovery.association import Null, null_chi2
 from modicum.prism.discovery.attribute_codes import bin_starts
 from modicum.prism.discovery.discovery import Discovery

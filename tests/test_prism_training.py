@@ -8,7 +8,7 @@ import pytest
 
 from modicum.errors import ParameterError, StoppedWarning
 from modicum.prism.solver import trainer
-from modicum.prism.solver.hinge import Hinge
+from modicum.prism.solver.losses import Hinge
 from modicum.prism.solver.problem import Merging, distinct_rows
 from modicum.prism.solver.supports import SupportLimits, largest_support, maximal_supports, unpack_support
 from modicum.prism.solver.trainer import Problem, Trainer

@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 
 from modicum.anatomy.join import Join, code_column, code_sensitive
 from modicum.anatomy.pruning import Chosen, Norms, prune_join
 from modicum.anatomy.training import check_asked, class_of, make_generator
-from modicum.errors import DataError, check_number
+from modicum.errors import DataError, check_number_is
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
 from modicum.table.plain_data import PlainResult
@@ -120,9 +119,8 @@ def paper_bound(
     >>> found.n, found.d, round(found.vc_term, 3), found.vacuous
     (2000, 2, 0.499, True)
     """
-    given = type("paper_bound", (SimpleNamespace,), {})(prune_per=prune_per, C=C, random_state=random_state)
-    check_asked(release, given)
-    check_number(given, "C", _CHEAPEST, _DEAREST, whole=False)
+    check_asked(release, "paper_bound", prune_per, random_state)
+    check_number_is(C, "C", "paper_bound", _CHEAPEST, _DEAREST, whole=False)
     join = Join.of(release)
     norms = Norms.of(join)
     radii = norms.radii(join)

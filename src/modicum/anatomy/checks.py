@@ -14,7 +14,7 @@ from modicum.errors import DataError, ParameterError, SchemaError, check_choice,
 from modicum.measures.anonymity import count_group_values, value_codes
 from modicum.releases.anatomy_files import check_holdable, own_storage
 from modicum.releases.anatomy_release import GID, group_column
-from modicum.table.codes import group_rows
+from modicum.table.codes import group_rows, values_in_order
 from modicum.table.estimator_input import person_codes
 from modicum.table.frames import column, missing_values, numbers, texts
 from modicum.table.inference import infer_attribute
@@ -55,14 +55,24 @@ def generator(random_state: Any) -> np.random.Generator:
     )
 
 
+def order_words(attribute: Attribute, words: Sequence[str]) -> list[str]:
+    """A sensitive column's values in an order that says nothing of the records' order.
+
+    It is the schema's where that names the values or says that they have an order, else that of the texts.
+    """
+    has_order = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
+    if not has_order:
+        return sorted(words)
+    there = set(words)
+    return [word for word in values_in_order(attribute, words) if word in there]
+
+
 def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> AnatomyTask:
     """Check what an `Anatomy` was given."""
     check_number(owner, "l", 2)
     check_choice(owner, "grouping", GROUPINGS)
     check_number(owner, "max_suppressed", 0, 1, whole=False)
-    if len(frame) < 2:
-        many = "is only 1 sample" if len(frame) else "are 0 rows"
-        raise DataError(f"There {many}, so there is nobody to hide among.")
+    refuse_few(len(frame))
     declared = () if owner.schema is None else schema.names
     schema = _complete(schema, frame)
     sensitive = _sensitive(owner, frame, schema, None if y is None else _class_name(y, frame, schema))
@@ -74,6 +84,13 @@ def build_task(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> 
         _check_class(frame[schema.label])
     released = _add_storage(schema.select([*identifying, *sensitive]).with_roles(sensitive=sensitive), frame)
     return AnatomyTask(frame, released, sensitive, identifying, frozenset(released.names) - frozenset(declared))
+
+
+def refuse_few(records: int) -> None:
+    """Refuse a table in which nobody could hide."""
+    if records < 2:
+        many = "is only 1 sample" if records else "are 0 rows"
+        raise DataError(f"There {many}, so there is nobody to hide among.")
 
 
 def _complete(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
@@ -103,16 +120,12 @@ def _sensitive(owner: Any, frame: nw.DataFrame[Any], schema: Schema, label: str 
     if len(set(named)) < len(named):
         raise ParameterError("The 'sensitive' parameter of Anatomy names a column twice.")
     for name in named:
-        _refuse_class(name, (label, schema.label))
+        if name in (label, schema.label):
+            raise DataError(
+                f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
+            )
         _check_sensitive(column(frame, name), schema)
     return named
-
-
-def _refuse_class(name: str, labels: tuple[str | None, ...]) -> None:
-    if name in labels:
-        raise DataError(
-            f"The column {name!r} is the class, which cannot be sensitive too: predicting it would tell it."
-        )
 
 
 def _check_sensitive(series: nw.Series[Any], schema: Schema) -> None:
@@ -160,14 +173,10 @@ def _series(y: Any, name: str, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
     own = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(own, nw.Series) and own.implementation == frame.implementation and own.dtype != nw.Object:
         return nw.maybe_reset_index(own).alias(name)
-    if (np.asarray(y).dtype == object and values.dtype == object) or _are_whole(y):  # numbers among them stay numbers
-        values = pd.Series(np.asarray(y, dtype=object).reshape(-1), dtype=object).infer_objects().to_numpy()
+    given = np.asarray(y)
+    if given.dtype == object and (values.dtype == object or pd.api.types.infer_dtype(given) == "integer"):
+        values = pd.Series(given.reshape(-1), dtype=object).infer_objects().to_numpy()  # numbers among them stay such
     return nw.new_series(name, values.tolist() if values.dtype == object else values, backend=frame.implementation)
-
-
-def _are_whole(y: Any) -> bool:
-    values = np.asarray(y)
-    return values.dtype == object and pd.api.types.infer_dtype(values) == "integer"
 
 
 def _check_class(series: nw.Series[Any]) -> None:
@@ -230,32 +239,21 @@ def determining(
     >>> determining(as_frame(X), md.Schema.infer(X), ["grade", "shoe"], X["grade"].to_numpy() - 1)
     [('grade',)]
     """
-    rows = _sample(len(frame))
-    few = {name: frame[name][rows] if len(rows) < len(frame) else frame[name] for name in columns}
-    alone = [
-        name
-        for name in columns
-        if (len(rows) == len(frame) or _perhaps(few[name], schema[name], sensitive[rows]))
-        and _tells_alone(frame[name], schema[name], sensitive, _ERRORS)
-    ]
+    whole, rows = len(frame) <= _SAMPLE, np.arange(len(frame))
+    if not whole:
+        rows = np.sort(np.random.default_rng(0).choice(len(frame), _SAMPLE, replace=False))
+    few = {name: frame[name] if whole else frame[name][rows] for name in columns}
+    perhaps = [name for name in columns if whole or _perhaps(few[name], schema[name], sensitive[rows])]
+    alone = [name for name in perhaps if _tells_alone(frame[name], schema[name], sensitive, _ERRORS)]
     found: list[tuple[str, ...]] = [(name,) for name in alone]
     rest = [name for name in columns if name not in alone]
     if len(columns) > _MOST_COLUMNS:
         return found
     coded = {name: _coarse(few[name], schema[name]) for name in rest}
-    return [*found, *_pairs(coded, sensitive[rows])]
-
-
-def _sample(n: int) -> Codes:
-    if n <= _SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
-
-
-def _pairs(coded: Mapping[str, Codes], sensitive: Codes) -> Iterator[tuple[str, ...]]:
-    for one, other in combinations(coded, 2):
-        if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive, _ERRORS):
-            yield one, other
+    for one, other in combinations(rest, 2):
+        if _tells(group_rows(np.column_stack([coded[one], coded[other]])), sensitive[rows], _ERRORS):
+            found.append((one, other))
+    return found
 
 
 def _perhaps(series: nw.Series[Any], attribute: Attribute, sensitive: Codes) -> bool:
@@ -270,10 +268,9 @@ def _tells_alone(series: nw.Series[Any], attribute: Attribute, sensitive: Codes,
         return True
     if attribute.is_category or int(codes.max()) < _FEW:
         return False
+    # Each is guessed as the next smaller one is.
     by_size = sensitive[np.argsort(numbers(series, attribute), kind="stable")]
-    return _few(
-        1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive, errors
-    )  # each guessed as the next smaller one is
+    return _few(1 + int((by_size[1:] != by_size[:-1]).sum()), sensitive, errors)
 
 
 def _coarse(series: nw.Series[Any], attribute: Attribute) -> Codes:
@@ -293,11 +290,9 @@ def _tells(key: Codes, sensitive: Codes, errors: float) -> bool:
     usual = int(found.totals.argmax())
     first = np.flatnonzero(np.r_[True, found.group[1:] != found.group[:-1]])
     own = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(found.group)]))
-    most = np.maximum.reduceat(found.count, first)[own]
-    top = np.zeros(len(own), dtype=bool)
-    top[first_true(found.count == most, own)] = True
+    top = found.count == np.maximum.reduceat(found.count, first)[own]
     second = np.maximum.reduceat(np.where(top, 0, found.count), first)[own]
-    right = found.count - 1 > np.where(top, second, most)
+    right = top & (np.add.reduceat(top.astype(np.int64), first)[own] == 1) & (found.count - 1 > second)
     alone = (found.sizes[found.group] == 1) & (found.value == usual)
     return _few(len(key) - int(found.count[right | alone].sum()), sensitive, errors)
 
@@ -305,20 +300,6 @@ def _tells(key: Codes, sensitive: Codes, errors: float) -> bool:
 def _few(wrong: int, sensitive: Codes, errors: float) -> bool:
     """Whether guesses go wrong so seldom that they tell the value."""
     return wrong <= errors * (len(sensitive) - int(np.bincount(sensitive).max()))
-
-
-def first_true(flags: Any, groups: Codes) -> Codes:
-    """Where the first flag of each group is, for groups that lie together and have one each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from modicum.anatomy.checks import first_true
-    >>> first_true(np.array([False, True, True, True]), np.array([0, 0, 0, 1])).tolist()
-    [1, 3]
-    """
-    places = np.flatnonzero(flags)
-    return places[np.r_[True, groups[places][1:] != groups[places][:-1]]]
 
 
 # What a release of two tables would tell all the same, in one sentence each.
@@ -342,8 +323,7 @@ def leaks(asked: AnatomyTask, values: Mapping[str, Codes]) -> Iterator[str]:
         if told:
             yield (
                 f"The identifying table tells {name!r} by {_format_columns(told)}, whatever the groups hide; leave "
-                "it out "
-                "(--identifier)."
+                "it out (--identifier)."
             )
         if len(told) < len(found):
             yield (

@@ -14,7 +14,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anatomy.checks import AnatomyTask, build_task, leaks
+from modicum.anatomy.checks import AnatomyTask, build_task, leaks, order_words, refuse_few
 from modicum.anatomy.grouping import Deal, Numbering
 from modicum.engines.coding import schema_at
 from modicum.engines.counting import survey_columns
@@ -28,12 +28,12 @@ from modicum.measures.diversity import l_diversity
 from modicum.releases.anatomy_files import WrittenAnatomy, entry_of, table_files, write_description
 from modicum.releases.anatomy_release import GroupFigures, group_column
 from modicum.table.atomic_writing import beside_folder
-from modicum.table.codes import values_in_order
 from modicum.table.frames import texts
 from modicum.table.schema import Attribute, Schema, require_schema
 from modicum.typing import Codes
 
 _ONE, _FIRST, _SECOND, _AMONG = "(one)", "(first)", "(second)", "(among)"
+_CODE, _START, _NUMBER = "(code {})", "(start {})", "(number {})"  # of each sensitive column
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,8 @@ def _values(attribute: Attribute, found: Any) -> EngineValues:
             f"The sensitive column {attribute.name!r} has {found.missing:,} missing values; leave those rows out or "
             "name the missing."
         )
-    ordered_by = attribute.kind == "ordered" or (attribute.is_category and attribute.domain is not None)
-    words = values_in_order(attribute, list(found.counts)) if ordered_by else sorted(found.counts)
-    there = [word for word in words if word in found.counts]
-    return EngineValues(attribute, tuple(there), np.array([found.counts[word] for word in there], dtype=np.int64))
+    words = order_words(attribute, list(found.counts))
+    return EngineValues(attribute, tuple(words), np.array([found.counts[word] for word in words], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class _Told:
         more = {_ONE: np.ones(len(frame), dtype=np.int64), _FIRST: first, _SECOND: second}
         for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True)):
             codes = own.encode(frame[own.attribute.name])
-            more |= {_code(i): codes, _start(i): deal.starts[codes]}
+            more |= {_CODE.format(i): codes, _START.format(i): deal.starts[codes]}
             if frame.schema[own.attribute.name] == nw.String:  # equal values are written alike
                 words = pyarrow.array(own.words).take(pyarrow.array(codes))
                 table = table.set_column(table.schema.get_field_index(own.attribute.name), own.attribute.name, words)
@@ -101,18 +99,6 @@ class _Told:
 def _running(within: list[str], order: list[str]) -> nw.Expr:
     """Numbers from 1 among the records that share some columns, in the order of others."""
     return nw.col(_ONE).cum_sum().over(*within, order_by=order).cast(nw.Int64)
-
-
-def _code(i: int) -> str:
-    return f"(code {i})"
-
-
-def _start(i: int) -> str:
-    return f"(start {i})"
-
-
-def _number(i: int) -> str:
-    return f"(number {i})"
 
 
 @dataclass(frozen=True)
@@ -151,7 +137,7 @@ class Written:
         pyarrow = require("pyarrow", "scale")
         columns = tuple(dict.fromkeys([*self.asked.identifying, *self.asked.sensitive]))
         given = collect_arrow(self.table.lazy.select(list(columns)).head(0)).to_native().schema
-        names = [_ONE, _FIRST, _SECOND, *(each(i) for i in range(len(self.values)) for each in (_code, _start))]
+        names = [_ONE, _FIRST, _SECOND, *(each.format(i) for i in range(len(self.values)) for each in (_CODE, _START))]
         schema = pyarrow.schema([*given, *(pyarrow.field(name, pyarrow.int64()) for name in names)])
         return _Told(columns, schema, self.values, self.deals, self.numbering)
 
@@ -161,13 +147,13 @@ class Written:
         if many > 1:  # equal records stand in one order for all columns
             lazy = lazy.with_columns(_running(order, [_SECOND]).alias(_AMONG))
             order = [*order, _AMONG]
-        lazy = lazy.with_columns(*((_running([_code(i)], order) - 1).alias(_number(i)) for i in range(many)))
+        numbers = [(_running([_CODE.format(i)], order) - 1).alias(_NUMBER.format(i)) for i in range(many)]
+        lazy, groups = lazy.with_columns(*numbers), []
         for i, deal in enumerate(self.deals):
-            lazy = lazy.filter(nw.col(_number(i)) < deal.most)
-        groups = [
-            (deal.of_places(nw.col(_start(i)) + nw.col(_number(i))) + 1).alias(group_column(own.attribute.name, many))
-            for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True))
-        ]
+            lazy = lazy.filter(nw.col(_NUMBER.format(i)) < deal.most)
+        for i, (own, deal) in enumerate(zip(self.values, self.deals, strict=True)):
+            group = deal.of_places(nw.col(_START.format(i)) + nw.col(_NUMBER.format(i))) + 1
+            groups.append(group.alias(group_column(own.attribute.name, many)))
         return lazy.with_columns(*groups)
 
     def _write_tables(self, records: nw.LazyFrame[Any], folder: Path, format: str, place: Path) -> WrittenAnatomy:
@@ -175,7 +161,7 @@ class Written:
         names = {own.attribute.name: group_column(own.attribute.name, many) for own in self.values}
         files = table_files(format, many)
         columns = [[*self.asked.identifying, *names.values()], *([gid, name] for name, gid in names.items())]
-        by = [[_SECOND], *([gid, _code(i)] for i, gid in enumerate(names.values()))]
+        by = [[_SECOND], *([gid, _CODE.format(i)] for i, gid in enumerate(names.values()))]
         for file, chosen, order in zip(files, columns, by, strict=True):
             write(records.sort(*order).select(*chosen).to_native(), folder / file)
         with reopen_together(self.table, [str(folder / file) for file in files], self.asked.schema) as tables:
@@ -184,14 +170,11 @@ class Written:
                 for own, deal, table in zip(self.values, self.deals, tables[1:], strict=True)
             }
             rows = tables[0].rows()
-        left_out = int(self.values[0].counts.sum()) - rows
-        label = self.asked.schema.label
-        told = [name for name in self.asked.identifying if name != label]
+        left_out, schema = int(self.values[0].counts.sum()) - rows, self.asked.schema
+        told = [name for name in self.asked.identifying if name != schema.label]
         called = ["identifying table", *(f"table of {name}" for name in names)]
         tables_of = dict(zip(called, columns, strict=True))
-        release = WrittenAnatomy(
-            place, tables_of, told, list(names), self.asked.schema, rows, left_out, "dealt", groups
-        )
+        release = WrittenAnatomy(place, tables_of, told, list(names), schema, rows, left_out, "dealt", groups)
         entries = [entry_of(folder, file, chosen) for file, chosen in zip(files, columns, strict=True)]
         write_description(release, entries, folder)
         return release
@@ -271,25 +254,14 @@ def _complete(schema: Any, table: EngineTable) -> Schema:
 
 
 def _build_task(owner: Any, table: EngineTable, schema: Schema) -> AnatomyTask:
-    """What is asked, with a sample of the records in place of all of them."""
+    """What is asked, with a sample in place of all records: those with the lowest hashes, whatever their order."""
     rows = table.rows()
-    if rows < 2:
-        many = "is only 1 sample" if rows else "are 0 rows"
-        raise DataError(f"There {many}, so there is nobody to hide among.")
-    schema.check(_nobody(table))
-    return build_task(owner, _sample(table, rows), schema, None)
-
-
-def _nobody(table: EngineTable) -> Any:
-    return collect_arrow(table.lazy.head(0)).to_native()
-
-
-def _sample(table: EngineTable, rows: int) -> nw.DataFrame[Any]:
-    """Some of the records, the same ones whatever their order: those with the lowest hashes."""
-    columns = tuple(table.columns)
-    share = min(1.0, 1.2 * _SAMPLE / rows)
-    picked = table.gather(_Lowest(columns, _nobody(table).schema, int(share * (2**63 - 1))))
-    return nw.from_native(picked, eager_only=True)
+    refuse_few(rows)
+    nobody = collect_arrow(table.lazy.head(0)).to_native()
+    schema.check(nobody)
+    limit = int(min(1.0, 1.2 * _SAMPLE / rows) * (2**63 - 1))
+    sample = table.gather(_Lowest(tuple(table.columns), nobody.schema, limit))
+    return build_task(owner, nw.from_native(sample, eager_only=True), schema, None)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Xiao and Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006; p
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import gcd
 from typing import Any
 
@@ -165,11 +166,20 @@ def select_records(codes: Codes, l: int, random: np.random.Generator) -> Mask:
     np.int64(2)
     """
     counts = np.bincount(codes)
-    records, starts = shuffle_by_value(codes, counts, random)
-    rank = np.arange(len(codes)) - np.repeat(starts[:-1], counts)
+    return _draw_some(codes, counts, np.minimum(counts, most_of_a_value(counts, l)), random)
+
+
+def _draw_some(codes: Codes, counts: Codes, stay: Codes, random: np.random.Generator) -> Mask:
+    """Which records stay when so many of each value do, drawn at random."""
+    records, _ = shuffle_by_value(codes, counts, random)
     kept = np.zeros(len(codes), dtype=bool)
-    kept[records] = rank < most_of_a_value(counts, l)
+    kept[records] = _number_within(counts) < np.repeat(stay, counts)
     return kept
+
+
+def _number_within(counts: Codes) -> Codes:
+    """For values one after another, each so often: the number of each place, from 0, among those of its value."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def select_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) -> Mask | None:
@@ -198,12 +208,7 @@ def select_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator
     first = np.zeros(len(counts), dtype=np.int64)
     first[kinds] = np.arange(len(kinds))
     stay = _most_of_each([column[first] for column in columns], counts, l)
-    if stay is None:
-        return None
-    records, starts = shuffle_by_value(kinds, counts, random)
-    kept = np.zeros(len(kinds), dtype=bool)
-    kept[records] = np.arange(len(kinds)) - np.repeat(starts[:-1], counts) < np.repeat(stay, counts)
-    return kept
+    return None if stay is None else _draw_some(kinds, counts, stay, random)
 
 
 def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | None:
@@ -234,13 +239,12 @@ def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | Non
 
 # Groups by arithmetic: the records of one sensitive value after another, dealt to the groups in turn.
 #
-# The values are laid out one after another, each with its records in the order of a secret hash of what they hold, and
-# the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so that no two of its places
-# fall
-# into one group; every group has at least ℓ records, all with different values. Where a record goes follows from how
-# many
-# records each value has and from its number among those of its own value. So the plan is a few numbers for each value,
-# however many records there are, an engine can carry it out, and the order of the rows does not matter.
+# The values are laid out one after another, each with its records in the order of a secret hash of what they hold,
+# and the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so that no two of its
+# places fall into one group; every group has at least ℓ records, all with different values. Where a record goes
+# follows from how many records each value has and from its number among those of its own value. So the plan is a few
+# numbers for each value, however many records there are, an engine can carry it out, and the order of the rows does
+# not matter.
 
 _FACTORS = 2**20  # below which the factor is drawn that mixes the groups' numbers
 
@@ -280,7 +284,9 @@ class Deal:
         starts = np.empty(len(counts), dtype=np.int64)
         starts[order] = np.cumsum(stay[order]) - stay[order]
         groups = int(stay.sum()) // l
-        factor = next(f for f in _draw_factors(groups, random) if gcd(f, groups) == 1)
+        most_factor = min(groups, _FACTORS)
+        tried = chain(range(int(random.integers(1, most_factor + 1)), most_factor + 1), [1])  # 1 always does
+        factor = next(f for f in tried if gcd(f, groups) == 1)
         return cls(starts, groups, most, factor, int(random.integers(0, groups)))
 
     def group(self, codes: Codes, numbers: Codes) -> Codes:
@@ -291,12 +297,6 @@ class Deal:
     def of_places(self, places: Any) -> Any:
         """The groups of places in the layout: an array, or an expression of an engine."""
         return (places % self.groups * self.factor + self.shift) % self.groups
-
-
-def _draw_factors(groups: int, random: np.random.Generator) -> Any:
-    """Factors to try, one after another; 1 always does in the end."""
-    first = int(random.integers(1, min(groups, _FACTORS) + 1))
-    return (*range(first, min(groups, _FACTORS) + 1), 1)
 
 
 @dataclass(frozen=True)
@@ -328,10 +328,8 @@ def numbers_of(codes: Codes, hashes: tuple[Codes, Codes]) -> Codes:
     >>> numbers_of(np.array([1, 0, 1]), (np.array([5, 7, 2]), np.array([0, 0, 0]))).tolist()
     [1, 0, 0]
     """
-    order = np.lexsort((hashes[1], hashes[0], codes))
-    counts = np.bincount(codes)
     found = np.empty(len(codes), dtype=np.int64)
-    found[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    found[np.lexsort((hashes[1], hashes[0], codes))] = _number_within(np.bincount(codes))
     return found
 
 
@@ -378,8 +376,9 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     sizes = np.bincount(groups, minlength=many)
     width = int(sizes.max())
     order = np.argsort(groups, kind="stable")
-    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    places = groups[order] * width + rank  # groups of equal width lie close in memory; what is left over stays empty
+    places = groups[order] * width + _number_within(
+        sizes
+    )  # groups of equal width lie close in memory; what is left over stays empty
     held, who = (np.full(many * width, _EMPTY, dtype=np.int32) for _ in range(2))
     held[places], who[places] = values[order], records[order]
     _swap(held, who, width, _ROUNDS, random)

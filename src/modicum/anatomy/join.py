@@ -132,9 +132,8 @@ class Join:
 # - A nominal category is 0 for its mode and 1 for every other value; missing is a value like any other.
 #
 # Means and modes are those of the joined data, in which a record occurs once for each candidate: `weights` say how
-# often.
-# Of equally frequent values the first is the mode, in the order of the domain or by name, so that the order of the
-# records does not matter.
+# often. Of equally frequent values the first is the mode, in the order of the domain or by name, so that the order of
+# the records does not matter.
 
 
 def code_column(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:

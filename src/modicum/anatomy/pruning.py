@@ -141,8 +141,7 @@ def only_one(join: Join) -> GroupCandidates:
 #
 # papers/4 §4.1 prunes "in the projected space" where the data is not separable in its own. For the Gaussian kernel
 # exp(−γ‖x − z‖²) every row has norm 1 there, so that no candidate would be nearer to a radius than another: the mean
-# over
-# the joined data has to be subtracted, as Appendix B does in the space of the attributes.
+# over the joined data has to be subtracted, as Appendix B does in the space of the attributes.
 #
 # With landmarks z and K their kernel matrix, a row x with kernel values k(x) has the squared norm (k(x) − m)ᵀ K⁺
 # (k(x) − m) in the centred Nyström space, where m is the mean of k over the join. k is a product of a record's part and

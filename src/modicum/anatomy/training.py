@@ -1,7 +1,6 @@
 """What a model is trained on (papers/4 Definitions 11 to 13): the identifying table alone, the join, or it pruned."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -9,7 +8,7 @@ import numpy as np
 
 from modicum.anatomy.join import Join
 from modicum.anatomy.pruning import Chosen, prune_in_kernel_space, prune_join
-from modicum.errors import ParameterError, check_choice, check_number
+from modicum.errors import ParameterError, check_choice_is, check_number_is
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import as_frame, column
 from modicum.typing import Floats
@@ -86,23 +85,19 @@ def training_set(
     release: AnatomyRelease, kind: str, *, prune_per: str, space: str, random_state: int | None
 ) -> TrainingSet:
     """The same as frames of narwhals, with weights."""
-    given = type("training_data", (SimpleNamespace,), {})(
-        kind=kind, prune_per=prune_per, space=space, random_state=random_state
-    )
-    check_choice(given, "kind", KINDS)
-    check_choice(given, "space", SPACES)
-    check_asked(release, given)
+    check_choice_is(kind, "kind", "training_data", KINDS)
+    check_choice_is(space, "space", "training_data", SPACES)
+    check_asked(release, "training_data", prune_per, random_state)
     join, everyone = Join.of(release), np.arange(release.rows)
-    if kind == "identifying":
-        return _build_training_set(
-            join, Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64)), np.ones(len(everyone))
-        )
     if kind == "joined":
         join.check_rows()
-        records, places = join.rows(everyone)
-        return _build_training_set(join, Chosen(records, places), 1 / join.repeats[records])
-    prune = prune_join if space == "input" else prune_in_kernel_space
-    chosen = prune(join, prune_per, make_generator(random_state))
+        chosen = Chosen(*join.rows(everyone))
+        return _build_training_set(join, chosen, 1 / join.repeats[chosen.records])
+    if kind == "identifying":
+        chosen = Chosen(everyone, np.empty((len(everyone), 0), dtype=np.int64))
+    else:
+        prune = prune_join if space == "input" else prune_in_kernel_space
+        chosen = prune(join, prune_per, make_generator(random_state))
     return _build_training_set(join, chosen, np.ones(len(chosen.records)))
 
 
@@ -111,35 +106,31 @@ def make_generator(random_state: int | None) -> np.random.Generator:
     return np.random.default_rng(None if random_state is None else [random_state, _TIES])
 
 
-def check_asked(release: AnatomyRelease, given: Any) -> None:
-    """Refuse what is no release, and a `prune_per` or `random_state` of what was given that cannot be used."""
+def check_asked(release: AnatomyRelease, owner: str, prune_per: str, random_state: int | None) -> None:
+    """Refuse what is no release, and a `prune_per` or `random_state` that cannot be used."""
     if not isinstance(release, AnatomyRelease):
         raise ParameterError(
             f"The 'release' parameter must be an AnatomyRelease. Got {type(release).__name__} instead."
         )
-    check_choice(given, "prune_per", PRUNE_PER)
-    if given.random_state is not None:
-        check_number(given, "random_state", 0)
+    check_choice_is(prune_per, "prune_per", owner, PRUNE_PER)
+    if random_state is not None:
+        check_number_is(random_state, "random_state", owner, 0)
 
 
 def _build_training_set(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
     """The rows in the original domain, columns in the schema's order."""
     release, frame = join.release, join.identifying
-    frame = nw.maybe_reset_index(
-        frame if np.array_equal(chosen.records, np.arange(len(frame))) else frame[chosen.records]
-    )
+    everyone = np.array_equal(chosen.records, np.arange(len(frame)))
+    frame = nw.maybe_reset_index(frame if everyone else frame[chosen.records])
     series = []
     for a in range(chosen.places.shape[1]):
         own = join.sensitive_values(a, chosen.places[:, a])
-        series.append(own if own.implementation is frame.implementation else _convert_series(own, frame))
+        if own.implementation is not frame.implementation:
+            own = nw.new_series(own.name, own.to_list(), backend=frame.implementation)
+        series.append(own)
     names = [each.name for each in join.identifying_attributes] + [each.name for each in series]
     X = frame.with_columns(*series).select([name for name in release.schema.names if name in names])
     return TrainingSet(X, None if release.label is None else column(frame, release.label), weights)
-
-
-def _convert_series(series: nw.Series[Any], frame: nw.DataFrame[Any]) -> nw.Series[Any]:
-    """The same values in the library of the frame."""
-    return nw.new_series(series.name, series.to_list(), backend=frame.implementation)
 
 
 def class_of(release: AnatomyRelease) -> nw.Series[Any]:

@@ -1,8 +1,6 @@
-from ._select import Selection, select
 from .discovery.correlation_result import Correlation, Correlations
-from .discovery.correlations import correlations
-from .prism_classifier import LinearSVM, Parsimony, PrismClassifier
-from .prism_regressor import PrismRegressor
+from .discovery.discovery import correlations
+from .estimators import LinearSVM, Parsimony, PrismClassifier, PrismRegressor, Selection, select
 
 __all__ = [
     "Correlation",

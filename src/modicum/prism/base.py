@@ -55,17 +55,17 @@ def check_chosen(
     box : the largest coefficient
     """
     names = list(design.attributes)
-    used = np.flatnonzero(np.any(found.coefficients != 0, axis=0))
-    chosen = {names[unit] for unit, places in enumerate(design.units) if set(places) & set(used.tolist())}
-    columns = {part.attribute.name for name in chosen for part in design.attributes[name]}
+    support = {names[unit] for unit in found.support}
+    used = set(np.flatnonzero(np.any(found.coefficients != 0, axis=0)).tolist())
+    chosen = {name for name, places in zip(names, design.units, strict=True) if used & set(places)}
     broken = None
-    if columns & set(sensitive):
+    if {part.attribute.name for name in chosen for part in design.attributes[name]} & set(sensitive):
         broken = "a sensitive attribute is used"
-    elif not chosen <= {names[unit] for unit in found.support}:
+    elif not chosen <= support:
         broken = "an attribute that was not chosen is used"
     elif most is not None and len(found.support) > most:
         broken = f"{len(found.support)} attributes are used, more than {most}"
-    elif any(set(each) <= {names[unit] for unit in found.support} for each in correlated):
+    elif any(set(each) <= support for each in correlated):
         broken = "all attributes of a correlated set are used"
     elif np.abs(found.coefficients).max(initial=0.0) > box * (1 + _ROUNDING):
         broken = "a coefficient lies outside the box"
@@ -207,7 +207,12 @@ class LinearModel(BaseEstimator):
         attributes = list(task.design.attributes)
         forbidden = forbidden_units(self.correlations_.sets, attributes)
         self.max_feasible_predictors_ = largest_support(len(attributes), forbidden)
-        self._refuse_none(attributes)
+        if not self.max_feasible_predictors_:
+            raise DataError(
+                f"Every attribute correlates with {format_names(self.sensitive_)} by itself "
+                f"({format_names(attributes, 20)}): no classifier can exist. Raise the threshold "
+                f"({self.threshold:g}), lower p_value, or take back a set that is known to correlate."
+            )
         if self.max_feasible_predictors_ < min(self.max_predictors, len(attributes)):
             warnings.warn(
                 f"At most {self.max_feasible_predictors_} of {len(attributes)} attributes can be used without one of "
@@ -220,15 +225,6 @@ class LinearModel(BaseEstimator):
         return prepared.trainer.solve(
             self._most(), prepared.forbidden, gap=self.tol, time_limit=self.time_limit, progress=self.progress
         )
-
-    def _refuse_none(self, attributes: Sequence[str]) -> None:
-        if not self.max_feasible_predictors_:
-            raise DataError(
-                f"Every attribute correlates with {format_names(self.sensitive_)} by itself "
-                f"({format_names(attributes, 20)}): no "
-                f"classifier can exist. Raise the threshold ({self.threshold:g}), lower p_value, or take back a set "
-                "that is known to correlate."
-            )
 
     def _targets(self, task: PrismTask) -> Floats:
         raise ParameterError(f"{type(self).__name__} does not say what it predicts.")
@@ -282,18 +278,18 @@ class LinearModel(BaseEstimator):
             weights=weights,
             random_state=self.random_state,
         )
-        design = Design.fit(frame, schema, discovery.attributes, _as_floats(weights, len(frame)))
+        counts = np.ones(len(frame)) if weights is None else weights.astype(np.float64)
+        design = Design.fit(frame, schema, discovery.attributes, counts)
         if not design.attributes:
             raise DataError(
                 f"Besides {format_names(self.sensitive_)} there is no attribute with more than one value to predict "
-                "from "
-                f"(n_features = {len(frame.columns)})."
+                f"from (n_features = {len(frame.columns)})."
             )
         classes = pd.factorize(values)[0]
         same = discovery.same_as(classes)
         if same is not None and classes.max() + 1 < len(classes):  # values that nobody shares are the same as any such
             raise DataError(f"The label {label or 'y'!r} tells the sensitive attribute {same!r} exactly.")
-        return PrismTask(discovery, design, design.encode(frame), label or "y", values, _as_floats(weights, len(frame)))
+        return PrismTask(discovery, design, design.encode(frame), label or "y", values, counts)
 
     def _values(self, y: Any, n: int) -> Any:
         if y is None:
@@ -380,14 +376,10 @@ def label_of(y: Any) -> str | None:
 
 def sensitive_names(given: str | Iterable[str] | None, schema: Schema) -> list[str]:
     """The sensitive attributes: those named, or the schema's."""
-    if given is None:
-        found = schema.with_role("sensitive")
-    elif isinstance(given, str):
-        found = [given]
-    elif isinstance(given, Iterable):
-        found = list(dict.fromkeys(map(str, given)))
-    else:
+    named = schema.with_role("sensitive") if given is None else [given] if isinstance(given, str) else given
+    if not isinstance(named, Iterable):
         raise ParameterError(f"The 'sensitive' parameter must be a name or a list of names. Got {given!r} instead.")
+    found = list(dict.fromkeys(map(str, named)))
     if not found:
         raise ParameterError(
             "Say which attribute is sensitive: name it with the 'sensitive' parameter, or give it that role in the "
@@ -400,7 +392,3 @@ def forbidden_units(sets: Sequence[Sequence[str]], attributes: Sequence[str]) ->
     """Sets of names as sets of places among the attributes; a set with one that cannot be chosen forbids nothing."""
     place = {name: i for i, name in enumerate(attributes)}
     return [tuple(place[name] for name in each) for each in sets if all(name in place for name in each)]
-
-
-def _as_floats(weights: Any, n: int) -> Floats:
-    return np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)

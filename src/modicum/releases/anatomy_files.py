@@ -23,7 +23,7 @@ import pandas as pd
 from modicum.errors import ArtifactError, DataError, ParameterError, SchemaError
 from modicum.generalization.storage import VERSION, parse_artifact_schema, read_json, write_json
 from modicum.releases.anatomy_release import AnatomyFigures, AnatomyRelease, GroupFigures, describe_tables
-from modicum.table.files import file_format, open_connection, quote_name, reading
+from modicum.table.files import file_format, open_connection, quote_name, quote_text, reading
 from modicum.table.frames import as_frame, numbers, texts
 from modicum.table.inference import storage_of
 from modicum.table.plain_data import PlainSchema
@@ -59,20 +59,13 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
     for name in names:
         check_holdable(frame[name])
     table = pd.DataFrame({name: _convert_column(frame[name]) for name in names})
+    options = "FORMAT parquet"
+    if file_format(path) == "csv":
+        words = [quote_name(name) for name in names if table[name].dtype == object]
+        options = "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
     with open_connection() as connection:
         connection.register("released", table)
-        connection.execute(f"COPY released TO '{_literal(path)}' ({_options(table, path)})")
-
-
-def _literal(path: Path) -> str:
-    return os.fspath(path).replace("'", "''")
-
-
-def _options(table: pd.DataFrame, path: Path) -> str:
-    if file_format(path) == "parquet":
-        return "FORMAT parquet"
-    words = [quote_name(name) for name in table.columns if table[name].dtype == object]
-    return "FORMAT csv, HEADER true" + (f", FORCE_QUOTE ({', '.join(words)})" if words else "")
+        connection.execute(f"COPY released TO {quote_text(os.fspath(path))} ({options})")
 
 
 def own_storage(series: nw.Series[Any]) -> Storage:
@@ -135,10 +128,6 @@ def _is_unicode(series: nw.Series[Any]) -> bool:
     return True
 
 
-def _storage(schema: Schema, name: str) -> Storage:
-    return schema[name].storage if name in schema else "integer"  # the number of a group is in no schema
-
-
 def _convert_column(series: nw.Series[Any]) -> Any:
     """A column as DuckDB takes it."""
     exact = series.dtype.is_integer() or series.dtype == nw.Boolean
@@ -165,7 +154,9 @@ def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataF
             _check_names(path, _header(path), columns)
             table = reading(path, lambda: _csv(connection, pattern, columns).df())
     _check_names(path, list(table.columns), columns)
-    return pd.DataFrame({name: _restore_type(table[name], _storage(schema, name)) for name in columns})
+    storage = {name: schema[name].storage for name in columns if name in schema}
+    # The number of a group is in no schema.
+    return pd.DataFrame({name: _restore_type(table[name], storage.get(name, "integer")) for name in columns})
 
 
 def _header(path: Path) -> list[str]:
@@ -389,17 +380,8 @@ def write_description(
     release: AnatomyRelease | WrittenAnatomy, entries: list[TableEntry], folder: str | os.PathLike[str]
 ) -> None:
     """Write what the folder holds; each table's entry has its file, hash and columns, the identifying one first."""
-    write_json(_describe_release(release, entries), Path(folder) / _DESCRIPTION)
-
-
-def entry_of(folder: Path, file: str, columns: list[str]) -> TableEntry:
-    """A table's entry in the description."""
-    return {"file": file, "sha256": _hash(folder / file), "columns": columns}
-
-
-def _describe_release(release: AnatomyRelease | WrittenAnatomy, entries: list[TableEntry]) -> AnatomyDescription:
     named = zip(release.sensitive_names, entries[1:], strict=True)
-    return {
+    description: AnatomyDescription = {
         "modicum": _KIND,
         "version": VERSION,
         "suppressed": release.suppressed,
@@ -409,6 +391,12 @@ def _describe_release(release: AnatomyRelease | WrittenAnatomy, entries: list[Ta
         "sensitive": [{"name": name, **entry} for name, entry in named],
         "schema": release.schema.to_dict(),
     }
+    write_json(description, Path(folder) / _DESCRIPTION)
+
+
+def entry_of(folder: Path, file: str, columns: list[str]) -> TableEntry:
+    """A table's entry in the description."""
+    return {"file": file, "sha256": _hash(folder / file), "columns": columns}
 
 
 def table_files(format: str, many: int) -> list[str]:

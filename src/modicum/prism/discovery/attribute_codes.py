@@ -1,23 +1,32 @@
-"""Attributes as small integers whose joint values can be counted: numbers in bins, missing a value, groups by row."""
+"""Attributes as small integers: what may tell by joint values that can be counted, what is sensitive by its classes.
 
-from collections.abc import Mapping, Sequence
+A number is cut into bins, missing is a value, and one-hot columns are taken together.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from modicum.table.codes import Weights, group_numbers, group_rows
+from modicum.errors import DataError, ParameterError
+from modicum.generalization.bins import interval_label
+from modicum.prism.discovery.sides import is_one_hot, value_part
+from modicum.table.codes import NumberCoding, Weights, first_rows, group_numbers, group_rows
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.typing import Ints
+from modicum.table.values import canonical
+from modicum.typing import Floats, Ints, Mask
 
 # Bins of a number in which a frequent value stands alone, so that what it tells is seen.
 
 
-def bin_starts(counts: Weights, bins: int) -> npt.NDArray[np.bool_]:
+def bin_starts(counts: Weights, bins: int) -> Mask:
     """Where a bin begins among the distinct values, of which the counts are given in their order.
 
     Every value has its own bin where there are at most `bins` of them. Else each with at least 1/bins of the records
@@ -96,5 +105,179 @@ def _column_codes(series: nw.Series[Any], attribute: Attribute, bins: int, weigh
     values = numbers(series, attribute)
     if np.isnan(values).all():
         return np.zeros(len(values), dtype=np.int64)
-    coding = group_numbers(attribute, values, weights, lambda _, counts: bin_starts(counts, bins))
-    return Target(coding).encode_numbers(values)
+    return Target(_bin_numbers(attribute, values, bins, weights)).encode_numbers(values)
+
+
+def _bin_numbers(attribute: Attribute, values: Floats, bins: int, weights: Weights | None) -> NumberCoding:
+    return group_numbers(attribute, values, weights, lambda _, counts: bin_starts(counts, bins))
+
+
+# The sensitive attribute as classes of values, and the labels λ that correlations are sought with (papers/3 §3.1).
+#
+# The classes are the critical values, each alone, and all others together; every λ sets one class against the rest: a
+# critical value (multiple encoding), or the class of the others, since critical or not is the same contrast as not or
+# critical (single encoding).
+
+MISSING, NONE = "(missing)", "(none)"
+ENCODINGS = ("single", "multiple", "both", "whole")
+FEW_NUMBERS = 20  # a number with at most so many values is taken by its values
+MOST_VALUES = 200
+
+
+@dataclass(frozen=True)
+class Label:
+    """One λ: a class against the rest, or (`position` None) all classes at once."""
+
+    sensitive: str
+    encoding: str
+    value: str | None
+    position: int | None
+
+
+@dataclass(frozen=True)
+class SensitiveAttribute:
+    """Each record's class of sensitive values, and the labels λ to test."""
+
+    name: str
+    classes: Ints
+    size: int
+    labels: tuple[Label, ...]
+    critical: tuple[str, ...] | None
+
+
+def read_sensitive(
+    frame: nw.DataFrame[Any],
+    schema: Schema,
+    name: str,
+    columns: Sequence[str],
+    critical: Any,
+    encoding: str,
+    bins: int,
+    weights: Weights | None,
+) -> SensitiveAttribute:
+    """The classes of one sensitive attribute and its labels."""
+    codes, values, binned = _values(frame, schema, columns, bins, weights)
+    if len(values) < 2:
+        raise DataError(f"The sensitive attribute {name!r} has the same value in every record: nothing to protect.")
+    named = None if critical is None else _critical(name, critical, values, binned)
+    classes, kept = (codes, values) if named is None else _merge_others(codes, values, named)
+    if len(kept) > MOST_VALUES:
+        raise DataError(
+            f"The sensitive attribute {name!r} has {len(kept):,} values to protect, more than {MOST_VALUES}; name its "
+            "critical values, or group its values first."
+        )
+    labels = tuple(_labels(name, kept, encoding, None if named is None else len(named)))
+    return SensitiveAttribute(name, classes, len(kept), labels, named)
+
+
+def _labels(name: str, values: Sequence[str], encoding: str, critical: int | None) -> Iterable[Label]:
+    """The labels for classes of which, where some are critical, those come first and the others' class last."""
+    if encoding == "whole":
+        return [Label(name, "whole", None, None)]
+    each = [Label(name, "multiple", value, t) for t, value in enumerate(values[:critical])]
+    others = critical is not None and critical < len(values)
+    if critical is None:
+        return [Label(name, "single", None, 0)] if len(values) == 2 else each
+    if encoding == "single" and not others:
+        raise ParameterError(
+            f"All values of {name!r} are critical, so that taking them together leaves nothing to tell them from; use "
+            "encoding='multiple'."
+        )
+    if len(values) == 2:  # one contrast, whichever way it is called
+        return each[:1] if encoding == "multiple" or not others else [Label(name, "single", None, 1)]
+    together = [Label(name, "single", None, critical)] if others else []
+    return {"single": together, "multiple": each, "both": together + each}[encoding]
+
+
+def _values(
+    frame: nw.DataFrame[Any], schema: Schema, columns: Sequence[str], bins: int, weights: Weights | None
+) -> tuple[Ints, tuple[str, ...], bool]:
+    """Each record's value as a code, the values as texts, and whether they are bins of a number."""
+    if len(columns) > 1:
+        return (*(_one_hot if is_one_hot(frame, columns) else _join_columns)(frame, columns), False)
+    attribute, series = schema[columns[0]], column(frame, columns[0])
+    codes, words = texts(series)
+    if attribute.is_category or len(words) <= FEW_NUMBERS:
+        return (*_present(codes, words), False)
+    return (*_bins(attribute, numbers(series, attribute), bins, weights), True)
+
+
+def _present(codes: Ints, words: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Codes by the values' names, missing (-1) last."""
+    order = sorted(range(len(words)), key=words.__getitem__)
+    rank = np.empty(len(words) + 1, dtype=np.int64)
+    rank[[*order, -1]] = np.arange(len(words) + 1)
+    missing = (MISSING,) if (codes < 0).any() else ()
+    return rank[codes], (*(words[i] for i in order), *missing)
+
+
+def _one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """The value whose column is 1, or none of them."""
+    codes = np.full(len(frame), len(columns), dtype=np.int64)
+    for j, each in enumerate(columns):
+        own, words = texts(column(frame, each))
+        codes[np.isin(np.array([*words, MISSING], dtype=object), ("1", "true"))[own]] = j
+    present, classes = np.unique(codes, return_inverse=True)
+    values = [*map(value_part, columns), NONE]
+    return classes, tuple(values[j] for j in present)
+
+
+def _join_columns(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """The joint value of columns that were declared to be one attribute."""
+    coded = [_present(*texts(column(frame, each))) for each in columns]
+    codes = group_rows(np.column_stack([own for own, _ in coded]))
+    first = first_rows(codes)
+    return codes, tuple(" + ".join(values[own[r]] for own, values in coded) for r in first)
+
+
+def _bins(attribute: Attribute, values: Floats, bins: int, weights: Weights | None) -> tuple[Ints, tuple[str, ...]]:
+    coding = _bin_numbers(attribute, values, bins, weights)
+    ranges = [interval_label(low, high, attribute) for low, high in pairwise([None, *coding.edges.tolist(), None])]
+    return Target(coding).encode_numbers(values), (*ranges, *([MISSING] if coding.missing else []))
+
+
+def _critical(name: str, critical: Any, values: Sequence[str], binned: bool) -> tuple[str, ...]:
+    if binned:
+        raise ParameterError(
+            f"The sensitive attribute {name!r} is a number with more than {FEW_NUMBERS} values, so that none of them "
+            "can be critical; bin it first and name the critical bins."
+        )
+    listed = [critical] if isinstance(critical, str) or not isinstance(critical, Iterable) else list(critical)
+    named = tuple(dict.fromkeys(MISSING if _is_missing(value) else canonical(value) for value in listed))
+    if not named:
+        raise ParameterError(f"The 'critical_values' parameter names no value of {name!r}; leave it out, or name one.")
+    for value in named:
+        if value not in values:
+            raise ParameterError(
+                f"The 'critical_values' parameter names {value!r}, which no record has in the column {name!r}."
+            )
+    return named
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value != value
+
+
+def _merge_others(codes: Ints, values: Sequence[str], named: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """The critical values, in the order they were named, and all others as one class, the last, where there are any."""
+    position = {value: t for t, value in enumerate(named)}
+    classes = np.array([position.get(value, len(named)) for value in values])[codes]
+    others = ("(other)",) if any(value not in position for value in values) else ()
+    return classes, (*named, *others)
+
+
+def critical_by_name(critical: Any, names: Mapping[str, str], sensitive: Sequence[str]) -> dict[str, object]:
+    """What is critical in each sensitive attribute, from a list (one attribute) or a mapping by name."""
+    if critical is None:
+        return {}
+    if not isinstance(critical, Mapping):
+        if len(sensitive) > 1:
+            raise ParameterError(
+                "With several sensitive attributes, the 'critical_values' parameter must map their names to lists."
+            )
+        return {sensitive[0]: critical}
+    given = {names.get(str(name), str(name)): values for name, values in critical.items()}
+    for name in given:
+        if name not in sensitive:
+            raise ParameterError(f"The 'critical_values' parameter names {name!r}, which is not a sensitive attribute.")
+    return given

@@ -1,15 +1,135 @@
-"""Measures that look at records instead of counting them: a classifier that guesses λ, and any function."""
+"""Measures that predict λ from the attributes or look at each record: least squares, a decision tree, any function."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 
 from modicum.errors import DataError, ParameterError
+from modicum.prism.discovery.attribute_codes import CodedAttributes
 from modicum.prism.discovery.measure import ROUNDING, Assessed, CountedSets, Sets, in_pieces
 from modicum.table.codes import first_rows, group_rows
-from modicum.typing import Ints
+from modicum.table.frames import column, numbers
+from modicum.table.schema import Schema
+from modicum.typing import Floats, Ints, Mask
+
+# Pearson's correlation of λ with an attribute, and the multiple correlation R with several.
+#
+# R is the correlation of λ with its least-squares prediction from the attributes: numbers as numbers, everything else
+# by a column of 0 and 1 for each value. All sets share one matrix of correlations between such columns, so a set costs
+# a small eigenvalue problem and no pass over the data.
+
+MOST_COLUMNS = 3000
+_ROWS = 4096  # at a time
+_PIECE = 500  # sets in a piece of work
+_RANK = 1e-9  # an eigenvalue below this share of the largest is none
+
+
+class MultipleCorrelation:
+    """Multiple R with an F-test; under independence E[R²] = q/(n − 1) for q independent columns."""
+
+    name = "pearson"
+    smallest_p = 0.0
+
+    def __init__(
+        self, counted: CountedSets, frame: nw.DataFrame, schema: Schema, attributes: dict[str, tuple[str, ...]]
+    ):
+        self._n, self.labels = counted.records, len(counted.labels)
+        given = [_values(frame, schema, columns) for columns in attributes.values()]
+        widths = [_width(values, size) for values, size in zip(given, counted.attributes.sizes, strict=True)]
+        if sum(widths) > MOST_COLUMNS:
+            raise DataError(
+                f"The measure 'pearson' would take {sum(widths):,} columns of numbers and values, more than "
+                f"{MOST_COLUMNS:,}; group the values of attributes that have many, or use 'cramers_v'."
+            )
+        self._starts = np.cumsum([0, *widths])
+        signs = np.column_stack([counted.signs(label) for label in counted.labels]).astype(np.float64)
+        self._between, self._with_labels = _correlations(counted, given, signs, self._starts)
+
+    def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
+        return in_pieces(self._assess_piece, sets, _PIECE, title, progress)
+
+    def _assess_piece(self, sets: Sets) -> Assessed:
+        from scipy.special import betainc  # deferred: it takes long to import
+
+        explained, ranks = (np.array(part) for part in zip(*map(self._compute_r2, sets), strict=True))
+        left = np.maximum(self._n - 1 - ranks, 0)[:, None]
+        # The F-test of R² with q and n − 1 − q degrees of freedom, by the distribution of R² itself.
+        tail = betainc(np.maximum(left, 1) / 2, np.maximum(ranks, 1)[:, None] / 2, 1 - explained)
+        p_value = np.where((left > 0) & (ranks[:, None] > 0), tail, 1.0)
+        chance = np.sqrt(np.minimum(ranks / max(self._n - 1, 1), 1))[:, None]
+        cells = np.full(len(sets), -1, dtype=np.int64)
+        return Assessed(np.sqrt(explained), p_value, np.broadcast_to(chance, explained.shape), cells)
+
+    def _compute_r2(self, columns: Ints) -> tuple[Floats, int]:
+        """R² with every λ, and how many columns are independent."""
+        used = np.concatenate([np.arange(self._starts[a], self._starts[a + 1]) for a in columns])
+        values, vectors = np.linalg.eigh(self._between[np.ix_(used, used)])
+        kept = values > _RANK * max(values[-1], 1.0)
+        parts = vectors[:, kept].T @ self._with_labels[used]
+        explained = (parts**2 / values[kept][:, None]).sum(axis=0)
+        return np.clip(explained, 0, 1), int(kept.sum())
+
+
+def _values(frame: nw.DataFrame, schema: Schema, columns: tuple[str, ...]) -> Floats | None:
+    """The numbers of a number or date; None for what is taken by its values."""
+    if len(columns) > 1 or schema[columns[0]].is_category:
+        return None
+    return numbers(column(frame, columns[0]), schema[columns[0]])
+
+
+def _width(values: Floats | None, size: int) -> int:
+    return int(size) if values is None else 1 + bool(np.isnan(values).any())
+
+
+def _correlations(
+    counted: CountedSets, given: list[Floats | None], signs: Floats, starts: Ints
+) -> tuple[Floats, Floats]:
+    """Correlations between the columns, and of the columns with each λ; weighted, a constant column has none."""
+    d, n = int(starts[-1]), counted.records
+    scaled = [_standardize(values, counted.weights) for values in given]
+    total, products = np.zeros(d + signs.shape[1]), np.zeros((d + signs.shape[1],) * 2)
+    for first in range(0, len(counted.weights), _ROWS):
+        rows = slice(first, first + _ROWS)
+        block = np.column_stack([_block(counted.attributes, scaled, starts, rows), signs[rows]])
+        weighted = block * counted.weights[rows, None]
+        total += weighted.sum(axis=0)
+        products += block.T @ weighted
+    covariance = products / n - np.outer(total, total) / n**2
+    spread = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+    inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-9)
+    matrix = covariance * np.outer(inverse, inverse)
+    return matrix[:d, :d], matrix[:d, d:]
+
+
+def _standardize(values: Floats | None, weights: Ints) -> Floats | None:
+    """Numbers with mean 0 and spread 1, so that sums of products are exact enough; missing stays."""
+    if values is None or np.isnan(values).all():
+        return values
+    present = ~np.isnan(values)
+    middle = np.average(values[present], weights=weights[present])
+    spread = np.sqrt(np.average((values[present] - middle) ** 2, weights=weights[present]))
+    return (values - middle) / (spread if spread > 0 else 1.0)
+
+
+def _block(attributes: CodedAttributes, scaled: list[Floats | None], starts: Ints, rows: slice) -> Floats:
+    """The columns of some rows: a missing number is the mean, beside a column that says so."""
+    codes = attributes.codes[rows]
+    block = np.zeros((len(codes), int(starts[-1])))
+    for j, values in enumerate(scaled):
+        if values is None:
+            block[np.arange(len(codes)), starts[j] + codes[:, j].astype(np.int64)] = 1
+            continue
+        missing = np.isnan(values[rows])
+        block[:, starts[j]] = np.where(missing, 0, values[rows])
+        if starts[j + 1] - starts[j] == 2:
+            block[:, starts[j] + 1] = missing
+    return block
+
+
+# Measures that look at records instead of counting them: a classifier that guesses λ, and any function.
 
 FOLDS = 5
 PERMUTATIONS = 199
@@ -17,40 +137,24 @@ MOST_RECORDS = 100_000_000  # of data that is looked at record by record
 _ENOUGH = 20  # permutations as strong as what was found
 _LEAF = 0.005  # of the records, both classes counted alike, that a leaf of the tree holds at least
 
-Function = Callable[[npt.NDArray[np.int64], npt.NDArray[np.bool_]], float]
-Found = tuple[float, float, float]
+Function = Callable[[Ints, Mask], float]
 
 
-def _test_by_permutation(strength: float, threshold: float, once_more: Callable[[], float]) -> Found:
-    """Strength, p-value and null value: the latter two from permutations, made where the threshold is reached.
+class _Permuted(ABC):
+    """A measure with p-value and null value from 199 permutations of λ, made only where the threshold is reached.
 
-    They end once 20 of them are as strong: p is then 20 by their number (a sequential test, as valid as the whole).
+    There p is (1 + permutations at least as strong) / 200, and the null value their mean. They end once 20 of them are
+    as strong: p is then 20 by their number (a sequential test, as valid as the whole).
     """
-    if strength < threshold - ROUNDING:
-        return strength, 1.0, np.nan
-    drawn: list[float] = []
-    reached = 0
-    while len(drawn) < PERMUTATIONS and reached < _ENOUGH:
-        drawn.append(once_more())
-        reached += drawn[-1] >= strength - ROUNDING
-    p_value = reached / len(drawn) if reached == _ENOUGH else (1 + reached) / (PERMUTATIONS + 1)
-    return strength, p_value, float(np.mean(drawn))
-
-
-class GuessedByTree:
-    """The balanced accuracy with which a decision tree guesses λ for records it was not grown on.
-
-    Records are dealt to five folds by chance, those of either class alike; trees are grown on distinct rows that stand
-    for their records, both classes counted alike. Chance is 0.5. The p-value and the null value come from 199
-    permutations of λ, each dealt to folds anew and guessed in the same way, made only where the threshold is reached.
-    """
-
-    name = "classifier"
 
     def __init__(self, counted: CountedSets, seed: int) -> None:
-        _check_records(counted)
-        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
+        if counted.records > MOST_RECORDS:
+            raise DataError(
+                f"A measure that looks at records one by one takes at most {MOST_RECORDS:,}, as sample_weight counts "
+                "them; use 'cramers_v'."
+            )
         self._counted, self._seed = counted, seed
+        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
 
     def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
         return in_pieces(partial(self._assess_piece, threshold=threshold), sets, 1, title, progress)
@@ -60,24 +164,50 @@ class GuessedByTree:
         codes = self._counted.attributes.codes[:, columns].astype(np.int64)
         cell = group_rows(codes)
         values = codes[first_rows(cell)]
-        found = [
-            self._test_label(values, cell, label, columns, threshold) for label in range(len(self._counted.labels))
-        ]
-        return _one_row(found, len(values))
+        found = []
+        for i, label in enumerate(self._counted.labels):
+            random = np.random.default_rng([self._seed, i, *columns.tolist()])
+            found.append(_test(self._strengths(values, cell, self._counted.signs(label), random), threshold))
+        strength, p_value, by_chance = (np.array([part]) for part in zip(*found, strict=True))
+        return Assessed(strength, p_value, by_chance, np.array([len(values)]))
 
-    def _test_label(self, values: Ints, cell: Ints, label: int, columns: Ints, threshold: float) -> Found:
-        random = np.random.default_rng([self._seed, label, *columns.tolist()])
-        sign, weights = self._counted.signs(self._counted.labels[label]), self._counted.weights
-        total = np.bincount(cell, weights=weights, minlength=len(values)).astype(np.int64)
-        positive = np.bincount(cell, weights=weights * sign, minlength=len(values)).astype(np.int64)
+    @abstractmethod
+    def _strengths(self, values: Ints, cell: Ints, sign: Mask, random: np.random.Generator) -> Iterator[float]:
+        """The strength for λ itself, then for one permutation of it after another; `values[cell]` are the codes."""
 
-        def strength(positive: Ints) -> float:
-            return _compute_balanced_accuracy(values, np.column_stack([total - positive, positive]), random, self._seed)
 
-        def once_more() -> float:
-            return strength(_deal(total, int(positive.sum()), random))
+def _test(strengths: Iterator[float], threshold: float) -> tuple[float, float, float]:
+    """Strength, p-value and null value."""
+    strength = next(strengths)
+    if strength < threshold - ROUNDING:
+        return strength, 1.0, np.nan
+    drawn: list[float] = []
+    reached = 0
+    while len(drawn) < PERMUTATIONS and reached < _ENOUGH:
+        drawn.append(next(strengths))
+        reached += drawn[-1] >= strength - ROUNDING
+    p_value = reached / len(drawn) if reached == _ENOUGH else (1 + reached) / (PERMUTATIONS + 1)
+    return strength, p_value, float(np.mean(drawn))
 
-        return _test_by_permutation(strength(positive), threshold, once_more)
+
+class GuessedByTree(_Permuted):
+    """The balanced accuracy with which a decision tree guesses λ for records it was not grown on.
+
+    Records are dealt to five folds by chance, those of either class alike; trees are grown on distinct rows that stand
+    for their records, both classes counted alike. Chance is 0.5. Records are dealt anew for each permutation.
+    """
+
+    name = "classifier"
+
+    def _strengths(self, values: Ints, cell: Ints, sign: Mask, random: np.random.Generator) -> Iterator[float]:
+        total, positive = (
+            np.bincount(cell, weights=weights, minlength=len(values)).astype(np.int64)
+            for weights in (self._counted.weights, self._counted.weights * sign)
+        )
+        drawn = positive
+        while True:
+            yield _compute_balanced_accuracy(values, np.column_stack([total - drawn, drawn]), random, self._seed)
+            drawn = _deal(total, int(positive.sum()), random)
 
 
 def _compute_balanced_accuracy(values: Ints, counts: Ints, random: np.random.Generator, seed: int) -> float:
@@ -108,7 +238,7 @@ def _deal(counts: Ints, some: int, random: np.random.Generator) -> Ints:
     return random.multivariate_hypergeometric(counts, some, method="marginals").astype(np.int64)
 
 
-def _tree_guesses(values: Ints, counts: Ints, seed: int) -> npt.NDArray[np.bool_]:
+def _tree_guesses(values: Ints, counts: Ints, seed: int) -> Mask:
     """Whether a tree grown on these records says +1, per distinct row."""
     from sklearn.tree import DecisionTreeClassifier  # deferred: it takes long to import
 
@@ -124,36 +254,22 @@ def _tree_guesses(values: Ints, counts: Ints, seed: int) -> npt.NDArray[np.bool_
     return tree.predict(rows, check_input=False)
 
 
-class Computed:
-    """Any function of the codes (records × attributes) and λ (True or False per record).
-
-    p-value and null value come from 199 permutations of λ, made only where the strength reaches the threshold: there
-    p is (1 + permutations at least as strong) / 200, and the null value their mean.
-    """
+class Computed(_Permuted):
+    """Any function of the codes (records × attributes) and λ (True or False per record)."""
 
     def __init__(self, counted: CountedSets, function: Function, seed: int) -> None:
+        super().__init__(counted, seed)
         self.name = getattr(function, "__name__", type(function).__name__)
-        _check_records(counted)
-        self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
-        self._function, self._counted, self._seed = function, counted, seed
-        self._rows = np.repeat(np.arange(len(counted.weights)), counted.weights)
+        self._function, self._rows = function, np.repeat(np.arange(len(counted.weights)), counted.weights)
 
-    def assess(self, sets: Sets, threshold: float, title: str, progress: bool) -> Iterator[Assessed]:
-        return in_pieces(partial(self._assess_piece, threshold=threshold), sets, 1, title, progress)
+    def _strengths(self, values: Ints, cell: Ints, sign: Mask, random: np.random.Generator) -> Iterator[float]:
+        codes, sign = values[cell[self._rows]], sign[self._rows]
+        drawn = sign
+        while True:
+            yield self._measure(codes, drawn)
+            drawn = random.permutation(sign)
 
-    def _assess_piece(self, sets: Sets, threshold: float) -> Assessed:
-        (columns,) = sets
-        codes = self._counted.attributes.codes[self._rows][:, columns].astype(np.int64)
-        found = [self._test_label(codes, label, columns, threshold) for label in range(len(self._counted.labels))]
-        return _one_row(found, len(np.unique(group_rows(codes))))
-
-    def _test_label(self, codes: Ints, label: int, columns: Ints, threshold: float) -> Found:
-        sign = self._counted.signs(self._counted.labels[label])[self._rows]
-        random = np.random.default_rng([self._seed, label, *columns.tolist()])
-        strength = self._strength(codes, sign)
-        return _test_by_permutation(strength, threshold, lambda: self._strength(codes, random.permutation(sign)))
-
-    def _strength(self, codes: Ints, sign: npt.NDArray[np.bool_]) -> float:
+    def _measure(self, codes: Ints, sign: Mask) -> float:
         try:
             found = self._function(codes, sign)
         except Exception as error:  # its words may hold values of records
@@ -161,16 +277,3 @@ class Computed:
         if not isinstance(found, int | float | np.integer | np.floating) or found != found:
             raise ParameterError("The 'measure' parameter is a function that does not give a number for every set.")
         return float(found)
-
-
-def _check_records(counted: CountedSets) -> None:
-    if counted.records > MOST_RECORDS:
-        raise DataError(
-            f"A measure that looks at records one by one takes at most {MOST_RECORDS:,}, as sample_weight counts them; "
-            "use 'cramers_v'."
-        )
-
-
-def _one_row(found: list[Found], cells: int) -> Assessed:
-    strength, p_value, by_chance = (np.array([part]) for part in zip(*found, strict=True))
-    return Assessed(strength, p_value, by_chance, np.array([cells]))

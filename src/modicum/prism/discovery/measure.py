@@ -1,119 +1,25 @@
-"""What a measure of correlation is: for sets of attributes and every label λ a strength, a p-value and a null value."""
+"""What a measure of correlation is, and the search by levels (papers/3, Figure 4) for the sets that one finds.
 
-from collections.abc import Callable, Iterator
+For sets of attributes and every label λ a measure gives a strength, a p-value and a null value. Sets of one attribute
+are tested first, then of two, …, each only if it must.
+"""
+
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numba
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from modicum.errors import ParameterError
-from modicum.prism.discovery.attribute_codes import CodedAttributes
-from modicum.prism.discovery.sensitive_values import Label, SensitiveAttribute
+from modicum.prism.discovery.attribute_codes import CodedAttributes, Label, SensitiveAttribute
 from modicum.progress import results, track_progress
 from modicum.typing import Floats, Ints
 
-# The sets of one size that are left to test: those all of whose subsets one smaller were tested and do not correlate.
-#
-# papers/3, Figure 4, line 7. Sets are rows of column positions, each row and the rows themselves in ascending order.
-
-MOST_SETS = 5_000_000  # of one size: their positions, with what is found, stay within a few hundred megabytes
-
-Sets = npt.NDArray[np.int32]
-
-
-def first_candidates(positions: npt.NDArray[Any]) -> Sets:
-    """Every attribute alone (Figure 4, line 6)."""
-    return np.sort(positions).astype(np.int32).reshape(-1, 1)
-
-
-def next_candidates(left: Sets) -> Sets:
-    """The sets one larger than those left, in which every subset one smaller is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from modicum.prism.discovery.measure import next_candidates
-    >>> next_candidates(np.array([[0, 1], [0, 2], [1, 2], [1, 3]], dtype=np.int32)).tolist()
-    [[0, 1, 2]]
-    """
-    found = _join_sets(left, MOST_SETS, np.empty((0, left.shape[1] + 1), np.int32))
-    if found > MOST_SETS:
-        raise ParameterError(
-            f"More than {MOST_SETS:,} sets of {left.shape[1] + 1} attributes would have to be tested; lower 'max_size' "
-            f"to {left.shape[1]}, lower 'threshold', or let one-hot columns be one attribute (groups='attribute')."
-        )
-    sets = np.empty((found, left.shape[1] + 1), np.int32)
-    _join_sets(left, MOST_SETS, sets)
-    return sets
-
-
-@numba.njit(cache=True, nogil=True)
-def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
-    """Write the next sets where there is room for them; how many there are, or one too many."""
-    m, c = left.shape
-    found = 0
-    larger = np.empty(c + 1, np.int32)
-    for i in range(m):
-        larger[:c] = left[i]
-        for k in range(i + 1, m):
-            if not _same_start(left, i, k):
-                break
-            larger[c] = left[k, c - 1]
-            if not _subsets_are_left(left, larger):
-                continue
-            if len(sets):
-                sets[found] = larger
-            found += 1
-            if found > most:
-                return found
-    return found
-
-
-@numba.njit(cache=True, nogil=True)
-def _same_start(left, i, k):  # type: ignore[no-untyped-def]
-    same, j = True, 0
-    while same and j < left.shape[1] - 1:
-        same = left[i, j] == left[k, j]
-        j += 1
-    return same
-
-
-@numba.njit(cache=True, nogil=True)
-def _subsets_are_left(left, larger):  # type: ignore[no-untyped-def]
-    """Whether each subset without one of the attributes before the last two is there; the other two made it."""
-    for skip in range(len(larger) - 2):
-        low, high = 0, len(left)
-        while low < high:
-            middle = (low + high) // 2
-            if _is_before(left[middle], larger, skip):
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(left) or not _is_same(left[low], larger, skip):
-            return False
-    return True
-
-
-@numba.njit(cache=True, nogil=True)
-def _is_before(row, larger, skip):  # type: ignore[no-untyped-def]
-    for j in range(len(row)):
-        other = larger[j if j < skip else j + 1]
-        if row[j] != other:
-            return row[j] < other
-    return False
-
-
-@numba.njit(cache=True, nogil=True)
-def _is_same(row, larger, skip):  # type: ignore[no-untyped-def]
-    same, j = True, 0
-    while same and j < len(row):
-        same = row[j] == larger[j if j < skip else j + 1]
-        j += 1
-    return same
-
+Sets = npt.NDArray[np.int32]  # rows of column positions, each row and the rows themselves in ascending order
 
 ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1
 
@@ -170,3 +76,181 @@ def in_pieces(
     """The work on `size` sets at a time, on all cores, in order."""
     pieces = [partial(work, sets[i : i + size]) for i in range(0, len(sets), size)]
     return track_progress(results(pieces, -1), title, total=len(pieces), progress=progress)
+
+
+# The sets of one size that are left to test: those all of whose subsets one smaller were tested and do not correlate.
+#
+# papers/3, Figure 4, line 7.
+
+MOST_SETS = 5_000_000  # of one size: their positions, with what is found, stay within a few hundred megabytes
+
+
+def next_candidates(left: Sets) -> Sets:
+    """The sets one larger than those left, in which every subset one smaller is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.discovery.measure import next_candidates
+    >>> next_candidates(np.array([[0, 1], [0, 2], [1, 2], [1, 3]], dtype=np.int32)).tolist()
+    [[0, 1, 2]]
+    """
+    found = _join_sets(left, MOST_SETS, np.empty((0, left.shape[1] + 1), np.int32))
+    if found > MOST_SETS:
+        raise ParameterError(
+            f"More than {MOST_SETS:,} sets of {left.shape[1] + 1} attributes would have to be tested; lower 'max_size' "
+            f"to {left.shape[1]}, lower 'threshold', or let one-hot columns be one attribute (groups='attribute')."
+        )
+    sets = np.empty((found, left.shape[1] + 1), np.int32)
+    _join_sets(left, MOST_SETS, sets)
+    return sets
+
+
+@numba.njit(cache=True, nogil=True)
+def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
+    """Write the next sets where there is room for them; how many there are, or one too many."""
+    m, c = left.shape
+    found = 0
+    larger = np.empty(c + 1, np.int32)
+    for i in range(m):
+        larger[:c] = left[i]
+        for k in range(i + 1, m):
+            if _compare(left[k, : c - 1], left[i], c) != 0:  # the two begin differently
+                break
+            larger[c] = left[k, c - 1]
+            if not _subsets_are_left(left, larger):
+                continue
+            if len(sets):
+                sets[found] = larger
+            found += 1
+            if found > most:
+                return found
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _subsets_are_left(left, larger):  # type: ignore[no-untyped-def]
+    """Whether each subset without one of the attributes before the last two is there; the other two made it."""
+    for skip in range(len(larger) - 2):
+        low, high = 0, len(left)
+        while low < high:
+            middle = (low + high) // 2
+            if _compare(left[middle], larger, skip) < 0:
+                low = middle + 1
+            else:
+                high = middle
+        if low == len(left) or _compare(left[low], larger, skip) != 0:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _compare(row, larger, skip):  # type: ignore[no-untyped-def]
+    """-1 where a row comes before the larger set without its attribute number `skip`, 0 where it is that, else 1."""
+    for j in range(len(row)):
+        other = larger[j if j < skip else j + 1]
+        if row[j] != other:
+            return -1 if row[j] < other else 1
+    return 0
+
+
+# The search by levels
+
+CORRECTIONS = ("bonferroni", "fdr")
+
+
+@dataclass(frozen=True)
+class SearchRule:
+    """When a set correlates: strength ≥ threshold and p ≤ p_value, the latter corrected within a level."""
+
+    threshold: float
+    p_value: float
+    correction: str | None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A set that correlates: its columns, and the λ (by position) with which it does so most strongly."""
+
+    columns: tuple[int, ...]
+    label: int
+    strength: float
+    p_value: float
+    by_chance: float
+    cells: int
+
+
+def search_levels(
+    measure: Measure,
+    positions: Ints,
+    rule: SearchRule,
+    max_size: int,
+    known: Collection[tuple[int, ...]],
+    progress: bool,
+) -> tuple[list[Hit], tuple[int, ...]]:
+    """The minimal correlating sets besides the known ones, and how many sets of each size were tested."""
+    hits: list[Hit] = []
+    tested: list[int] = []
+    sets = np.sort(positions).astype(np.int32).reshape(-1, 1)  # every attribute alone (Figure 4, line 6)
+    while len(sets):
+        size = sets.shape[1]
+        sets = sets[~_is_known(sets, {each for each in known if len(each) == size})]
+        if not len(sets):
+            break
+        found = _search_level(measure, sets, rule, progress)
+        hits += [Hit(tuple(sets[i].tolist()), *hit) for i, *hit in found.itertuples(index=False, name=None)]
+        tested.append(len(sets))
+        if size == max_size:
+            break
+        sets = next_candidates(np.delete(sets, found["set"], axis=0))
+    return hits, tuple(tested)
+
+
+def _is_known(sets: Sets, known: Collection[tuple[int, ...]]) -> np.ndarray:
+    found = np.zeros(len(sets), dtype=bool)
+    for each in known:
+        found |= (sets == np.array(each)).all(axis=1)
+    return found
+
+
+def _search_level(measure: Measure, sets: Sets, rule: SearchRule, progress: bool) -> pd.DataFrame:
+    """The sets of one level that correlate (by number), each with what `Hit` says of its strongest λ."""
+    _check_attainable(measure, rule, sets)
+    title = f"testing {len(sets):,} set{'s' * (len(sets) > 1)} of {sets.shape[1]}"
+    strong: list[pd.DataFrame] = []  # sets and λ that are strong enough, before a correction
+    low: list[Floats] = []  # the p-values that a correction looks at
+    done = tests = 0
+    for part in measure.assess(sets, rule.threshold, title, progress):
+        i, j = np.nonzero((part.strength >= rule.threshold - ROUNDING) & (part.p_value <= rule.p_value))
+        measured = {"strength": part.strength[i, j], "p_value": part.p_value[i, j], "by_chance": part.by_chance[i, j]}
+        strong.append(pd.DataFrame({"set": i + done, "label": j, **measured, "cells": part.cells[i]}))
+        if rule.correction == "fdr":
+            low.append(part.p_value[part.p_value <= rule.p_value])
+        done, tests = done + len(part.strength), tests + part.p_value.size
+    found = pd.concat(strong)
+    found = found[found["p_value"] <= _cutoff(rule, tests, low)]
+    found = found.sort_values(["set", "strength", "label"], ascending=[True, False, True])
+    return found.drop_duplicates("set")
+
+
+def _check_attainable(measure: Measure, rule: SearchRule, sets: Sets) -> None:
+    """Refuse a correction under which a set that alone correlates could never be found."""
+    tests = len(sets) * measure.labels
+    most = rule.p_value / tests
+    if rule.correction is not None and measure.smallest_p > most:
+        raise ParameterError(
+            f"The correction {rule.correction!r} of {tests:,} tests needs p-values of {most:.2g} or less, but those of "
+            f"the measure {measure.name!r}, from permutations, are {measure.smallest_p:g} or more, so that it would "
+            "miss correlations; use correction=None or another measure."
+        )
+
+
+def _cutoff(rule: SearchRule, tests: int, low: list[Floats]) -> float:
+    """The p-value up to which tests of one level count as significant."""
+    if rule.correction == "bonferroni":
+        return rule.p_value / tests
+    if rule.correction is None:
+        return rule.p_value
+    ordered = np.sort(np.concatenate(low))  # Benjamini and Hochberg: the largest p_(k) with p_(k) ≤ k · p_value / tests
+    good = np.flatnonzero(ordered <= np.arange(1, len(ordered) + 1) * rule.p_value / tests)
+    return float(ordered[good[-1]]) if len(good) else -1.0

@@ -46,10 +46,12 @@ def attribute_columns(
         raise ParameterError(
             f"The 'groups' parameter must be 'attribute', 'column' or a mapping from names to columns. Got {groups!r}."
         )
-    together = _by_name(names) if groups == "attribute" else {}
+    if groups == "column":
+        return {name: (name,) for name in names}
+    alike = _collect_columns(names, {name: stem(name) for name in names})
     owner = {
         each: attribute
-        for attribute, columns in together.items()
+        for attribute, columns in alike.items()
         if len(columns) > 1 and attribute not in names and is_one_hot(frame, columns)
         for each in columns
     }
@@ -80,15 +82,6 @@ def _collect_columns(names: Sequence[str], owner: Mapping[str, str]) -> dict[str
     for each in names:
         attribute = owner.get(each, each)
         found[attribute] = (*found.get(attribute, ()), each)
-    return found
-
-
-def _by_name(names: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for each in names:
-        match = _NAMED.fullmatch(each)
-        if match is not None:
-            found.setdefault(match["attribute"], []).append(each)
     return found
 
 
@@ -125,10 +118,9 @@ def value_part(name: str) -> str:
     >>> value_part("job=clerk"), value_part("age<26"), value_part("age>=61"), value_part("clerk")
     ('clerk', '<26', '>=61', 'clerk')
     """
-    match = _NAMED.fullmatch(name)
-    if match is None:
+    rest = name.removeprefix(stem(name))
+    if not rest:
         return name
-    rest = name[match.end("attribute") :]
     return rest[1:] if rest[0] in "=:" else rest
 
 

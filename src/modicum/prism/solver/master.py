@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.prism.solver.cuts import Cut, Solved
 from modicum.prism.solver.pool import Search
+from modicum.prism.solver.problem import Cut, Solved
 from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpack_support
 from modicum.typing import Floats
 
@@ -54,7 +54,7 @@ class Bounds:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.solver.cuts import Cut
+    >>> from modicum.prism.solver.problem import Cut
     >>> from modicum.prism.solver.master import Bounds
     >>> from modicum.prism.solver.supports import pack_supports
     >>> bounds = Bounds(pack_supports([(0, 1), (1, 2)], 3), 3)
@@ -116,9 +116,8 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
 #     minimize η  with  η + Σ_a min(slope_a, constant − L) p_a ≥ constant  for every cut,  η ≥ L,  and the limits on p
 #
 # where L is a proven lower bound: a support with a unit of a steeper slope is bounded by L already, so the smaller
-# slope
-# is true for whole p, and much stronger between them. Numbers are divided by the best objective, since the solver's
-# tolerances are absolute; the bound that it reports is lowered by more than they allow.
+# slope is true for whole p, and much stronger between them. Numbers are divided by the best objective, since the
+# solver's tolerances are absolute; the bound that it reports is lowered by more than they allow.
 
 _TOLERANCE = 5e-6  # HiGHS lets a row be broken by 1e-6
 _SMALLEST = 1e-9  # HiGHS takes smaller numbers for 0; a larger slope keeps the bound true
@@ -147,12 +146,13 @@ class Master:
         self.most = np.append(float(limits.max_units), forbidden.sum(axis=1) - 1.0)
         self.upper = np.append(allowed, 1.0)
 
-    def solve(self, *, whole: bool, seconds: float = np.inf) -> MasterAnswer:
+    def solve(self, *, whole: bool, seconds: float) -> MasterAnswer:
         """The best p, if one was found, and a lower bound in the objective's own units."""
-        found = self._milp(whole, seconds, presolve=True)
-        if found.status not in (_OPTIMAL, _TIME):
-            found = self._milp(whole, seconds, presolve=False)
-        if found.status not in (_OPTIMAL, _TIME):
+        for presolve in (True, False):
+            found = self._milp(whole, seconds, presolve)
+            if found.status in (_OPTIMAL, _TIME):
+                break
+        else:
             return MasterAnswer(None, 0.0, "failed")
         bound = found.mip_dual_bound if whole or found.status == _TIME else found.fun
         known = bound is not None and np.isfinite(bound)
@@ -305,7 +305,8 @@ def grow(search: Search) -> Iterator[None]:
     """
     current = search.solve(())
     while not search.stop.asked:
-        options = [unit for unit in _steepest(current) if _may_join(search, current, unit)]
+        others = [unit for unit in _steepest(current) if unit not in current.support]
+        options = [unit for unit in others if search.limits.allow((*current.support, unit))]
         if not options:
             return
         tried: list[Solved] = []
@@ -343,7 +344,3 @@ def _neighbours(search: Search) -> list[tuple[int, ...]]:
 
 def _steepest(solved: Solved) -> list[int]:
     return np.argsort(-solved.cut.slopes, kind="stable").tolist()
-
-
-def _may_join(search: Search, current: Solved, unit: int) -> bool:
-    return unit not in current.support and search.limits.allow((*current.support, unit))

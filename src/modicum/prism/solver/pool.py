@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from modicum.prism.solver.cuts import Cut, Solved
-from modicum.prism.solver.hinge import Hinge
-from modicum.prism.solver.problem import Problem
-from modicum.prism.solver.squared import Squared
+from modicum.prism.solver.losses import Hinge, Squared
+from modicum.prism.solver.problem import Cut, Problem, Solved
 from modicum.prism.solver.supports import SupportLimits
 from modicum.progress import Stop
 from modicum.typing import Floats
@@ -25,7 +23,6 @@ class SupportPool:
         self.n_units = len(problem.units)
         self.supports: dict[tuple[int, ...], Solved] = {}
         self.cuts: list[Cut] = []
-        self.solves = 0
         self._slopes = np.zeros((64, self.n_units))
         self._constants = np.zeros(64)
 
@@ -63,7 +60,6 @@ class SupportPool:
             self._constants = np.append(self._constants, np.zeros_like(self._constants))
         self._slopes[count], self._constants[count] = cut.slopes, cut.constant
         self.cuts.append(cut)
-        self.solves += 1
 
 
 @dataclass
@@ -94,7 +90,8 @@ class Search:
     def _compare(self, solved: Solved) -> None:
         best, near = self.best, TIE * self.best.objective
         equal = abs(solved.objective - best.objective) <= near
-        if solved.objective < best.objective - near or (equal and _simpler(solved, best)):
+        simpler = (len(solved.support), solved.support) < (len(best.support), best.support)
+        if solved.objective < best.objective - near or (equal and simpler):
             self.best = solved
 
     def raise_bound(self, bound: float) -> None:
@@ -118,7 +115,3 @@ class Search:
     @property
     def out_of_time(self) -> bool:
         return self.stop.asked or self.left <= 0
-
-
-def _simpler(a: Solved, b: Solved) -> bool:
-    return (len(a.support), a.support) < (len(b.support), b.support)

@@ -1,4 +1,7 @@
-"""What is minimized when PriSM trains (papers/3 §4), on arrays: scaled columns, targets, counts, selectable units."""
+"""What is minimized when PriSM trains (papers/3 §4), and what solving it for one choice of units tells of all others.
+
+A problem is on arrays: scaled columns, targets, counts, selectable units.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -131,13 +134,13 @@ def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
     Rows are told apart by 64 bits made of their numbers, and then compared: sorting whole rows takes far longer.
     """
     key = np.zeros(len(tables[0]), dtype=np.uint64)
-    for table in tables:
-        for column in table.T:
-            bits = np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
-            key = (key ^ bits) * np.uint64(_ODD)
-            key ^= key >> np.uint64(29)
+    columns = [column for table in tables for column in table.T]
+    for column in columns:
+        bits = np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
+        key = (key ^ bits) * np.uint64(_ODD)
+        key ^= key >> np.uint64(29)
     first, group = group_keys(key)
-    if len(first) < len(key) and not all(_equal(table, first, group) for table in tables):
+    if len(first) < len(key) and not all((column == column[first][group]).all() for column in columns):
         whole = np.hstack(tables) + 0.0
         _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
         return first, group.ravel()
@@ -159,10 +162,6 @@ def group_keys(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
 def sum_by_group(values: Floats, group: Codes) -> Floats:
     """The sum of the values of each group."""
     return np.bincount(group, values).astype(np.float64)
-
-
-def _equal(table: Floats, first: Codes, group: Codes) -> bool:
-    return all(bool((column == column[first][group]).all()) for column in table.T)
 
 
 # Rows that are equal on the chosen units count as one row there.
@@ -197,7 +196,9 @@ class Merging:
         key = np.zeros(len(self.problem.columns), dtype=np.int64)
         size = 1
         for unit in support:
-            codes = self._look_up_codes(unit)
+            if unit not in self._codes:
+                self._codes[unit] = self._code(unit)
+            codes = self._codes[unit]
             if codes is None:
                 return None
             many = int(codes.max()) + 1
@@ -207,11 +208,6 @@ class Merging:
             key, size = key * many + codes, size * many
         return key
 
-    def _look_up_codes(self, unit: int) -> Codes | None:
-        if unit not in self._codes:
-            self._codes[unit] = self._code(unit)
-        return self._codes[unit]
-
     def _code(self, unit: int) -> Codes | None:
         columns, own = self.problem.columns, list(self.problem.units[unit])
         sample = columns[:: max(1, len(columns) // _SAMPLE)][:, own]
@@ -219,3 +215,74 @@ class Merging:
             return None
         first, codes = distinct_rows(columns[:, own])
         return codes if len(first) <= max(64, len(columns) / 2) else None
+
+
+# What solving one choice of units tells of all the others: a lower bound that is linear in the choice.
+#
+# c(p), the optimum on the support of p, is a convex function of p. Any multipliers α that are feasible for the dual
+# give
+#
+#     c(p) ≥ constant − Σ_a p_a · slope_a,    slope_a = Σ over the columns of a of h(s),  s = Σᵢ αᵢ xᵢ
+#
+# with h(s) = max over |w| ≤ box of (ws − w²/2), and the optimal ones at p̂ make it tight there.
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """c(p) ≥ constant − slopes·p for every choice p of units; slopes are never negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.solver.problem import Cut
+    >>> Cut(5.0, np.array([1.0, 3.0])).at((1,))
+    2.0
+    """
+
+    constant: float
+    slopes: Floats
+
+    def at(self, support: tuple[int, ...]) -> float:
+        """The lower bound for this support."""
+        return self.constant - float(self.slopes[list(support)].sum())
+
+    def plus(self, other: "Cut") -> "Cut":
+        """The lower bound for two tasks together."""
+        return Cut(self.constant + other.constant, self.slopes + other.slopes)
+
+    def loosen(self) -> "Cut":
+        """The same, lower by more than what adding up the slopes can round."""
+        rounding = 8 * len(self.slopes) * EPS * (abs(self.constant) + float(self.slopes.max(initial=0.0)))
+        return Cut(self.constant - rounding, self.slopes)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The rule on one support, its objective, and the cut that belongs to it."""
+
+    support: tuple[int, ...]
+    objective: float
+    coefficients: Floats
+    intercepts: Floats
+    cut: Cut
+
+    @property
+    def bound(self) -> float:
+        """What no rule on this support goes below."""
+        return max(0.0, self.cut.at(self.support))
+
+
+def conjugate(s: Floats, box: float) -> Floats:
+    """h(s) = max over |w| ≤ box of (ws − w²/2): s²/2 until the box binds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.solver.problem import conjugate
+    >>> conjugate(np.array([1.0, 4.0]), box=2.0).tolist()
+    [0.5, 6.0]
+    """
+    w = np.clip(s, -box, box)
+    return w * s - 0.5 * w * w

@@ -12,18 +12,20 @@ from itertools import combinations
 from math import comb
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import ParameterError
-from modicum.prism.solver.kernel import Packed, largest, list_supports
-from modicum.typing import Floats
+from modicum.typing import Codes, Floats, Mask
+
+Packed = npt.NDArray[np.uint8]  # one support a row, one unit a bit
+Index = tuple[Codes, Codes, Codes, Codes]
 
 # HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
 #
 # When it repairs a solution it prints a line from C, whatever the options. So file descriptor 1 is a temporary file
-# while
-# it works; what others wrote meanwhile is passed on after it, its own lines are not.
+# while it works; what others wrote meanwhile is passed on after it, its own lines are not.
 
 _OWN = b"HighsMipSolverData::"
 _ALONE = threading.Lock()  # there is one standard output
@@ -119,7 +121,7 @@ class SupportLimits:
         return not (self._matrix[:, chosen].sum(axis=1) == self._sizes).any()
 
     @cached_property
-    def is_allowed(self) -> npt.NDArray[np.bool_]:
+    def is_allowed(self) -> Mask:
         """For each unit whether it may be chosen at all."""
         return np.isin(np.arange(self.n_units), self.allowed)
 
@@ -130,6 +132,13 @@ class SupportLimits:
     @cached_property
     def _sizes(self) -> npt.NDArray[np.int32]:
         return np.asarray(self._matrix.sum(axis=1), dtype=np.int32)
+
+    @cached_property
+    def index(self) -> Index:
+        """The units of each set one after another, and the sets of each unit, both with where each begins."""
+        sets = incidence(self.forbidden, self.n_units)
+        set_at, unit_at = (np.append(0, np.cumsum(sets.sum(axis=axis))) for axis in (1, 0))
+        return np.nonzero(sets)[1], set_at, np.nonzero(sets.T)[1], unit_at
 
     def shares(self, support: Sequence[int]) -> Floats:
         """Halfway from the same share of every allowed unit to this support."""
@@ -147,7 +156,7 @@ class SupportLimits:
         return tuple(sorted(chosen))
 
 
-def incidence(sets: Sequence[Sequence[int]], n_units: int) -> npt.NDArray[np.bool_]:
+def incidence(sets: Sequence[Sequence[int]], n_units: int) -> Mask:
     """One row for each set, one column for each unit.
 
     Examples
@@ -162,7 +171,7 @@ def incidence(sets: Sequence[Sequence[int]], n_units: int) -> npt.NDArray[np.boo
     return rows
 
 
-def _minimal(sets: Sequence[Sequence[int]], n_units: int) -> npt.NDArray[np.bool_]:
+def _minimal(sets: Sequence[Sequence[int]], n_units: int) -> Mask:
     """Which of the sets, shorter ones first, hold none of the others."""
     rows = incidence(sets, n_units).astype(np.float32)
     sizes = rows.sum(axis=1)
@@ -188,8 +197,9 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
     limits = SupportLimits.of(n_units, None, forbidden)
     if not limits.forbidden:
         return len(limits.allowed)
-    found = largest(limits.is_allowed, limits.forbidden, _WORK)
-    return found if found is not None else len(limits.allowed) - _fewest_that_hit(limits)
+    nothing = np.zeros((0, 0), dtype=np.uint8)
+    found, finished = _walk(limits.index, limits.is_allowed, limits.max_units, nothing, True, _WORK)
+    return found if finished else len(limits.allowed) - _fewest_that_hit(limits)
 
 
 def _fewest_that_hit(limits: SupportLimits) -> int:
@@ -234,18 +244,21 @@ def maximal_supports(limits: SupportLimits, limit: int) -> Packed | None:
     """
     if not limits.forbidden and comb(len(limits.allowed), limits.max_units) > limit:
         return None
-    found = _by_hitting_sets(limits, limit)
-    if found is None:
-        found = list_supports(limits.is_allowed, limits.max_units, limits.forbidden, limit, _LISTING_WORK)
-    return None if found is None or len(found) > limit else np.unique(found, axis=0)
+    listed = _by_hitting_sets(limits, limit)
+    if listed is None:
+        room = np.zeros((limit, (limits.n_units + 7) // 8), dtype=np.uint8)
+        found, finished = _walk(limits.index, limits.is_allowed, limits.max_units, room, False, _LISTING_WORK)
+        listed = room[:found] if finished else None
+    return None if listed is None or len(listed) > limit else np.unique(listed, axis=0)
 
 
 def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
     """From what must be left out: the minimal sets that hit all forbidden ones, and of what is left the subsets."""
     left_out, compared = [0], 0
-    for each in (sum(1 << unit for unit in units) for units in limits.forbidden):
+    for units in limits.forbidden:
+        each = sum(1 << unit for unit in units)
         hitting = [h for h in left_out if h & each]
-        longer = {h | bit for h in left_out if not h & each for bit in _bits(each)}
+        longer = {h | 1 << unit for h in left_out if not h & each for unit in units}
         compared += len(hitting) * len(longer) + len(left_out)
         if len(hitting) + len(longer) > 4_000 or compared > _COMPARED:
             return None
@@ -257,5 +270,60 @@ def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
     return pack_supports(found, limits.n_units)
 
 
-def _bits(mask: int) -> list[int]:
-    return [1 << unit for unit in range(mask.bit_length()) if mask >> unit & 1]
+# A walk through all sets of units that may be chosen together, one unit joining or leaving at a time (compiled).
+#
+# For every forbidden set it is counted how many of its units are missing; where one is, that unit is blocked. So a step
+# costs as much as there are forbidden sets with its unit, whatever their number in all.
+
+
+@numba.njit(cache=True, nogil=True)
+def _walk(index: Index, allowed: Mask, most: int, out: Packed, only_size: bool, work: int) -> tuple[int, bool]:
+    """How many supports were written to `out`, or the size of the largest; and whether it came to its end."""
+    _, set_at, _, _ = index
+    n, size, unit, found = len(allowed), 0, 0, 0
+    missing = set_at[1:] - set_at[:-1]
+    blocked = np.where(allowed, 0, 1)
+    inside = np.zeros(n, dtype=np.bool_)
+    chosen = np.empty(n + 1, dtype=np.int64)
+    while work > 0:
+        work -= n
+        while unit < n and blocked[unit] > 0:
+            unit += 1
+        hopeless = only_size and size + (blocked[unit:] == 0).sum() <= found
+        if size < most and unit < n and not hopeless:
+            work -= _move(index, unit, 1, inside, missing, blocked)
+            chosen[size] = unit
+            size += 1
+            unit += 1
+            continue
+        if only_size:
+            found = max(found, size)
+        elif size == most or ((blocked == 0) & ~inside).sum() == 0:
+            if found == len(out):
+                return found, False
+            for at in range(size):
+                out[found, chosen[at] // 8] |= np.uint8(1 << chosen[at] % 8)
+            found += 1
+        if size == 0:
+            return found, True
+        size -= 1
+        unit = chosen[size]
+        work -= _move(index, unit, -1, inside, missing, blocked)
+        unit += 1
+    return found, False
+
+
+@numba.njit(cache=True, nogil=True)
+def _move(index: Index, unit: int, way: int, inside: Mask, missing: Codes, blocked: Codes) -> int:
+    """The unit joins (1) or leaves (-1); gives the work that it was."""
+    members, set_at, sets_of, unit_at = index
+    inside[unit] = False
+    for at in range(unit_at[unit], unit_at[unit + 1]):
+        each = sets_of[at]
+        if missing[each] == (2 if way > 0 else 1):
+            for other in members[set_at[each] : set_at[each + 1]]:
+                if not inside[other] and other != unit:
+                    blocked[other] += way
+        missing[each] -= way
+    inside[unit] = way > 0
+    return int(unit_at[unit + 1] - unit_at[unit])

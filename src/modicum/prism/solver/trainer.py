@@ -7,10 +7,9 @@ from itertools import chain
 
 import numpy as np
 
-from modicum.prism.solver.cuts import Solved
 from modicum.prism.solver.master import branching, cutting_planes, exchange, explicit, grow, node_bound, root
 from modicum.prism.solver.pool import TIE, Search, SupportPool
-from modicum.prism.solver.problem import Problem
+from modicum.prism.solver.problem import Problem, Solved
 from modicum.prism.solver.supports import SupportLimits, maximal_supports
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.typing import Floats
@@ -40,8 +39,6 @@ class Trained:
         How often an inner problem was solved for this.
     master : str
         "explicit", "cutting planes", or "support" where the units were given.
-    seconds : float
-        Of wall time.
     stopped : bool
         Whether the gap that was asked for is not proven: time ran out, or the user stopped it, or it was smaller than
         what can be computed.
@@ -55,7 +52,6 @@ class Trained:
     gap: float
     solves: int
     master: str
-    seconds: float
     stopped: bool
 
 
@@ -106,7 +102,7 @@ class Trainer:
         none fits, so that there is always a rule; the time may end a few seconds late. Where the gap was not reached,
         for whatever reason, the result says that it was `stopped`.
         """
-        start, solves = time.monotonic(), self._pool.solves
+        start, solved_before = time.monotonic(), len(self._pool.cuts)
         limits = SupportLimits.of(len(self.problem.units), max_units, forbidden)
         with stoppable("training") as stop:
             search = Search(self._pool, limits, gap, stop, None if time_limit is None else start + time_limit)
@@ -114,32 +110,13 @@ class Trainer:
                 pass
             search.raise_bound(node_bound(search, (), limits.allowed))
             best = self._drop_idle_units(search.best, stop)
-        proven = _gap(best.objective, search.bound)
-        return Trained(
-            *_unpack_rule(best),
-            objective=best.objective,
-            bound=min(search.bound, best.objective),
-            gap=proven,
-            solves=self._pool.solves - solves,
-            master=search.master,
-            seconds=time.monotonic() - start,
-            stopped=proven > gap,
-        )
+        return _report(best, search.bound, len(self._pool.cuts) - solved_before, search.master, gap)
 
     def on_support(self, support: Sequence[int]) -> Trained:
         """The plain support vector machine (or least squares) on these units, whether it needs them all or not."""
-        start, solves = time.monotonic(), self._pool.solves
+        solved_before = len(self._pool.cuts)
         given = self._pool.solve_support(support)
-        return Trained(
-            *_unpack_rule(given),
-            objective=given.objective,
-            bound=min(given.bound, given.objective),
-            gap=_gap(given.objective, given.bound),
-            solves=self._pool.solves - solves,
-            master="support",
-            seconds=time.monotonic() - start,
-            stopped=False,
-        )
+        return _report(given, given.bound, len(self._pool.cuts) - solved_before, "support", np.inf)
 
     def _drop_idle_units(self, solved: Solved, stop: Stop) -> Solved:
         """Leaves out units whose coefficients are 0 but for rounding, where solving again without them agrees."""
@@ -173,9 +150,18 @@ def _proof(search: Search) -> Iterator[None]:
             yield from step(search)
 
 
-def _unpack_rule(solved: Solved) -> tuple[tuple[int, ...], Floats, Floats]:
-    return solved.support, solved.coefficients, solved.intercepts
-
-
-def _gap(objective: float, bound: float) -> float:
-    return max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
+def _report(solved: Solved, bound: float, solves: int, master: str, wanted: float) -> Trained:
+    """A rule with its proof, where the gap that was asked for is known."""
+    objective = solved.objective
+    gap = max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
+    return Trained(
+        solved.support,
+        solved.coefficients,
+        solved.intercepts,
+        objective,
+        bound=min(bound, objective),
+        gap=gap,
+        solves=solves,
+        master=master,
+        stopped=gap > wanted,
+    )

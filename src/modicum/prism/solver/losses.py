@@ -1,12 +1,14 @@
-"""The support vector machine on given units: the rule, its exact objective, and a cut that holds in floating point."""
+"""The best rule on given units: its exact objective, and a cut that holds in floating point, for either loss."""
 
 import numba
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.optimize import lsq_linear
 
-from modicum.prism.solver.cuts import EPS, Cut, Solved, conjugate
-from modicum.prism.solver.problem import Merging, Problem, group_keys, sum_by_group
+from modicum.prism.solver.problem import EPS, Cut, Merging, Problem, Solved, conjugate, group_keys, sum_by_group
 from modicum.typing import Codes, Floats
+
+_CHUNK = 16_384  # rows that are multiplied by their weights at once
 
 # The linear support vector machine of merged rows, by augmented Lagrangians and Newton's method.
 #
@@ -18,15 +20,12 @@ from modicum.typing import Codes, Floats
 #     minimize ½ Σ ridge w² + Σ cᵢ δ/2 (2 tᵢ uᵢ − tᵢ²),   uᵢ = aᵢ + vᵢ/δ,   tᵢ = uᵢ cut to [0, 1]
 #
 # Newton's method solves that, with the rows of 0 < uᵢ < 1 alone in its matrix; then a = t, and δ is made smaller. At
-# its
-# end w = Σ cᵢ tᵢ yᵢ xᵢ / ridge and Σ cᵢ tᵢ yᵢ = 0, so that the multipliers are feasible and bound the optimum from
-# below.
-# The cost is linear in the rows, most of which leave the matrix early, and far outliers do no harm. Columns at their
-# bound have a multiplier of the same kind.
+# its end w = Σ cᵢ tᵢ yᵢ xᵢ / ridge and Σ cᵢ tᵢ yᵢ = 0, so that the multipliers are feasible and bound the optimum
+# from below. The cost is linear in the rows, most of which leave the matrix early, and far outliers do no harm.
+# Columns at their bound have a multiplier of the same kind.
 
 _ROUNDS, _NEWTON, _HALVINGS = 40, 50, 30
 _WIDE, _NARROWER, _NARROWEST = 4.0, 0.2, 1e-12
-_CHUNK = 16_384  # rows that are multiplied by their weights at once
 
 
 def solve(
@@ -35,12 +34,12 @@ def solve(
     """w, and one multiplier for each row.
 
     Both are nearly optimal: their values differ by about `tolerance`, relative to the objective. Nothing is claimed of
-    them: `hinge` measures what they are worth.
+    them: `Hinge` measures what they are worth.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.solver.hinge import solve
+    >>> from modicum.prism.solver.losses import solve
     >>> X, y = np.array([[-2.0], [2.0]]), np.array([-1.0, 1.0])
     >>> w, alpha = solve(X, y, cost=np.ones(2), bound=np.full(1, 1000.0), ridge=np.ones(1))
     >>> w.round(6).tolist(), alpha.round(6).tolist()
@@ -108,21 +107,14 @@ class _StepSearch:
 
     def value(self) -> float:
         """The objective, with the best b for this w."""
-        kinks = self.f - self.y
-        order = np.argsort(kinks, kind="stable")
-        slope = np.cumsum(self.cost[order]) - self.cost[self.y < 0].sum()
-        b = kinks[order[min(int(np.searchsorted(slope, 0.0)), len(order) - 1)]]
+        b = _lowest_kink(self.f - self.y, self.y, self.cost, 0.0)
         inside = np.clip(self.w, -self.bound, self.bound)
         f = self.f if np.array_equal(inside, self.w) else self.X @ inside
         return float(0.5 * self.ridge @ inside**2 + self.cost @ np.maximum(0.0, 1 - self.y * (f - b)))
 
     def bound_from_below(self) -> float:
         """Σα − Σ h(s), with the multipliers of the heavier class made smaller until both classes weigh the same."""
-        alpha = self.cost * self.a
-        plus, minus = float(alpha[self.y > 0].sum()), float(alpha[self.y < 0].sum())
-        if min(plus, minus) <= 0:
-            return 0.0
-        alpha *= np.where((self.y > 0) == (plus > minus), min(plus, minus) / max(plus, minus), 1.0)
+        alpha = repair_multipliers(self.cost * self.a, self.y, self.cost)
         s = self.X.T @ (alpha * self.y)
         w = np.clip(s / self.ridge, -self.bound, self.bound)
         return float(alpha.sum() - (w * s - 0.5 * self.ridge * w * w).sum())
@@ -145,9 +137,8 @@ class _StepSearch:
         d = len(self.w)
         matrix = self._of_rows(np.flatnonzero((t > 0) & (t < 1)))
         matrix[np.arange(d), np.arange(d)] += self.ridge + self._firmness() * (m != 0)
-        matrix[np.arange(d + 1), np.arange(d + 1)] += (
-            0.01 * np.abs(slope) * self.largest + 1e-300
-        )  # against steps too long
+        against_long_steps = 0.01 * np.abs(slope) * self.largest + 1e-300
+        matrix[np.arange(d + 1), np.arange(d + 1)] += against_long_steps
         diagonal = matrix.diagonal().copy()
         for firmer in (1e-15, 1e-12, 1e-9, 1e-6):
             matrix[np.arange(d + 1), np.arange(d + 1)] = diagonal * (1 + firmer)
@@ -190,7 +181,7 @@ class Hinge:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.solver.hinge import Hinge
+    >>> from modicum.prism.solver.losses import Hinge
     >>> from modicum.prism.solver.problem import Problem
     >>> columns = np.array([[-2.0, 0.0], [2.0, 1.0]])
     >>> hinge = Hinge(Problem.of(columns, np.array([-1, 1]), None, ((0,), (1,)), 1.0, 1000.0))
@@ -283,14 +274,107 @@ def best_intercept(f: Floats, y: Floats, cost: Floats) -> tuple[float, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.prism.solver.hinge import best_intercept
+    >>> from modicum.prism.solver.losses import best_intercept
     >>> b, loss = best_intercept(np.array([0.0, 4.0]), np.array([-1.0, 1.0]), np.ones(2))
     >>> 1.0 <= b <= 3.0, loss
     (True, 0.0)
     """
-    kinks = f - y
+    b = _lowest_kink(f - y, y, cost, _ROUND * cost.sum())
+    return b, float(cost @ np.maximum(0.0, 1.0 - y * (f - b)))
+
+
+def _lowest_kink(kinks: Floats, y: Floats, cost: Floats, rounding: float) -> float:
+    """The kink of the loss, as a function of b, from which on it does not fall any more."""
     order = np.argsort(kinks, kind="stable")
     slope = np.cumsum(cost[order]) - cost[y < 0].sum()
-    at = min(int(np.searchsorted(slope, -_ROUND * cost.sum())), len(order) - 1)
-    b = float(kinks[order[at]])
-    return b, float(cost @ np.maximum(0.0, 1.0 - y * (f - b)))
+    return float(kinks[order[min(int(np.searchsorted(slope, -rounding)), len(order) - 1)]])
+
+
+# Least squares, from one matrix of all columns: rows are read once, whatever is solved after.
+
+
+class Squared:
+    """Solves supports of a problem with the squared loss.
+
+    With columns and targets centred (which is what the best b does), G = Σ k x xᵀ, g = Σ k x t, T = Σ k t² and k = π
+    times the count, the multipliers α = k (t − w·x) of any w give c(p) ≥ ½ (T − wᵀGw) − Σ_a p_a h(s_a), s = g − Gw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.prism.solver.problem import Problem
+    >>> from modicum.prism.solver.losses import Squared
+    >>> columns, targets = np.array([[-1.0], [1.0]]), np.array([1.0, 5.0])
+    >>> found = Squared(Problem.of(columns, targets, None, ((0,),), 1.0, 1000.0, "squared")).solve_support((0,))
+    >>> found.coefficients.round(6).tolist(), found.intercepts.round(6).tolist()
+    ([[1.333333]], [-3.0])
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.k = problem.penalty * problem.counts
+        self.at = np.average(problem.columns, axis=0, weights=self.k)
+        self.target_at = np.average(problem.targets, axis=0, weights=self.k)
+        d, tasks = problem.columns.shape[1], problem.targets.shape[1]
+        whole = np.zeros((d + tasks, d + tasks))
+        for start in range(0, len(self.k), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            centred = np.hstack([problem.columns[rows] - self.at, problem.targets[rows] - self.target_at])
+            centred *= np.sqrt(self.k[rows, None])
+            whole += centred.T @ centred
+        self.gram, self.pulls, self.totals = whole[:d, :d], whole[:d, d:], whole[d:, d:].diagonal()
+
+    def solve_support(self, support: tuple[int, ...]) -> Solved:
+        """The best rule of every task on this support."""
+        problem = self.problem
+        coefficients = np.zeros((problem.targets.shape[1], problem.columns.shape[1]))
+        columns = problem.columns_of(support)
+        box = np.full(len(columns), problem.box)
+        for w, pull in zip(coefficients, self.pulls.T, strict=True):
+            w[columns] = _ridge(self.gram[np.ix_(columns, columns)], pull[columns], np.ones(len(columns)), box)
+        return Solved(
+            support,
+            sum(self._value(w, task) for task, w in enumerate(coefficients)),
+            coefficients,
+            coefficients @ self.at - self.target_at,
+            self._cut(coefficients),
+        )
+
+    def solve_relaxation(self, shares: Floats) -> Cut:
+        """The cut that is tight where unit a is chosen to the share `shares[a]` > 0."""
+        share = self.problem.by_column(shares)
+        bound = self.problem.box * share
+        return self._cut(np.array([_ridge(self.gram, pull, 1 / share, bound) for pull in self.pulls.T]))
+
+    def _value(self, w: Floats, task: int) -> float:
+        """½‖w‖² + Σ ½ k r², from the rows themselves."""
+        problem, total = self.problem, 0.5 * float(w @ w)
+        b = float(w @ self.at - self.target_at[task])
+        residual = problem.columns @ w - b - problem.targets[:, task]
+        return total + 0.5 * float(self.k @ residual**2)
+
+    def _cut(self, coefficients: Floats) -> Cut:
+        cut = Cut(0.0, np.zeros(len(self.problem.units)))
+        rounding = 4 * EPS * (np.sqrt(len(self.k)) + 64)  # of each number in the matrix, relative to its diagonal
+        sizes = np.sqrt(self.gram.diagonal())
+        for w, pull, total in zip(coefficients, self.pulls.T, self.totals, strict=True):
+            explained = self.gram @ w
+            scale = np.sqrt(total) + float(sizes @ np.abs(w))
+            off = rounding * sizes * scale
+            slopes = self.problem.by_unit(conjugate(np.abs(pull - explained) + off, self.problem.box))
+            cut = cut.plus(Cut(0.5 * float(total - w @ explained) - rounding * scale**2, slopes))
+        return cut.loosen()
+
+
+def _ridge(gram: Floats, pull: Floats, ridge: Floats, bound: Floats) -> Floats:
+    """w that makes ½ Σ ridge w² + ½ wᵀGw − g·w smallest within its bounds."""
+    if not len(pull):
+        return np.zeros(0)
+    matrix = gram + np.diag(ridge)
+    w: Floats = cho_solve(cho_factor(matrix), pull)
+    if (np.abs(w) <= bound).all():
+        return w
+    upper = cholesky(matrix)
+    right = solve_triangular(upper, pull, trans="T")
+    found: Floats = lsq_linear(upper, right, bounds=(-bound, bound), method="bvls", tol=1e-14).x
+    return np.clip(found, -bound, bound)

@@ -1,17 +1,23 @@
-"""PriSM's classifier (papers/3 §4), and the two it is compared with: parsimonious, and plain (papers/3 §5.2)."""
+"""PriSM's classifier (papers/3 §4), the two it is compared with, its regressor, and what any other model may ask for.
+
+The comparison is with a parsimonious and a plain classifier (papers/3 §5.2); the paper names regression (§2) and other
+families of classifiers (§7) as extensions.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from modicum.errors import DataError, ParameterError
 from modicum.prism.base import LinearModel, PreparedTask, PrismTask
+from modicum.prism.discovery.correlation_result import Correlation, Correlations
 from modicum.prism.solver.trainer import Trained
+from modicum.table.plain_data import PlainResult
 from modicum.table.targets import MAX_CLASSES, Labels
 from modicum.typing import Floats
 
@@ -134,9 +140,8 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         """One column of +1 and −1 for two classes, else one a class."""
         self._refuse_numbers(task)
         labels = Labels.fit(task.values, name=task.label)
-        self.classes_ = labels.classes
-        self._usual = int(np.bincount(labels.encode(task.values), task.weights).argmax())
-        codes = labels.encode(task.values)
+        self.classes_, codes = labels.classes, labels.encode(task.values)
+        self._usual = int(np.bincount(codes, task.weights).argmax())
         wanted = [1] if len(labels) == 2 else range(len(labels))
         return np.column_stack([np.where(codes == each, 1.0, -1.0) for each in wanted])
 
@@ -154,7 +159,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     def _cost(self, task: PrismTask) -> Any:
         if self.class_weight is None:
             return 1.0
-        labels = pd.Index(self.classes_).get_indexer(pd.Index(task.values))
+        labels = Labels(self.classes_).encode(task.values)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             shares = np.bincount(labels, task.weights) / task.weights.sum()
             return 1 / (len(shares) * shares[labels])
@@ -213,3 +218,119 @@ class LinearSVM(Parsimony):
 
     def _most(self) -> int | None:
         return None
+
+
+class PrismRegressor(RegressorMixin, LinearModel):
+    """A linear regression that needs neither a sensitive attribute nor any attributes that reveal it.
+
+    It minimizes ½‖w‖² + π Σ ½(w·xᵢ − b − tᵢ)² under the constraints of `PrismClassifier`, with tᵢ the label with mean 0
+    and standard deviation 1, and is proven optimal in the same way. Parameters and attributes are those of
+    `PrismClassifier`, without `classes_` and `class_weight`; coefficients are in original units of both.
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, _ = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "relationship", "sex"]], X["hours-per-week"]
+    >>> model = md.prism.PrismRegressor("sex", threshold=0.4, max_predictors=2).fit(X[:2_000], y[:2_000])
+    >>> model.predictors_
+    ['age', 'education']
+    >>> model.predict(X[:2]).round(1).tolist()
+    [43.0, 43.4]
+    """
+
+    _loss = "squared"
+
+    def predict(self, X: Any) -> Floats:
+        """The number predicted for each record. A frame needs only the predictors' columns."""
+        return self._scores(X)[:, 0] * self._deviation + self._mean
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.class_weight is not None:
+            raise ParameterError("The 'class_weight' parameter belongs to a classifier; PrismRegressor has no classes.")
+
+    def _targets(self, task: PrismTask) -> Floats:
+        if task.values.dtype.kind not in "iufb":
+            raise DataError(f"The label {task.label!r} is no number; PrismClassifier predicts classes.")
+        values = task.values.astype(np.float64)
+        self._mean = float(np.average(values, weights=task.weights))
+        self._deviation = float(np.sqrt(np.average((values - self._mean) ** 2, weights=task.weights)))
+        if not np.ptp(values):
+            raise DataError(f"The label {task.label!r} is constant: there is nothing to predict.")
+        return ((values - self._mean) / self._deviation)[:, None]
+
+    def _in_units_of_the_label(self) -> None:
+        self.coef_ = self.coef_[0] * self._deviation
+        self.intercept_ = self.intercept_[0] * self._deviation + self._mean
+
+
+@dataclass(frozen=True)
+class Selection(PlainResult):
+    """What to ask for.
+
+    Attributes
+    ----------
+    attributes : the chosen attributes
+    columns : their columns in the data: `X[selection.columns]` is what another model may see
+    correlations : the minimal correlated sets, none of which is chosen whole
+    association : strength, p-value and strength by chance of the chosen attributes together
+    max_feasible : how many attributes can be used without one of these sets
+    gap : of the proof that no other choice has a lower objective
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "relationship", "sex"]][:1_000], y[:1_000]
+    >>> chosen = md.prism.select(X, y, "sex", threshold=0.4, max_predictors=2, class_weight="balanced")
+    >>> chosen.attributes, chosen.correlations.sets
+    (['education'], [('relationship',)])
+    """
+
+    attributes: list[str]
+    columns: list[str]
+    correlations: Correlations
+    association: Correlation
+    max_feasible: int
+    gap: float
+
+
+def select(X: Any, y: Any, sensitive: Any = None, *, task: str = "classification", **settings: Any) -> Selection:
+    """The attributes that predict the label best among those that do not reveal the sensitive one, for any classifier.
+
+    Best is by the linear model of PriSM, with its proof; a classifier that bends may find use in others as well. That
+    no set of up to `max_size` of them correlates holds whatever classifier sees them.
+
+    Parameters
+    ----------
+    X, y : the records, with the sensitive attribute among their columns, and the label
+    sensitive : name, or several
+    task : "classification" or "regression"
+    **settings : the other parameters of `PrismClassifier`
+
+    Examples
+    --------
+    >>> import modicum as md
+    >>> X, y = md.datasets.load_adult(return_X_y=True)
+    >>> X, y = X[["age", "education", "hours-per-week", "relationship", "sex"]][:2_000], y[:2_000]
+    >>> chosen = md.prism.select(X, y, "sex", threshold=0.4, max_predictors=2, class_weight="balanced")
+    >>> chosen.columns
+    ['age', 'education']
+    >>> seen = X[chosen.columns]  # what any other classifier may be trained on
+    """
+    kinds: dict[str, type[PrismClassifier | PrismRegressor]] = {
+        "classification": PrismClassifier,
+        "regression": PrismRegressor,
+    }
+    if task not in kinds:
+        raise ParameterError(f"The 'task' parameter must be 'classification' or 'regression'. Got {task!r} instead.")
+    model = kinds[task](sensitive, **settings).fit(X, y)
+    return Selection(
+        attributes=model.predictors_,
+        columns=model.needed_columns_,
+        correlations=model.correlations_,
+        association=model.association_,
+        max_feasible=model.max_feasible_predictors_,
+        gap=model.optimality_gap_,
+    )
