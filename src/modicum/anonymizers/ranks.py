@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.table.codes import MAX_CATEGORIES
+from modicum.table.codes import MAX_CATEGORIES, too_many_categories
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.typing import Floats
@@ -119,10 +119,7 @@ class RankedColumn:
 def _category(series: nw.Series[Any], attribute: Attribute) -> RankedColumn:
     codes, words = texts(series)
     if len(words) > MAX_CATEGORIES:
-        raise DataError(
-            f"The column {attribute.name!r} has {len(words):,} different categories, more than {MAX_CATEGORIES:,}; "
-            "declare it an identifier or a number, or group its values first."
-        )
+        raise too_many_categories(attribute, len(words))
     ordered = in_order(attribute, words)
     place = {word: i for i, word in enumerate(ordered)}
     lookup = np.array([place[word] for word in words] + [len(ordered)], dtype=np.int32)

@@ -149,6 +149,10 @@ class EngineTable(ABC):
         with asking(self.engine):
             return int(collect_arrow(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
 
+    def count_distinct(self, name: str) -> int:
+        """How many different values a column has, missing one of them: a count in the engine."""
+        return int(collect_arrow(self.lazy.select(self.col(name).n_unique().alias(COUNT)))[COUNT][0])
+
     def count_by(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
         """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.
 
