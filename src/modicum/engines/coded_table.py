@@ -7,7 +7,7 @@ disks of its executors; a lost executor's part is made again.
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
@@ -148,6 +148,21 @@ class CodeFold(Protocol):
         """Add a batch of coded records, the label's class last where there is a label."""
 
 
+@dataclass(frozen=True)
+class DecodedFold:
+    """Counting codes, given batches that must first become codes: a `Fold` where these are frames of the columns."""
+
+    work: CodeFold
+    decode: Callable[[Any], CodeArray]
+    columns: tuple[str, ...] = ()
+
+    def empty(self) -> Counts:
+        return self.work.empty()
+
+    def add(self, counts: Counts, batch: Any) -> None:
+        self.work.add(counts, self.decode(batch))
+
+
 class CodedTable(ABC):
     """The codes of a table's features, and the class of its label as their last column.
 
@@ -217,7 +232,7 @@ class SpilledCodes(CodedTable):
         self._file.flush()
 
     def fold(self, work: CodeFold) -> Counts:
-        return fold_batches(_Unpacking(work, self._packing), self._pieces())
+        return fold_batches(DecodedFold(work, self._packing.records), self._pieces())
 
     def _pieces(self) -> Iterator[bytes]:
         self._file.seek(0)
@@ -226,20 +241,6 @@ class SpilledCodes(CodedTable):
 
     def close(self) -> None:
         self._open.close()
-
-
-@dataclass(frozen=True)
-class _Unpacking:
-    """Counting codes, given packed records."""
-
-    work: CodeFold
-    packing: Packing
-
-    def empty(self) -> Counts:
-        return self.work.empty()
-
-    def add(self, counts: Counts, content: bytes) -> None:
-        self.work.add(counts, self.packing.records(content))
 
 
 class PersistedCodes(CodedTable):
@@ -253,39 +254,12 @@ class PersistedCodes(CodedTable):
         self._kept.persist(StorageLevel.DISK_ONLY)
 
     def fold(self, work: CodeFold) -> Counts:
-        return SparkTable(self._kept).fold(_OnSpark(work, self._packing))
+        records = self._packing.records
+        joined = DecodedFold(work, lambda frame: records(b"".join(frame[_CODES].to_list())), (_CODES,))
+        return SparkTable(self._kept).fold(joined)
 
     def close(self) -> None:
         self._kept.unpersist()
-
-
-@dataclass
-class _OnSpark:
-    """Counting codes, given a table of packed records."""
-
-    work: CodeFold
-    packing: Packing
-    columns: tuple[str, ...] = (_CODES,)
-
-    def empty(self) -> Counts:
-        return self.work.empty()
-
-    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
-        for piece in frame[_CODES].to_native().chunks:
-            self.work.add(counts, self.packing.records(_content(piece)))
-
-
-def _content(array: Any) -> Any:
-    """The bytes of all values of a binary Arrow array, one after another."""
-    if not len(array):
-        return b""
-    offsets = np.frombuffer(array.buffers()[1], dtype=_offset_type(array))[array.offset : array.offset + len(array) + 1]
-    return memoryview(array.buffers()[2])[int(offsets[0]) : int(offsets[-1])]
-
-
-def _offset_type(array: Any) -> Any:
-    pyarrow = require("pyarrow", "scale")
-    return np.int64 if pyarrow.types.is_large_binary(array.type) else np.int32
 
 
 def _coding(records: RecordCoder) -> Any:
