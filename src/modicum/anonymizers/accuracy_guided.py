@@ -18,8 +18,9 @@ from modicum.anonymizers.group_representatives import (
     of_codes,
     usual_label,
 )
-from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.cut_tree import Upper
 from modicum.anonymizers.out_of_core.upper_guided import grow_guided_groups, grow_guided_parts, guide_at
+from modicum.anonymizers.out_of_core.whole_task import WholeTask
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.task import Task, class_codes, split
 from modicum.engines.table import EngineTable

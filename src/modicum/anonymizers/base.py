@@ -21,7 +21,8 @@ from modicum.anonymizers.group_representatives import (
     nearest_records,
     of_codes,
 )
-from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.cut_tree import Upper
+from modicum.anonymizers.out_of_core.whole_task import WholeTask
 from modicum.anonymizers.publishing import loss, measure_anonymity, release, replace_values
 from modicum.anonymizers.task import Task, task_of
 from modicum.engines import is_table, table_at

@@ -7,11 +7,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.whole_columns import AnyColumn, CoarseColumn
+from modicum.anonymizers.out_of_core.whole_task import AnyColumn, CoarseColumn
+from modicum.engines.coded_table import FrameCoder
 from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, require
 from modicum.table.codes import CodeArray
 from modicum.table.frames import numbers
+from modicum.trees import Tree
 from modicum.typing import Codes, Floats, Ints
 
 
@@ -43,13 +45,19 @@ class CutTree:
         """One leaf."""
         return cls(np.array([-1]), np.array([0]), np.array([-1]), np.array([np.nan]))
 
-    def nodes(self, codes: CodeArray) -> Codes:
+    def apply(self, codes: CodeArray) -> Codes:
         """The leaf that each record comes to."""
         from modicum.anonymizers.out_of_core.kernel import route  # deferred: the compiler takes a second to import
 
         found = np.empty(len(codes), dtype=np.int64)
         route(codes, self.attributes, self.limits, self.lefts, found)
         return found
+
+    def slots(self, open_: Ints, codes: CodeArray) -> Codes:
+        """Which of some nodes each record is at; -1 for none."""
+        place = np.full(len(self.attributes), -1)
+        place[open_] = np.arange(len(open_))
+        return place[self.apply(codes)]
 
     def cut(self, cuts: Sequence[tuple[int, TreeCut]]) -> "CutTree":
         """The tree with some leaves cut."""
@@ -95,15 +103,20 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class CutParts:
-    """The part of each record, told by a tree of cuts."""
+class Upper:
+    """The upper levels of a partition, a tree that tells the part of each record; they travel to where these are."""
 
-    tree: CutTree
-    encoded: Encoded
+    tree: CutTree | Tree
+    coder: FrameCoder
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
         """The part of each record of a batch."""
-        return self.tree.nodes(self.encoded.encode(frame))
+        return self.tree.apply(self.coder.encode(frame))
+
+
+def one_part(columns: Sequence[AnyColumn]) -> Upper:
+    """All records together."""
+    return Upper(CutTree.root(), Encoded(tuple(columns)))
 
 
 # What coarse codes do not tell of a node: its lowest and highest value, and the exact value in its middle.
@@ -211,9 +224,7 @@ class _Looked:
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
         pa = require("pyarrow", "scale")
         codes = self.encoded.encode(frame)
-        place = np.full(len(self.tree.attributes), -1)
-        place[self.open] = np.arange(len(self.open))
-        slots = place[self.tree.nodes(codes)]
+        slots = self.tree.slots(self.open, codes)
         told = [self._summarize_column(i, a, frame, codes[:, a], slots) for i, a in enumerate(self.coarse)]
         columns = [np.concatenate(each) for each in zip(*told, strict=True)]
         return pa.table(dict(zip(self.schema.names, columns, strict=True)), schema=self.schema)

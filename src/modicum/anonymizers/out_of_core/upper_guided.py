@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.part_release import ReleaseGuide, Upper, WholeTask
-from modicum.anonymizers.out_of_core.whole_columns import WholeColumn
+from modicum.anonymizers.out_of_core.cut_tree import Upper, one_part
+from modicum.anonymizers.out_of_core.whole_task import ReleaseGuide, WholeColumn, WholeTask
 from modicum.anonymizers.task import Needs, Task
 from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at
-from modicum.engines.table import EngineTable, collect_arrow
+from modicum.engines.table import EngineTable
 from modicum.measures.requirement import Requirement
 from modicum.table.codes import CodeArray, Coder, Coding, all_counts
 from modicum.table.counts import CountSource, Layout, NodeCounts, NodeSplit, RowCounts
@@ -94,7 +93,7 @@ def has_classes(table: EngineTable, name: str) -> bool:
     """Whether a label has classes, rather than being a number with many values."""
     if not table.types[name].is_numeric():
         return True
-    return int(collect_arrow(table.lazy.select(nw.col(name).n_unique()))[name][0]) <= MAX_CLASSES
+    return table.count_distinct(name) <= MAX_CLASSES
 
 
 def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> ReleaseGuide:
@@ -110,32 +109,11 @@ def grow_guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
     assert task.guide is not None
     guide, coder = task.guide, task.guide.coder
     if coder is None or task.rows <= rows:
-        return OnePart()
+        return one_part(task.quasi)
     many = 0 if task.sensitive is None else len(task.requirement.overall)
     with CodedTable.of(table, _GuidedCoder(coder, task.sensitive, guide)) as coded:
         source = _OpenCounts(StreamedCounts(coded, layout_of(coder, many, len(guide.labels))), rows)
-        return GuidedParts(grown(source, coder, task.requirement), coder)
-
-
-@dataclass(frozen=True)
-class OnePart:
-    """All records are one part."""
-
-    def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The part of each record of a batch."""
-        return np.zeros(len(frame), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class GuidedParts:
-    """The part of each record, told by the upper levels of a tree."""
-
-    tree: Tree
-    coder: Coder
-
-    def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The part of each record of a batch."""
-        return self.tree.apply(self.coder.encode(frame))
+        return Upper(grown(source, coder, task.requirement), coder)
 
 
 @dataclass(frozen=True)
