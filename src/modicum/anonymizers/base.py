@@ -268,7 +268,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _values(self, task: Task, groups: Codes) -> list[GroupValues]:
         """What stands for each group, one attribute after another."""
-        columns = task.ranked.columns
+        members = [GroupMembers(column, groups, task.needs.persons) for column in task.ranked.columns]
         if self.representatives == "record":
             warnings.warn(
                 "representatives='record' publishes the quasi-identifiers of one actual person for each group.",
@@ -276,12 +276,11 @@ class Anonymizer(TransformerMixin, BaseEstimator):
                 stacklevel=4,
             )
             rows = nearest_records(task.ranked, groups, task.label if task.guide is None else task.guide)
-            return [of_codes(column, column.codes[rows].astype(np.int64)) for column in columns]
+            return [of_codes(column, column.codes[rows].astype(np.int64)) for column in task.ranked.columns]
         if self.representatives == "random":
             random = np.random.default_rng(self.random_state)
-            return [draw_values(GroupMembers(column, groups, task.needs.persons), random) for column in columns]
-        make = mean if self.representatives == "mean" else median
-        return [make(GroupMembers(column, groups, task.needs.persons)) for column in columns]
+            return [draw_values(each, random) for each in members]
+        return [mean(each) if self.representatives == "mean" else median(each) for each in members]
 
     def _select_rows(self, task: Task, groups: Codes) -> Codes:
         """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""
@@ -307,9 +306,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _like(self, frame: Any, X: Any) -> Any:
         """The table as what was given: an array for an array."""
-        if not is_array(X):
-            return frame
-        return frame.to_numpy()
+        return frame.to_numpy() if is_array(X) else frame
 
 
 def _rows_of(y: Any, rows: Codes) -> Any:

@@ -204,13 +204,10 @@ def split_groups(table, needs, relaxed, tight, groups):  # type: ignore[no-untyp
     room = working_space(table, needs)
     widths, where = np.empty(d), np.empty(3, np.int64)
     ends = np.cumsum(np.bincount(groups))
-    lows, highs = [0], [0]
-    for g in range(len(ends) - 1, -1, -1):
-        lows.append(ends[g - 1] if g else 0)
-        highs.append(ends[g])
+    open_ = [(ends[g - 1] if g else 0, ends[g]) for g in range(len(ends) - 1, -1, -1)]
     many = 0
-    while len(lows) > 1:
-        low, high = lows.pop(), highs.pop()
+    while len(open_):
+        low, high = open_.pop()
         middle = -1
         if high - low >= 2 * needs[0]:
             if tight:
@@ -222,8 +219,6 @@ def split_groups(table, needs, relaxed, tight, groups):  # type: ignore[no-untyp
                 found[rows[i]] = many
             many += 1
             continue
-        lows.append(middle)
-        highs.append(high)
-        lows.append(low)
-        highs.append(middle)
+        open_.append((middle, high))
+        open_.append((low, middle))
     return found

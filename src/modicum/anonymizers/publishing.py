@@ -77,20 +77,16 @@ def _sets(members: GroupMembers) -> list[str]:
     keys = np.unique(members.groups * size + column.codes)
     groups, codes = keys // size, keys % size
     starts = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(keys)).tolist()
+    known = [*column.values, MISSING]
     named: dict[bytes, str] = {}
     found = []
     for start, end in pairwise(starts):
         own: Codes = codes[start:end]
         key = own.tobytes()
         if key not in named:
-            named[key] = _set(column, own.tolist())
+            named[key] = " | ".join(known[code] for code in own.tolist())
         found.append(named[key])
     return found
-
-
-def _set(column: RankedColumn, codes: Sequence[int]) -> str:
-    known = [*column.values, MISSING]
-    return " | ".join(known[code] for code in codes)
 
 
 # The released table

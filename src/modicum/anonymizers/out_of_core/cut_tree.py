@@ -1,6 +1,6 @@
 """Trees of cuts: which leaf a record comes to, by the codes of its quasi-identifiers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,27 +161,19 @@ class Median:
         return [TreeCut(attribute, -1, left, value) for left, value in found if left >= k and self.n - left >= k]
 
 
-Looking = Callable[[Encoded, CutTree, Ints, Sequence[int], Counts], list[dict[int, Median]]]
-
-
-def make_median_finder(table: EngineTable) -> Looking:
-    """Looks at the records of a table."""
-
-    def look(
-        encoded: Encoded, tree: CutTree, nodes: Ints, coarse: Sequence[int], counts: Counts
-    ) -> list[dict[int, Median]]:
-        starts = np.cumsum([0, *encoded.sizes])
-        own = [counts[:, starts[a] : starts[a + 1]] for a in coarse]
-        middles = np.column_stack([_middle(each) for each in own])
-        inside = np.column_stack([each[np.arange(len(nodes)), middles[:, i]] for i, each in enumerate(own)])
-        found = []
-        for some in _chunks(inside.sum(axis=1)):
-            work = _Looked(encoded, tree, nodes[some], tuple(coarse), middles[some], _schema())
-            seen = table.gather(work)
-            found += _medians(encoded, coarse, [each[some] for each in own], middles[some], seen)
-        return found
-
-    return look
+def find_medians(
+    table: EngineTable, encoded: Encoded, tree: CutTree, nodes: Ints, coarse: Sequence[int], counts: Counts
+) -> list[dict[int, Median]]:
+    """Look at the records of nodes for what their coarse attributes are exactly: how wide, and where the middle is."""
+    starts = np.cumsum([0, *encoded.sizes])
+    own = [counts[:, starts[a] : starts[a + 1]] for a in coarse]
+    middles = np.column_stack([_middle(each) for each in own])
+    inside = np.column_stack([each[np.arange(len(nodes)), middles[:, i]] for i, each in enumerate(own)])
+    found = []
+    for some in _chunks(inside.sum(axis=1)):
+        seen = table.gather(_Looked(encoded, tree, nodes[some], tuple(coarse), middles[some]))
+        found += _medians(encoded, coarse, [each[some] for each in own], middles[some], seen)
+    return found
 
 
 def _middle(counts: Counts) -> Ints:
@@ -201,11 +193,6 @@ def _chunks(sizes: Ints) -> Iterator[slice]:
     yield slice(start, len(sizes))
 
 
-def _schema() -> Any:
-    pa = require("pyarrow", "scale")
-    return pa.schema([("place", pa.int64()), ("says", pa.int64()), ("value", pa.float64()), ("n", pa.int64())])
-
-
 @dataclass(frozen=True)
 class _Looked:
     """Lowest and highest values of nodes, and all in the ranges where their middles lie, attribute by attribute."""
@@ -215,11 +202,15 @@ class _Looked:
     open: Ints
     coarse: tuple[int, ...]
     middles: Ints
-    schema: Any
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.encoded.names)
+
+    @property
+    def schema(self) -> Any:
+        pa = require("pyarrow", "scale")
+        return pa.schema([("place", pa.int64()), ("says", pa.int64()), ("value", pa.float64()), ("n", pa.int64())])
 
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
         pa = require("pyarrow", "scale")

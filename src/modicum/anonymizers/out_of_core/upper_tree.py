@@ -6,7 +6,7 @@ that records in memory would give. A node with few enough records is a part, and
 one that cannot be split, however many it has.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,11 +14,10 @@ import numpy as np
 from modicum.anonymizers.out_of_core.cut_tree import (
     CutTree,
     Encoded,
-    Looking,
     Median,
     TreeCut,
     Upper,
-    make_median_finder,
+    find_medians,
     one_part,
 )
 from modicum.anonymizers.out_of_core.whole_task import MOST_NUMBERS, AnyColumn, CoarseColumn, WholeTask
@@ -30,7 +29,6 @@ from modicum.table.codes import CodeArray
 from modicum.typing import Ints
 
 _CELLS = 4_000_000  # counted in one pass
-Folding = Callable[[CodeFold, Encoded], Counts]
 
 
 @dataclass(frozen=True)
@@ -78,15 +76,16 @@ class UpperTree:
 
     Parameters
     ----------
+    source : the records
+    coded : their codes, quasi-identifiers before what is sensitive; None where they change as a number with very many
+        values is cut, and are made in every pass
     task : the quasi-identifiers, and what is asked of both sides of every cut
     rows : how many records a part may have
     tight : take the cut whose sides lose least, rather than one of the widest attribute
-    fold : counts codes where the records are; their columns are the quasi-identifiers, then what is sensitive
-    look : looks at the records for what coarse codes do not tell, where a number has very many values
     """
 
-    def __init__(self, task: WholeTask, rows: int, tight: bool, fold: Folding, look: Looking | None = None) -> None:
-        self._rows, self._tight, self._fold, self._look = rows, tight, fold, look
+    def __init__(self, source: EngineTable, coded: CodedTable | None, task: WholeTask, rows: int, tight: bool) -> None:
+        self._source, self._coded, self._rows, self._tight = source, coded, rows, tight
         self._records, self._sensitive, self._requirement = task.rows, task.sensitive, task.requirement
         self._coarse = [a for a, each in enumerate(task.quasi) if isinstance(each, CoarseColumn)]
         self._tree = CutTree.root()
@@ -95,8 +94,7 @@ class UpperTree:
     def _code(self, quasi: Sequence[AnyColumn]) -> None:
         """Take these codes from now on."""
         self._quasi, self._tree = quasi, self._tree.recode(quasi)
-        ranked = Ranked(tuple(each.build_ranked_column() for each in quasi))
-        self._table = (ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
+        self._table = Ranked(tuple(each.build_ranked_column() for each in quasi)).for_kernel()[1:]  # no record's codes
         last = () if self._sensitive is None else (self._sensitive,)
         self._encoded = Encoded((*quasi, *last))
         self._sizes = self._encoded.sizes
@@ -113,6 +111,12 @@ class UpperTree:
             open_ = {first + i: size for i, size in enumerate(sizes)}
         return Upper(self._tree, Encoded(tuple(self._quasi)))
 
+    def _fold(self, work: CodeFold) -> Counts:
+        """Count codes where the records are."""
+        if self._coded is not None:
+            return self._coded.fold(work)
+        return self._source.fold(DecodedFold(work, self._encoded.encode, tuple(self._encoded.names)))
+
     def _batches(self, nodes: list[int]) -> list[list[int]]:
         """As many nodes at once as there is room to count; weighing the sides of cuts takes more of it."""
         step = max(1, _CELLS // (sum(self._sizes) * (3 * len(self._quasi) if self._tight else 1)))
@@ -121,10 +125,10 @@ class UpperTree:
     def _cuts(self, nodes: list[int]) -> list[tuple[int, TreeCut]]:
         """Each node's cut, where it has one."""
         work = _Counting(self._tree, np.array(nodes), np.cumsum([0, *self._sizes]))
-        counts = self._fold(work, self._encoded).reshape(len(nodes), -1)
+        counts = self._fold(work).reshape(len(nodes), -1)
         looks: list[dict[int, Median]] = [{} for _ in nodes]
-        if self._look is not None:
-            looks = self._look(self._encoded, self._tree, np.array(nodes), self._coarse, counts)
+        if self._coarse:
+            looks = find_medians(self._source, self._encoded, self._tree, np.array(nodes), self._coarse, counts)
         tried = [self._propose_cuts(own, look) for own, look in zip(counts, looks, strict=True)]
         if self._coarse and (self._sensitive is not None or self._tight):
             tried = self._recode_cuts(tried)
@@ -181,7 +185,7 @@ class UpperTree:
         limits = np.array([cut.limit for own in tried for cut in own], dtype=np.int64)
         starts = np.cumsum([0, *(self._sizes[t] for t in targets)])
         work = _Weighing(self._tree, np.array(nodes), firsts, attributes, limits, targets, starts)
-        left = (self._fold(work, self._encoded) if len(limits) else work.empty()).reshape(len(limits), int(starts[-1]))
+        left = (self._fold(work) if len(limits) else work.empty()).reshape(len(limits), int(starts[-1]))
         whole = counts[:, -int(starts[-1]) :]
         return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 
@@ -224,12 +228,8 @@ def upper_levels(table: EngineTable, task: WholeTask, rows: int, *, tight: bool)
             f"The column {coarse[0]!r} has more than {MOST_NUMBERS:,} different numbers, too many for RPlusTree where "
             "the table lives; round them, or take Mondrian or AccuracyGuided."
         )
-
-    def fold(work: CodeFold, encoded: Encoded) -> Counts:
-        return table.fold(DecodedFold(work, encoded.encode, tuple(encoded.names)))
-
     if coarse:
-        return UpperTree(task, rows, tight, fold, make_median_finder(table)).grow()
+        return UpperTree(table, None, task, rows, tight).grow()
     last = () if task.sensitive is None else (task.sensitive,)
     with CodedTable.of(table, Encoded((*task.quasi, *last))) as coded:
-        return UpperTree(task, rows, tight, lambda work, _: coded.fold(work)).grow()
+        return UpperTree(table, coded, task, rows, tight).grow()
