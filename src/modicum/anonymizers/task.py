@@ -144,7 +144,7 @@ def parts_of(owner: Any, schema: Schema) -> tuple[list[str], str | None]:
     return _quasi_identifiers(owner, schema, sensitive), sensitive
 
 
-def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse: bool = True) -> Task:
+def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Task:
     """Check what an anonymizer was given.
 
     Parameters
@@ -153,7 +153,6 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse
     frame : the records
     schema : their schema
     y : the label, or None
-    refuse : whether to refuse records that cannot be released even as one group
     """
     names, sensitive = parts_of(owner, schema)
     if not len(frame):
@@ -164,7 +163,7 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse
         many = "is only 1 sample" if len(frame) == 1 else f"are only {len(frame):,} records"
         raise DataError(f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there {many}.")
     ranked = Ranked.of(frame, schema, names)
-    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive, refuse), class_codes(y, len(frame)))
+    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
 
 
 def _sensitive(owner: Any, schema: Schema) -> str | None:
@@ -214,7 +213,7 @@ def _check_names(names: Sequence[Any], schema: Schema, parameter: str) -> None:
             raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is not in the data.")
 
 
-def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None, refuse: bool) -> Needs:
+def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None) -> Needs:
     persons = person_codes(schema, frame)
     if owner.l is None and owner.t is None:
         needs = Needs(Requirement(owner.k), None, persons)
@@ -222,7 +221,7 @@ def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str 
         check_limits(owner)
         ranked = RankedColumn.of(column(frame, str(sensitive)), schema[str(sensitive)])
         needs = Needs(requirement_of(owner, ranked, np.bincount(ranked.codes)), ranked, persons)
-    if refuse and not needs.is_feasible():
+    if not needs.is_feasible():
         raise DataError(why_not(owner, needs, sensitive))
     return needs
 

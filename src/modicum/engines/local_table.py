@@ -29,8 +29,7 @@ class LocalTable(EngineTable):
 
     def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
-        picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
-        return pyarrow.concat_tables([work.schema.empty_table(), *picked])
+        return pyarrow.concat_tables([work.schema.empty_table(), *in_threads(work.pick, self.batches(work.columns))])
 
     def _digest(self, work: Digest) -> Any:
         spare: list[Any] = []
@@ -112,7 +111,3 @@ def _ibis_reader(native: Any) -> Iterator[Any]:
     if backend.name == "duckdb":
         return iter(backend.con.sql(str(native.compile())).to_arrow_reader(ROWS))
     return iter(native.to_pyarrow_batches(chunk_size=ROWS))
-
-
-def _table(pyarrow: Any, found: Any) -> Any:
-    return pyarrow.Table.from_batches([found]) if isinstance(found, pyarrow.RecordBatch) else found

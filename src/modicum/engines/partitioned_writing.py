@@ -24,7 +24,7 @@ from modicum.engines.failures import asking
 from modicum.engines.file_tables import open_bounded_connection, open_table
 from modicum.engines.local_table import LocalTable, batches_of
 from modicum.engines.spark import SparkTable, frames_of, is_local
-from modicum.engines.table import EngineTable, engine_of
+from modicum.engines.table import ArrowWork, EngineTable, engine_of
 from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.atomic_writing import beside_folder, check_folder, replacing
 from modicum.table.files import CSV, PARQUET, file_format, scan_parquet, scan_table, write_table
@@ -35,16 +35,8 @@ _HELD = 1_000_000  # records of all parts that wait in memory to be written
 _PART = "(part)"  # hardly a name that data has
 
 
-class PartWork(Protocol):
+class PartWork(ArrowWork, Protocol):
     """What becomes of a part; it travels to other processes."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that a part needs."""
-
-    @property
-    def schema(self) -> Any:
-        """The pyarrow Schema of what is made."""
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
         """The part of each record of a batch."""
@@ -457,16 +449,8 @@ def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequ
 # Records with more columns beside them, made in Python where they are: a lazy table again.
 
 
-class Tagging(Protocol):
+class Tagging(ArrowWork, Protocol):
     """What is made of each batch; it travels to other processes."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it needs."""
-
-    @property
-    def schema(self) -> Any:
-        """The pyarrow Schema of what is made."""
 
     def tag_batch(self, table: Any) -> Any:
         """What becomes of a batch: a pyarrow Table of the schema."""

@@ -56,11 +56,11 @@ class SparkTable(EngineTable):
     def only(self, columns: Sequence[str]) -> Any:
         """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
         native: Any = self.lazy.to_native()
-        return native.selectExpr(*(f"{_in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
+        return native.selectExpr(*(f"{in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
 
     def col(self, name: str) -> nw.Expr:
         """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
-        return nw.col(_in_ticks(name) if set(".`") & set(name) else name)
+        return nw.col(in_ticks(name) if set(".`") & set(name) else name)
 
     def select_keys(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         names = [key for key in keys if isinstance(key, str)]
@@ -69,7 +69,8 @@ class SparkTable(EngineTable):
         return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
 
 
-def _in_ticks(name: str) -> str:
+def in_ticks(name: str) -> str:
+    """A name as Spark's SQL takes it, whatever it is."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -98,10 +99,8 @@ def _counting(work: Fold) -> Any:
 
 def _picking(work: Gather) -> Any:
     def pick(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
         for frame in frames_of(batches, work.columns):
-            found = work.pick(frame)
-            yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
+            yield from work.pick(frame).to_batches()
 
     return pick
 

@@ -9,8 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from modicum.attacks.breach import breach_target, compute_weighted_sum
-from modicum.engines.dispatch import in_memory
-from modicum.engines.sampling import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError
 from modicum.evaluation._utility import check_generalization, model_on
 from modicum.generalization import Generalization
