@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, Protocol
 
@@ -250,7 +251,7 @@ class PersistedCodes(CodedTable):
         from pyspark import StorageLevel
 
         self._packing = records.packing
-        self._kept = table.only(records.columns).mapInArrow(_coding(records), f"{_CODES} binary")
+        self._kept = table.only(records.columns).mapInArrow(partial(_code, records), f"{_CODES} binary")
         self._kept.persist(StorageLevel.DISK_ONLY)
 
     def fold(self, work: CodeFold) -> Counts:
@@ -262,17 +263,12 @@ class PersistedCodes(CodedTable):
         self._kept.unpersist()
 
 
-def _coding(records: RecordCoder) -> Any:
-    packing = records.packing
-
-    def code(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        for frame in frames_of(batches, records.columns):
-            packed = packing.pack(records.encode(frame))
-            pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
-            yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
-
-    return code
+def _code(records: RecordCoder, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow, packing = require("pyarrow", "scale"), records.packing
+    for frame in frames_of(batches, records.columns):
+        packed = packing.pack(records.encode(frame))
+        pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
+        yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
 
 
 # Histograms of a tree's nodes from records that stay where they are: one pass for a batch of open leaves.

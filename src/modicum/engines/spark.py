@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -31,9 +32,8 @@ class SparkTable(EngineTable):
     engine = "spark"
 
     def _fold(self, work: Fold) -> Counts:
-        sums = (
-            self.only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
-        )
+        cells = self.only(work.columns).mapInArrow(partial(_count, work), "cell long, n long")
+        sums = cells.groupBy("cell").sum("n").toArrow()
         counts = work.empty()
         counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
         return counts
@@ -41,16 +41,16 @@ class SparkTable(EngineTable):
     def _gather(self, work: Gather) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        picked = self.only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
+        picked = self.only(work.columns).mapInArrow(partial(_pick, work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 
     def _digest(self, work: Digest) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         form = from_arrow_schema(work.schema)
-        parts = self.only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        parts = self.only(work.columns).mapInArrow(partial(_sum_up, work), form).repartition("part")
         whole = work.empty()
-        work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
+        work.merge(whole, parts.mapInArrow(partial(_merge, work), form).toArrow().cast(work.schema))
         return whole
 
     def only(self, columns: Sequence[str]) -> Any:
@@ -83,47 +83,35 @@ def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.Dat
             yield nw.from_native(table, eager_only=True)
 
 
-def _counting(work: Fold) -> Any:
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        counts = work.empty()
-        for frame in frames_of(batches, work.columns):
-            work.add(counts, frame)
-        cells = np.flatnonzero(counts)
-        for start in range(0, len(cells), _CELLS):
-            some = cells[start : start + _CELLS]
-            yield pyarrow.record_batch({"cell": some.astype(np.int64), "n": counts[some]})
-
-    return count
+def _count(work: Fold, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow = require("pyarrow", "scale")
+    counts = work.empty()
+    for frame in frames_of(batches, work.columns):
+        work.add(counts, frame)
+    cells = np.flatnonzero(counts)
+    for start in range(0, len(cells), _CELLS):
+        some = cells[start : start + _CELLS]
+        yield pyarrow.record_batch({"cell": some.astype(np.int64), "n": counts[some]})
 
 
-def _picking(work: Gather) -> Any:
-    def pick(batches: Iterator[Any]) -> Iterator[Any]:
-        for frame in frames_of(batches, work.columns):
-            yield from work.pick(frame).to_batches()
-
-    return pick
+def _pick(work: Gather, batches: Iterator[Any]) -> Iterator[Any]:
+    for frame in frames_of(batches, work.columns):
+        yield from work.pick(frame).to_batches()
 
 
-def _summing(work: Digest) -> Any:
-    def add(batches: Iterator[Any]) -> Iterator[Any]:
-        summary = work.empty()
-        for frame in frames_of(batches, work.columns):
-            work.add(summary, frame)
-        yield from work.pack_summary(summary).to_batches()
-
-    return add
+def _sum_up(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
+    summary = work.empty()
+    for frame in frames_of(batches, work.columns):
+        work.add(summary, frame)
+    yield from work.pack_summary(summary).to_batches()
 
 
-def _merging(work: Digest) -> Any:
-    def merge(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        summary = work.empty()
-        for batch in batches:
-            work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
-        yield from work.pack_summary(summary).to_batches()
-
-    return merge
+def _merge(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow = require("pyarrow", "scale")
+    summary = work.empty()
+    for batch in batches:
+        work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
+    yield from work.pack_summary(summary).to_batches()
 
 
 # The Spark session to work in: the one that is there, the one that a launcher meant, or one on this machine.
