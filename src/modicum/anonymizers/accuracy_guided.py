@@ -155,11 +155,10 @@ class GuidingModel:
 
     def _records(self, task: Task, values: dict[str, list[Any]]) -> nw.DataFrame[Any]:
         """Values as records in the types that the data has."""
-        empty = task.frame[:0]
         columns = {}
         for name in self._columns:
-            own = np.arange(len(values[name]))
-            column = build_typed_column(task.schema[name], values[name], own, task.frame if len(own) else empty)
+            own = values[name]
+            column = build_typed_column(task.schema[name], own, np.arange(len(own)), task.frame)
             columns[name] = nw.from_native(column, series_only=True)
         if isinstance(task.frame.to_native(), pd.DataFrame):
             plain = {name: each.to_native().reset_index(drop=True) for name, each in columns.items()}

@@ -59,8 +59,6 @@ from modicum.table.targets import (
 
 # The classes of a label, learned where its table lives.
 
-_LABEL = "modicum_label"  # DuckDB wants plain names to group by
-
 
 def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     """The classes of a column, or the ranges of a numeric one: `Labels.fit` where the table lives.

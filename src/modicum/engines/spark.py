@@ -153,10 +153,7 @@ def _make_session(builder: Any) -> Any:
         return builder.getOrCreate()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = builder.master("local[*]")
-    for name, value in _HERE.items():
-        builder = builder.config(name, value)
-    made = builder.getOrCreate()
+    made = builder.master("local[*]").config(map=_HERE).getOrCreate()
     made.sparkContext.setLogLevel("OFF")  # what goes wrong is said by an exception
     return made
 

@@ -47,7 +47,7 @@ class CutTree:
 
     def apply(self, codes: CodeArray) -> Codes:
         """The leaf that each record comes to."""
-        from modicum.anonymizers.out_of_core.kernel import route  # deferred: the compiler takes a second to import
+        from modicum.anonymizers.kernel import route  # deferred: the compiler takes a second to import
 
         found = np.empty(len(codes), dtype=np.int64)
         route(codes, self.attributes, self.limits, self.lefts, found)

@@ -43,7 +43,7 @@ class _Counting:
         return np.zeros(len(self.open) * int(self.starts[-1]), dtype=np.int64)
 
     def add(self, counts: Counts, codes: CodeArray) -> None:
-        from modicum.anonymizers.out_of_core.kernel import count_codes
+        from modicum.anonymizers.kernel import count_codes
 
         count_codes(codes, self.tree.slots(self.open, codes), self.starts, self.starts[-1], counts)
 
@@ -64,7 +64,7 @@ class _Weighing:
         return np.zeros(len(self.limits) * int(self.starts[-1]), dtype=np.int64)
 
     def add(self, counts: Counts, codes: CodeArray) -> None:
-        from modicum.anonymizers.out_of_core.kernel import count_left
+        from modicum.anonymizers.kernel import count_left
 
         cuts = (self.firsts, self.attributes, self.limits)
         slots = self.tree.slots(self.open, codes)
@@ -159,7 +159,7 @@ class UpperTree:
 
     def _propose_cuts(self, counts: Counts, looked: dict[int, Median]) -> list[TreeCut]:
         """The cuts that a node may make, in the order in which they are tried."""
-        from modicum.anonymizers.out_of_core.kernel import find_cut_places, measure_spread
+        from modicum.anonymizers.kernel import find_cut_places, measure_spread
 
         starts, sizes, _, is_category, _ = self._table
         widths, limits = np.empty(len(sizes)), np.empty(3, dtype=np.int64)
@@ -190,7 +190,7 @@ class UpperTree:
         return [self._best(own, whole[i], left[firsts[i] : firsts[i + 1]]) for i, own in enumerate(tried)]
 
     def _best(self, tried: list[TreeCut], counts: Counts, left: Counts) -> list[TreeCut]:
-        from modicum.anonymizers.out_of_core.kernel import loss_of_sides
+        from modicum.anonymizers.kernel import loss_of_sides
 
         best, found = np.inf, []
         widths = np.empty(len(self._quasi))
