@@ -221,6 +221,8 @@ class AccuracyGuided(Anonymizer):
     (5000, True)
     """
 
+    _flags = ("refine",)
+
     def __init__(
         self,
         k: int = 10,
@@ -267,13 +269,6 @@ class AccuracyGuided(Anonymizer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.model is None
         return tags
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if not isinstance(self.refine, bool):
-            raise ParameterError(
-                f"The 'refine' parameter of AccuracyGuided must be True or False. Got {self.refine!r}."
-            )
 
     def _check_engine(self) -> None:
         if self.model is not None:

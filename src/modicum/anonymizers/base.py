@@ -111,6 +111,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     release_: Release
+    _flags: tuple[str, ...] = ()  # parameters that are True or False
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Anonymize these records: `release_`.
@@ -234,6 +235,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         check_choice(self, "representatives", REPRESENTATIVES)
         check_choice(self, "output", ("values", "ranges"))
         check_number(self, "random_state", 0)
+        for name in self._flags:
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must be True or False. Got {value!r}."
+                )
 
     def _task(self, X: Any, y: Any) -> Task:
         self._check_settings()

@@ -53,6 +53,8 @@ class Mondrian(Anonymizer):
     (5000, True)
     """
 
+    _flags = ("strict",)
+
     def __init__(
         self,
         k: int = 10,
@@ -87,11 +89,6 @@ class Mondrian(Anonymizer):
             random_state=random_state,
         )
         self.strict = strict
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if not isinstance(self.strict, bool):
-            raise ParameterError(f"The 'strict' parameter of Mondrian must be True or False. Got {self.strict!r}.")
 
     def _check_engine(self) -> None:
         if not self.strict:

@@ -95,41 +95,32 @@ class FrameCoder(Protocol):
 
 
 @dataclass(frozen=True)
-class RecordCoder:
-    """From a batch of records to codes: the coder's features and, where there is a label, its class as the last column.
+class LabelledCoder:
+    """Codes as another coder makes them, with the class of a label as the last column.
 
     Parameters
     ----------
     coder : Coder, or what is like one
-    label : (str, Labels), optional
-        The column of the label, and its classes.
+    label : the column of the label
+    labels : its classes
     """
 
     coder: FrameCoder
-    label: tuple[str, Labels] | None = None
+    label: str
+    labels: Labels
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """What it reads."""
-        return (*self.coder.names, *([] if self.label is None else [self.label[0]]))
+    def names(self) -> list[str]:
+        return [*self.coder.names, self.label]
 
     @property
     def sizes(self) -> list[int]:
-        """How many codes each column has."""
-        return [*self.coder.sizes, *([] if self.label is None else [len(self.label[1])])]
+        return [*self.coder.sizes, len(self.labels)]
 
-    @property
-    def packing(self) -> Packing:
-        return Packing.of(self.sizes)
-
-    def encode(self, frame: Any) -> CodeArray:
-        codes = self.coder.encode(frame)
-        if self.label is None:
-            return codes
-        name, labels = self.label
-        classes = labels.encode(column(frame, name).to_numpy())
+    def encode(self, X: Any) -> CodeArray:
+        codes, classes = self.coder.encode(X), self.labels.encode(column(X, self.label).to_numpy())
         if (classes < 0).any():
-            raise DataError(f"The label {name!r} has classes that were not there when they were counted.")
+            raise DataError(f"The label {self.label!r} has classes that were not there when they were counted.")
         return np.column_stack([codes, classes.astype(np.uint16)])
 
 
@@ -190,8 +181,8 @@ class CodedTable(ABC):
     @staticmethod
     def of(table: EngineTable, coder: FrameCoder, label: tuple[str, Labels] | None = None) -> "CodedTable":
         """Code the table's records; `label` is the label's column and its classes."""
-        records = RecordCoder(coder, label)
-        return PersistedCodes(table, records) if isinstance(table, SparkTable) else SpilledCodes(table, records)
+        whole = coder if label is None else LabelledCoder(coder, *label)
+        return PersistedCodes(table, whole) if isinstance(table, SparkTable) else SpilledCodes(table, whole)
 
     @abstractmethod
     def fold(self, work: CodeFold) -> Counts:
@@ -211,24 +202,24 @@ class CodedTable(ABC):
 class SpilledCodes(CodedTable):
     """Codes in a temporary file of this machine, which has no name to be found by and goes with its last reader."""
 
-    def __init__(self, table: EngineTable, records: RecordCoder) -> None:
+    def __init__(self, table: EngineTable, coder: FrameCoder) -> None:
         assert isinstance(table, LocalTable)
-        self._packing = records.packing
+        self._packing = Packing.of(coder.sizes)
         with ExitStack() as stack:
             self._file = stack.enter_context(tempfile.TemporaryFile(prefix="modicum-"))
-            self._write(table, records)
+            self._write(table, coder)
             self._open = stack.pop_all()
 
-    def _write(self, table: LocalTable, records: RecordCoder) -> None:
+    def _write(self, table: LocalTable, coder: FrameCoder) -> None:
         lock = Lock()
 
         def code(frame: nw.DataFrame[Any]) -> None:
-            packed = self._packing.pack(records.encode(frame))
+            packed = self._packing.pack(coder.encode(frame))
             with lock:
                 self._file.write(packed.data)
 
         with asking(table.engine):
-            for _ in in_threads(code, table.batches(records.columns)):
+            for _ in in_threads(code, table.batches(coder.names)):
                 pass
         self._file.flush()
 
@@ -247,11 +238,11 @@ class SpilledCodes(CodedTable):
 class PersistedCodes(CodedTable):
     """Codes that Spark keeps on the disks of its executors."""
 
-    def __init__(self, table: SparkTable, records: RecordCoder) -> None:
+    def __init__(self, table: SparkTable, coder: FrameCoder) -> None:
         from pyspark import StorageLevel
 
-        self._packing = records.packing
-        self._kept = table.only(records.columns).mapInArrow(partial(_code, records), f"{_CODES} binary")
+        self._packing = Packing.of(coder.sizes)
+        self._kept = table.only(coder.names).mapInArrow(partial(_code, coder), f"{_CODES} binary")
         self._kept.persist(StorageLevel.DISK_ONLY)
 
     def fold(self, work: CodeFold) -> Counts:
@@ -263,10 +254,10 @@ class PersistedCodes(CodedTable):
         self._kept.unpersist()
 
 
-def _code(records: RecordCoder, batches: Iterator[Any]) -> Iterator[Any]:
-    pyarrow, packing = require("pyarrow", "scale"), records.packing
-    for frame in frames_of(batches, records.columns):
-        packed = packing.pack(records.encode(frame))
+def _code(coder: FrameCoder, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow, packing = require("pyarrow", "scale"), Packing.of(coder.sizes)
+    for frame in frames_of(batches, coder.names):
+        packed = packing.pack(coder.encode(frame))
         pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
         yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
 

@@ -41,7 +41,7 @@ class LocalTable(EngineTable):
         """The records in pieces, as frames of Arrow columns."""
         pyarrow = require("pyarrow", "scale")
         self.check(columns)
-        for batch in batches_of(pyarrow, self.lazy.select(list(columns))):
+        for batch in batches_of(self.lazy.select(list(columns))):
             if batch.num_rows:
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
 
@@ -83,7 +83,7 @@ def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[A
         yield from (each.result() for each in waiting)
 
 
-def batches_of(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
+def batches_of(lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
     """Arrow record batches of a lazy table, without the whole of it in memory."""
     relation = duckdb_relation(lazy)
     if relation is not None:

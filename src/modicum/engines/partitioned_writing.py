@@ -262,7 +262,7 @@ def _relation(lazy: nw.LazyFrame[Any]) -> Any:
     import duckdb
 
     pyarrow = require("pyarrow", "scale")
-    batches = batches_of(pyarrow, lazy)
+    batches = batches_of(lazy)
     first = next(batches, None)
     kinds = lazy.head(0).collect(backend="pyarrow").to_native().schema if first is None else first.schema
     reader = pyarrow.RecordBatchReader.from_batches(kinds, batches if first is None else chain([first], batches))
