@@ -19,7 +19,6 @@ from sklearn.tree import DecisionTreeClassifier
 import modicum as md
 from modicum.anonymizers.hilbert import _number_runs, curve_order
 from modicum.anonymizers.ranks import Ranked
-from modicum.anonymizers.task import for_kernel
 from modicum.errors import DataError, ModicumError, ParameterError, PrivacyWarning
 from modicum.table.frames import as_frame
 
@@ -307,7 +306,7 @@ def test_hilbert_cuts_the_line_as_cheaply_as_any_cut_does():
         ends = range(start + k, len(X) + 1)
         return min((cost(np.arange(start, end)) + cheapest(end) for end in ends), default=math.inf)
 
-    groups = _number_runs(order, cheapest_runs(order, for_kernel(ranked), k))
+    groups = _number_runs(order, cheapest_runs(order, ranked.for_kernel(), k))
     found = sum(cost(np.flatnonzero(groups[order] == g)) for g in range(groups.max() + 1))
     assert found == pytest.approx(cheapest(0))
 

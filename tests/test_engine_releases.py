@@ -157,7 +157,7 @@ def test_nothing_is_left_behind_where_a_part_fails(held, adult, schema, tmp_path
     def broken(self, table):
         raise DataError("This part is broken.")
 
-    monkeypatch.setattr("modicum.anonymizers.out_of_core.part_release.ReleasedParts.make", broken)
+    monkeypatch.setattr("modicum.anonymizers.out_of_core.engine_release.ReleasedParts.make", broken)
     with pytest.raises(DataError, match="This part is broken"):
         md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema).release_to(
             held("duckdb", adult), tmp_path / "released", rows_at_once=300
@@ -304,8 +304,8 @@ def test_anatomize_works_in_an_engine(adult, tmp_path):
 @pytest.mark.parametrize("asked", [{}, {"t": 0.2, "sensitive": "ill"}], ids=["k", "t"])
 @pytest.mark.parametrize("method", [md.Mondrian, md.AccuracyGuided])
 def test_a_number_with_very_many_values_is_cut_where_memory_cuts_it(method, asked, held, tmp_path, monkeypatch):
-    monkeypatch.setattr("modicum.anonymizers.out_of_core.whole_columns.MOST_NUMBERS", 200)
-    monkeypatch.setattr("modicum.anonymizers.out_of_core.whole_columns.RANGES", 20)
+    monkeypatch.setattr("modicum.anonymizers.out_of_core.whole_task.MOST_NUMBERS", 200)
+    monkeypatch.setattr("modicum.anonymizers.out_of_core.whole_task.RANGES", 20)
     monkeypatch.setattr("modicum.anonymizers.out_of_core.cut_tree._FETCHED", 300)
     random = np.random.default_rng(7)
     pay = random.lognormal(3, 1, 4_000)

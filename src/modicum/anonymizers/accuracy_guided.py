@@ -18,8 +18,9 @@ from modicum.anonymizers.group_representatives import (
     of_codes,
     usual_label,
 )
-from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.cut_tree import Upper
 from modicum.anonymizers.out_of_core.upper_guided import grow_guided_groups, grow_guided_parts, guide_at
+from modicum.anonymizers.out_of_core.whole_task import WholeTask
 from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.task import Task, class_codes, split
 from modicum.engines.table import EngineTable
@@ -56,13 +57,13 @@ def find_accepted_records(
     wrong = np.flatnonzero(ask([each.values for each in middle], np.arange(len(usual))) != usual)
     if not len(wrong):
         return middle
-    choices = [_choices(each, own) for each, own in zip(members, middle, strict=True)]
+    choices = [_choices(each, own, wrong) for each, own in zip(members, middle, strict=True)]
     random = np.random.default_rng(random_state)
     moved = random.uniform(size=(_TRIES, len(members), len(wrong))) < _MOVED
     which = random.integers(0, 2**31, size=moved.shape) * moved
     tried = [
-        [options[which[i, j, g] % len(options)] for i in range(_TRIES) for g, options in _of(choices[j], wrong)]
-        for j in range(len(members))
+        [options[which[i, j, g] % len(options)] for i in range(_TRIES) for g, options in enumerate(own)]
+        for j, own in enumerate(choices)
     ]
     right = (ask(tried, np.tile(wrong, _TRIES)) == np.tile(usual[wrong], _TRIES)).reshape(_TRIES, len(wrong))
     cost = np.where(right, _distance(middle, tried, wrong), np.inf)
@@ -75,27 +76,19 @@ def find_accepted_records(
     return middle
 
 
-def _of(choices: Sequence[list[Any]], wrong: Codes) -> list[tuple[int, list[Any]]]:
-    return [(g, choices[group]) for g, group in enumerate(wrong.tolist())]
-
-
-def _choices(members: GroupMembers, middle: GroupValues) -> list[list[Any]]:
-    """For each group the median, then other values that are not one person's."""
-    found = [[value] for value in middle.values]
-    if members.column.attribute.has_order:
+def _choices(members: GroupMembers, middle: GroupValues, groups: Codes) -> list[list[Any]]:
+    """For each of some groups the median, then other values that are not one person's."""
+    column = members.column
+    if column.attribute.has_order:
         others = [median(members, share) for share in _SHARES]
     else:
-        common = np.argsort(-np.bincount(members.column.codes), kind="stable")[:6]
-        others = [_mask_unshared(members, np.full(len(found), code)) for code in common.tolist()]
-    for other in others:
-        for own, value in zip(found, other.values, strict=True):
-            if value is not None:
-                own.append(value)
-    return found
-
-
-def _mask_unshared(members: GroupMembers, code: Codes) -> GroupValues:
-    return of_codes(members.column, np.where(members.is_shared(code), code, members.column.missing))
+        common = np.argsort(-np.bincount(column.codes), kind="stable")[:6].tolist()
+        tried = [np.full(len(middle.values), code) for code in common]
+        others = [of_codes(column, np.where(members.is_shared(code), code, column.missing)) for code in tried]
+    return [
+        [middle.values[group], *(each.values[group] for each in others if each.values[group] is not None)]
+        for group in groups.tolist()
+    ]
 
 
 def _distance(middle: Sequence[GroupValues], tried: Sequence[Sequence[Any]], wrong: Codes) -> Any:
@@ -162,11 +155,10 @@ class GuidingModel:
 
     def _records(self, task: Task, values: dict[str, list[Any]]) -> nw.DataFrame[Any]:
         """Values as records in the types that the data has."""
-        empty = task.frame[:0]
         columns = {}
         for name in self._columns:
-            own = np.arange(len(values[name]))
-            column = build_typed_column(task.schema[name], values[name], own, task.frame if len(own) else empty)
+            own = values[name]
+            column = build_typed_column(task.schema[name], own, np.arange(len(own)), task.frame)
             columns[name] = nw.from_native(column, series_only=True)
         if isinstance(task.frame.to_native(), pd.DataFrame):
             plain = {name: each.to_native().reset_index(drop=True) for name, each in columns.items()}
@@ -229,6 +221,8 @@ class AccuracyGuided(Anonymizer):
     (5000, True)
     """
 
+    _flags = ("refine",)
+
     def __init__(
         self,
         k: int = 10,
@@ -275,13 +269,6 @@ class AccuracyGuided(Anonymizer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.model is None
         return tags
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if not isinstance(self.refine, bool):
-            raise ParameterError(
-                f"The 'refine' parameter of AccuracyGuided must be True or False. Got {self.refine!r}."
-            )
 
     def _check_engine(self) -> None:
         if self.model is not None:

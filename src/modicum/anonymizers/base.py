@@ -21,7 +21,8 @@ from modicum.anonymizers.group_representatives import (
     nearest_records,
     of_codes,
 )
-from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.cut_tree import Upper
+from modicum.anonymizers.out_of_core.whole_task import WholeTask
 from modicum.anonymizers.publishing import loss, measure_anonymity, release, replace_values
 from modicum.anonymizers.task import Task, task_of
 from modicum.engines import is_table, table_at
@@ -110,6 +111,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     release_: Release
+    _flags: tuple[str, ...] = ()  # parameters that are True or False
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Anonymize these records: `release_`.
@@ -233,6 +235,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         check_choice(self, "representatives", REPRESENTATIVES)
         check_choice(self, "output", ("values", "ranges"))
         check_number(self, "random_state", 0)
+        for name in self._flags:
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must be True or False. Got {value!r}."
+                )
 
     def _task(self, X: Any, y: Any) -> Task:
         self._check_settings()
@@ -267,7 +275,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _values(self, task: Task, groups: Codes) -> list[GroupValues]:
         """What stands for each group, one attribute after another."""
-        columns = task.ranked.columns
+        members = [GroupMembers(column, groups, task.needs.persons) for column in task.ranked.columns]
         if self.representatives == "record":
             warnings.warn(
                 "representatives='record' publishes the quasi-identifiers of one actual person for each group.",
@@ -275,12 +283,11 @@ class Anonymizer(TransformerMixin, BaseEstimator):
                 stacklevel=4,
             )
             rows = nearest_records(task.ranked, groups, task.label if task.guide is None else task.guide)
-            return [of_codes(column, column.codes[rows].astype(np.int64)) for column in columns]
+            return [of_codes(column, column.codes[rows].astype(np.int64)) for column in task.ranked.columns]
         if self.representatives == "random":
             random = np.random.default_rng(self.random_state)
-            return [draw_values(GroupMembers(column, groups, task.needs.persons), random) for column in columns]
-        make = mean if self.representatives == "mean" else median
-        return [make(GroupMembers(column, groups, task.needs.persons)) for column in columns]
+            return [draw_values(each, random) for each in members]
+        return [mean(each) if self.representatives == "mean" else median(each) for each in members]
 
     def _select_rows(self, task: Task, groups: Codes) -> Codes:
         """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""
@@ -306,9 +313,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _like(self, frame: Any, X: Any) -> Any:
         """The table as what was given: an array for an array."""
-        if not is_array(X):
-            return frame
-        return frame.to_numpy()
+        return frame.to_numpy() if is_array(X) else frame
 
 
 def _rows_of(y: Any, rows: Codes) -> Any:

@@ -68,8 +68,9 @@ class GroupMembers:
         found, place, records = np.unique(keys, return_inverse=True, return_counts=True)
         if self.persons is None:
             return found, records, records
-        pairs = np.unique(place * (int(self.persons.max()) + 1) + self.persons)
-        return found, records, np.bincount(pairs // (int(self.persons.max()) + 1))
+        many = int(self.persons.max()) + 1
+        pairs = np.unique(place * many + self.persons)
+        return found, records, np.bincount(pairs // many)
 
     @property
     def mostly_missing(self) -> npt.NDArray[np.bool_]:
@@ -249,15 +250,9 @@ def nearest_records(ranked: Ranked, groups: Codes, label: Codes | None) -> Codes
             distance += (column.positions[column.codes] - middle[groups]) ** 2
         else:
             distance += 2.0 * (column.positions[column.codes] != middle[groups])
-    order = np.lexsort((distance, other_label(groups, label), groups))
+    is_other = np.zeros(len(groups), dtype=bool) if label is None else label != usual_label(groups, label)[groups]
+    order = np.lexsort((distance, is_other, groups))
     return order[np.append(0, np.flatnonzero(np.diff(groups[order])) + 1)]
-
-
-def other_label(groups: Codes, label: Codes | None) -> npt.NDArray[np.bool_]:
-    """Whether a record has another label than most of its group."""
-    if label is None:
-        return np.zeros(len(groups), dtype=bool)
-    return label != usual_label(groups, label)[groups]
 
 
 def usual_label(groups: Codes, label: Codes) -> Codes:

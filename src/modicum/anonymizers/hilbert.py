@@ -6,7 +6,7 @@ import numpy as np
 from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.kernel import may_be_group, working_space
 from modicum.anonymizers.ranks import Ranked
-from modicum.anonymizers.task import Task, for_kernel
+from modicum.anonymizers.task import Task
 from modicum.typing import Codes
 
 _BITS = 16  # of each coordinate, at most
@@ -48,8 +48,7 @@ class Hilbert(Anonymizer):
     """
 
     def _groups(self, task: Task) -> Codes:
-
-        order, table = curve_order(task.ranked), for_kernel(task.ranked)
+        order, table = curve_order(task.ranked), task.ranked.for_kernel()
         if task.needs.is_plain:
             last = cheapest_runs(order, table, self.k)
         else:
@@ -172,9 +171,9 @@ def halve_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
     n = len(order)
     room = working_space(table, needs)
     last = np.zeros(n + 1, np.int64)
-    lows, highs = [0], [n]
-    while len(lows):
-        low, high = lows.pop(), highs.pop()
+    open_ = [(0, n)]
+    while len(open_):
+        low, high = open_.pop()
         middle = -1
         for share in shares:
             place = low + int((high - low) * share)
@@ -184,8 +183,6 @@ def halve_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
         if middle < 0:
             last[high] = low
             continue
-        lows.append(middle)
-        highs.append(high)
-        lows.append(low)
-        highs.append(middle)
+        open_.append((middle, high))
+        open_.append((low, middle))
     return last

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from modicum.anonymizers.base import Anonymizer
 from modicum.anonymizers.group_representatives import Representatives
-from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.cut_tree import Upper
 from modicum.anonymizers.out_of_core.upper_tree import upper_levels
+from modicum.anonymizers.out_of_core.whole_task import WholeTask
 from modicum.anonymizers.task import Task, split
 from modicum.engines.table import EngineTable
 from modicum.errors import ParameterError
@@ -52,6 +53,8 @@ class Mondrian(Anonymizer):
     (5000, True)
     """
 
+    _flags = ("strict",)
+
     def __init__(
         self,
         k: int = 10,
@@ -86,11 +89,6 @@ class Mondrian(Anonymizer):
             random_state=random_state,
         )
         self.strict = strict
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if not isinstance(self.strict, bool):
-            raise ParameterError(f"The 'strict' parameter of Mondrian must be True or False. Got {self.strict!r}.")
 
     def _check_engine(self) -> None:
         if not self.strict:

@@ -19,6 +19,7 @@ from modicum.measures.anonymity import alike, classification_metric, discernibil
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.information_loss import InformationLoss, category_widths, group_ncp, number_widths
+from modicum.measures.requirement import Requirement
 from modicum.releases.release import Release, ReleaseTerms
 from modicum.table.frames import as_frame
 from modicum.table.values import canonical, iso
@@ -75,20 +76,16 @@ def _sets(members: GroupMembers) -> list[str]:
     keys = np.unique(members.groups * size + column.codes)
     groups, codes = keys // size, keys % size
     starts = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(keys)).tolist()
+    known = [*column.values, MISSING]
     named: dict[bytes, str] = {}
     found = []
     for start, end in pairwise(starts):
         own: Codes = codes[start:end]
         key = own.tobytes()
         if key not in named:
-            named[key] = _set(column, own.tolist())
+            named[key] = " | ".join(known[code] for code in own.tolist())
         found.append(named[key])
     return found
-
-
-def _set(column: RankedColumn, codes: Sequence[int]) -> str:
-    known = [*column.values, MISSING]
-    return " | ".join(known[code] for code in codes)
 
 
 # The released table
@@ -210,20 +207,34 @@ def measure_anonymity(task: Task, frame: Any) -> tuple[int, float | None, float 
     k = k_anonymity(table, names, person=None if needs.persons is None else _PERSON)
     if needs.sensitive is None:
         return k, None, None
-    asked, sensitive = needs.requirement, needs.sensitive
-    table = table.select(names).with_columns(_codes(_SENSITIVE, sensitive.codes, task.frame))
+    sensitive, own = needs.sensitive, _codes(_SENSITIVE, needs.sensitive.codes, task.frame)
+    if needs.requirement.distance == "hierarchical":
+        words = np.array([*sensitive.values, None], dtype=object)[sensitive.codes].tolist()
+        own = nw.new_series(_SENSITIVE, words, nw.String, backend=task.frame.implementation)
+    table = table.select(names).with_columns(own)
+    hierarchy = sensitive.attribute.hierarchy
+    return k, *measure_protection(needs.requirement, table, names, _SENSITIVE, hierarchy=hierarchy)
+
+
+def measure_protection(
+    asked: Requirement,
+    frame: Any,
+    names: Sequence[str],
+    sensitive: str,
+    *,
+    order: Sequence[Any] | None = None,
+    hierarchy: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[float | None, float | None]:
+    """ℓ and t of a released table, each where it was asked for, by the order or hierarchy that its distance needs."""
     diversity = closeness = None
     if asked.l is not None:
         c = asked.c if asked.diversity == "recursive" else None
-        diversity = l_diversity(table, names, _SENSITIVE, kind=asked.diversity, c=c)
+        diversity = l_diversity(frame, names, sensitive, kind=asked.diversity, c=c)
     if asked.t is not None:
-        tree = None
-        if asked.distance == "hierarchical":
-            words = np.array([*sensitive.values, None], dtype=object)[sensitive.codes].tolist()
-            table = table.with_columns(nw.new_series(_SENSITIVE, words, nw.String, backend=task.frame.implementation))
-            tree = sensitive.attribute.hierarchy
-        closeness = t_closeness(table, names, _SENSITIVE, distance=asked.distance, hierarchy=tree)
-    return k, diversity, closeness
+        order = order if asked.distance == "ordered" else None
+        tree = hierarchy if asked.distance == "hierarchical" else None
+        closeness = t_closeness(frame, names, sensitive, distance=asked.distance, order=order, hierarchy=tree)
+    return diversity, closeness
 
 
 def _codes(name: str, codes: Any, like: nw.DataFrame[Any]) -> nw.Series[Any]:

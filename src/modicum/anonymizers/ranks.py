@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from modicum.errors import DataError
-from modicum.table.codes import MAX_CATEGORIES
+from modicum.table.codes import MAX_CATEGORIES, too_many_categories
 from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.typing import Floats
@@ -119,10 +119,7 @@ class RankedColumn:
 def _category(series: nw.Series[Any], attribute: Attribute) -> RankedColumn:
     codes, words = texts(series)
     if len(words) > MAX_CATEGORIES:
-        raise DataError(
-            f"The column {attribute.name!r} has {len(words):,} different categories, more than {MAX_CATEGORIES:,}; "
-            "declare it an identifier or a number, or group its values first."
-        )
+        raise too_many_categories(attribute, len(words))
     ordered = in_order(attribute, words)
     place = {word: i for i, word in enumerate(ordered)}
     lookup = np.array([place[word] for word in words] + [len(ordered)], dtype=np.int32)
@@ -156,8 +153,8 @@ class Ranked:
     >>> from modicum.table.frames import as_frame
     >>> X = pd.DataFrame({"age": [31.0, 45, None], "job": ["nurse", "clerk", "nurse"]})
     >>> ranked = Ranked.of(as_frame(X), md.Schema.infer(X), ["age", "job"])
-    >>> ranked.codes.tolist(), ranked.sizes.tolist()
-    ([[0, 1], [1, 0], [2, 1]], [3, 3])
+    >>> ranked.codes.tolist()
+    [[0, 1], [1, 0], [2, 1]]
     """
 
     columns: tuple[RankedColumn, ...]
@@ -172,27 +169,15 @@ class Ranked:
         """One row per record, one column per quasi-identifier."""
         return np.ascontiguousarray(np.column_stack([each.codes for each in self.columns]))
 
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """How many codes each has, missing included."""
-        return np.array([len(each.values) + 1 for each in self.columns], dtype=np.int64)
+    def for_kernel(self) -> tuple[Any, ...]:
+        """As `kernel` takes them: codes, starts, sizes, positions, is_category, present.
 
-    @property
-    def is_category(self) -> npt.NDArray[np.bool_]:
-        """Whether a group's width is the number of its values rather than their range."""
-        return np.array([each.attribute.is_category for each in self.columns])
-
-    @property
-    def positions(self) -> Floats:
-        """The positions of all codes, one attribute after another."""
-        return np.concatenate([each.positions for each in self.columns])
-
-    @property
-    def starts(self) -> npt.NDArray[np.int64]:
-        """Where each attribute begins in `positions`."""
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
-
-    @property
-    def present(self) -> npt.NDArray[np.int64]:
-        """How many codes of each attribute there can be, missing included where it occurs."""
-        return np.array([each.n_possible for each in self.columns])
+        `sizes` are how many codes each attribute has, missing included, and `present` how many of them there can be.
+        The `positions` of all codes lie one attribute after another, each from its start on. A group's width is the
+        number of its values where `is_category`, else their range.
+        """
+        sizes = np.array([len(each.values) + 1 for each in self.columns], dtype=np.int64)
+        positions = np.concatenate([each.positions for each in self.columns])
+        is_category = np.array([each.attribute.is_category for each in self.columns])
+        present = np.array([each.n_possible for each in self.columns])
+        return self.codes, np.cumsum(sizes) - sizes, sizes, positions, is_category, present

@@ -1,8 +1,9 @@
 """R+-tree: the boxes of a bulk-loaded spatial index are the groups (Iwuchukwu and Naughton 2007)."""
 
 from modicum.anonymizers.base import Anonymizer
-from modicum.anonymizers.out_of_core.part_release import Upper, WholeTask
+from modicum.anonymizers.out_of_core.cut_tree import Upper
 from modicum.anonymizers.out_of_core.upper_tree import upper_levels
+from modicum.anonymizers.out_of_core.whole_task import WholeTask
 from modicum.anonymizers.task import Task, split
 from modicum.engines.table import EngineTable
 from modicum.typing import Codes

@@ -9,7 +9,6 @@ import numpy as np
 
 from modicum.anonymizers.ranks import Ranked, RankedColumn
 from modicum.errors import DataError, ParameterError, SchemaError, check_choice, check_number
-from modicum.measures.closeness import Distance
 from modicum.measures.requirement import DISTANCES, DIVERSITIES, Requirement, hierarchy_arrays
 from modicum.table.codes import MAX_CATEGORIES, Coder
 from modicum.table.estimator_input import person_codes
@@ -49,6 +48,11 @@ class Needs:
         return 0 if self.sensitive is None else len(self.requirement.overall)
 
     @property
+    def n_persons(self) -> int:
+        """How many persons the records are of, where that is known."""
+        return 0 if self.persons is None else int(self.persons.max()) + 1
+
+    @property
     def is_plain(self) -> bool:
         """Whether the number of records alone decides."""
         return self.requirement.is_plain and self.persons is None
@@ -56,15 +60,13 @@ class Needs:
     def for_kernel(self) -> tuple[Any, ...]:
         """As `kernel` takes them."""
         persons = _NOBODY if self.persons is None else self.persons
-        n_persons = int(persons.max()) + 1 if len(persons) else 0
-        limited = not self.requirement.is_plain
-        who = (self.sensitive_codes, self.n_sensitive, persons, n_persons)
-        return (self.requirement.k, self.requirement.rule, limited, *who)
+        who = (self.sensitive_codes, self.n_sensitive, persons, self.n_persons)
+        return (self.requirement.k, self.requirement.rule, not self.requirement.is_plain, *who)
 
     def is_feasible(self) -> bool:
         """Whether one group of all records would do: where not, nothing can."""
         counts = np.bincount(self.sensitive_codes, minlength=self.n_sensitive) if self.n_sensitive else None
-        enough = self.persons is None or int(self.persons.max()) + 1 >= self.requirement.k
+        enough = self.persons is None or self.n_persons >= self.requirement.k
         return enough and (counts is None or self.requirement.is_met_by(counts))
 
 
@@ -80,13 +82,8 @@ def split(ranked: Ranked, needs: Needs, *, tight: bool, relaxed: bool = False, g
     from modicum.anonymizers.kernel import split_groups  # deferred: the compiler takes a second to import
 
     start = np.zeros(len(ranked.columns[0].codes), dtype=np.int64) if groups is None else groups
-    found: Codes = split_groups(for_kernel(ranked), needs.for_kernel(), relaxed, tight, start)
+    found: Codes = split_groups(ranked.for_kernel(), needs.for_kernel(), relaxed, tight, start)
     return found
-
-
-def for_kernel(ranked: Ranked) -> tuple[Any, ...]:
-    """Ranked quasi-identifiers as `kernel` takes them."""
-    return (ranked.codes, ranked.starts, ranked.sizes, ranked.positions, ranked.is_category, ranked.present)
 
 
 # The task
@@ -147,7 +144,7 @@ def parts_of(owner: Any, schema: Schema) -> tuple[list[str], str | None]:
     return _quasi_identifiers(owner, schema, sensitive), sensitive
 
 
-def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse: bool = True) -> Task:
+def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Task:
     """Check what an anonymizer was given.
 
     Parameters
@@ -156,7 +153,6 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse
     frame : the records
     schema : their schema
     y : the label, or None
-    refuse : whether to refuse records that cannot be released even as one group
     """
     names, sensitive = parts_of(owner, schema)
     if not len(frame):
@@ -167,7 +163,7 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any, refuse
         many = "is only 1 sample" if len(frame) == 1 else f"are only {len(frame):,} records"
         raise DataError(f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there {many}.")
     ranked = Ranked.of(frame, schema, names)
-    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive, refuse), class_codes(y, len(frame)))
+    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
 
 
 def _sensitive(owner: Any, schema: Schema) -> str | None:
@@ -217,7 +213,7 @@ def _check_names(names: Sequence[Any], schema: Schema, parameter: str) -> None:
             raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is not in the data.")
 
 
-def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None, refuse: bool) -> Needs:
+def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None) -> Needs:
     persons = person_codes(schema, frame)
     if owner.l is None and owner.t is None:
         needs = Needs(Requirement(owner.k), None, persons)
@@ -225,7 +221,7 @@ def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str 
         check_limits(owner)
         ranked = RankedColumn.of(column(frame, str(sensitive)), schema[str(sensitive)])
         needs = Needs(requirement_of(owner, ranked, np.bincount(ranked.codes)), ranked, persons)
-    if refuse and not needs.is_feasible():
+    if not needs.is_feasible():
         raise DataError(why_not(owner, needs, sensitive))
     return needs
 
@@ -244,7 +240,10 @@ def check_limits(owner: Any) -> None:
 
 
 def requirement_of(owner: Any, sensitive: RankedColumn, counts: Codes) -> Requirement:
-    """What every group must have; `counts` are how many of all records have each sensitive value, missing last."""
+    """What every group must have; `counts` are how many of all records have each sensitive value, missing last.
+
+    Where no distance is asked for, it is the one that fits: by hierarchy, by order, or all values alike.
+    """
     many = len(sensitive.values) + int(counts[len(sensitive.values) :].any())
     if many > MAX_CATEGORIES:
         raise DataError(
@@ -252,36 +251,27 @@ def requirement_of(owner: Any, sensitive: RankedColumn, counts: Codes) -> Requir
             f"{MAX_CATEGORIES:,}; group them into ranges first."
         )
     overall = np.append(counts, np.zeros(max(0, many - len(counts)), dtype=np.int64))[:many] / counts.sum()
-    distance = distance_of(owner.distance, sensitive)
+    name, tree, distance = sensitive.attribute.name, sensitive.attribute.hierarchy, owner.distance
+    if distance is None:
+        distance = "hierarchical" if tree else "ordered" if sensitive.attribute.has_order else "equal"
     if owner.t is not None and distance == "ordered" and not sensitive.attribute.has_order:
-        raise ParameterError(f"The ordered distance needs an order of {sensitive.attribute.name!r} in the schema.")
+        raise ParameterError(f"The ordered distance needs an order of {name!r} in the schema.")
     parents, heights = np.zeros(0, dtype=np.int64), np.zeros(0)
     if distance == "hierarchical":
-        tree = sensitive.attribute.hierarchy
         if not tree:
-            raise ParameterError(
-                f"The hierarchical distance needs a hierarchy of {sensitive.attribute.name!r} in the schema."
-            )
+            raise ParameterError(f"The hierarchical distance needs a hierarchy of {name!r} in the schema.")
         lacking = sum(value not in tree for value in sensitive.values)
         if lacking:
-            raise SchemaError(f"The hierarchy of {sensitive.attribute.name!r} lacks {lacking:,} of its values.")
+            raise SchemaError(f"The hierarchy of {name!r} lacks {lacking:,} of its values.")
         values = [tree[value] for value in sensitive.values]
         parents, heights = hierarchy_arrays(list(tree.values()), values + [()] * (many - len(values)))
     return Requirement(owner.k, owner.l, owner.diversity, owner.c, owner.t, distance, overall, parents, heights)
 
 
-def distance_of(asked: Distance | None, sensitive: RankedColumn) -> Distance:
-    """The distance that was asked for, else the one that fits: by hierarchy, by order, or all values alike."""
-    attribute = sensitive.attribute
-    if asked is not None:
-        return asked
-    return "hierarchical" if attribute.hierarchy else "ordered" if attribute.has_order else "equal"
-
-
 def why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
     """Why these records cannot be released even as one group."""
-    if needs.persons is not None and int(needs.persons.max()) + 1 < owner.k:
-        many = int(needs.persons.max()) + 1
+    if needs.persons is not None and needs.n_persons < owner.k:
+        many = needs.n_persons
         return f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {many:,} persons."
     if owner.l > needs.n_sensitive:
         many = needs.n_sensitive

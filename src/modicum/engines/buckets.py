@@ -9,6 +9,7 @@ import numpy as np
 
 from modicum.engines.counting import (
     PERSON,
+    SIZE,
     alike_value,
     count_combinations,
     groups_at,
@@ -279,8 +280,5 @@ def _persons(seen: Seen, j: int, records: Codes, person: str | None, persons: in
         return records
     if isinstance(partition, Dropped):
         return np.array([persons])
-    key = f"modicum_z{j}"
-    found = collect_arrow(groups_at(seen.lazy, [key], person).select(key, nw.col("modicum_size")))
-    many = np.zeros(len(records), dtype=np.int64)
-    many[found[key].to_numpy()] = found["modicum_size"].to_numpy()
-    return many
+    found = collect_arrow(groups_at(seen.lazy, [_key(j)], person).select(_key(j), SIZE))
+    return _scatter_counts(found[_key(j)].to_numpy(), found[SIZE].to_numpy(), len(records))

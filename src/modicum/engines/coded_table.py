@@ -7,9 +7,10 @@ disks of its executors; a lost executor's part is made again.
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, Protocol
 
@@ -94,41 +95,32 @@ class FrameCoder(Protocol):
 
 
 @dataclass(frozen=True)
-class RecordCoder:
-    """From a batch of records to codes: the coder's features and, where there is a label, its class as the last column.
+class LabelledCoder:
+    """Codes as another coder makes them, with the class of a label as the last column.
 
     Parameters
     ----------
     coder : Coder, or what is like one
-    label : (str, Labels), optional
-        The column of the label, and its classes.
+    label : the column of the label
+    labels : its classes
     """
 
     coder: FrameCoder
-    label: tuple[str, Labels] | None = None
+    label: str
+    labels: Labels
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """What it reads."""
-        return (*self.coder.names, *([] if self.label is None else [self.label[0]]))
+    def names(self) -> list[str]:
+        return [*self.coder.names, self.label]
 
     @property
     def sizes(self) -> list[int]:
-        """How many codes each column has."""
-        return [*self.coder.sizes, *([] if self.label is None else [len(self.label[1])])]
+        return [*self.coder.sizes, len(self.labels)]
 
-    @property
-    def packing(self) -> Packing:
-        return Packing.of(self.sizes)
-
-    def encode(self, frame: Any) -> CodeArray:
-        codes = self.coder.encode(frame)
-        if self.label is None:
-            return codes
-        name, labels = self.label
-        classes = labels.encode(column(frame, name).to_numpy())
+    def encode(self, X: Any) -> CodeArray:
+        codes, classes = self.coder.encode(X), self.labels.encode(column(X, self.label).to_numpy())
         if (classes < 0).any():
-            raise DataError(f"The label {name!r} has classes that were not there when they were counted.")
+            raise DataError(f"The label {self.label!r} has classes that were not there when they were counted.")
         return np.column_stack([codes, classes.astype(np.uint16)])
 
 
@@ -146,6 +138,21 @@ class CodeFold(Protocol):
 
     def add(self, counts: Counts, codes: CodeArray) -> None:
         """Add a batch of coded records, the label's class last where there is a label."""
+
+
+@dataclass(frozen=True)
+class DecodedFold:
+    """Counting codes, given batches that must first become codes: a `Fold` where these are frames of the columns."""
+
+    work: CodeFold
+    decode: Callable[[Any], CodeArray]
+    columns: tuple[str, ...] = ()
+
+    def empty(self) -> Counts:
+        return self.work.empty()
+
+    def add(self, counts: Counts, batch: Any) -> None:
+        self.work.add(counts, self.decode(batch))
 
 
 class CodedTable(ABC):
@@ -174,8 +181,8 @@ class CodedTable(ABC):
     @staticmethod
     def of(table: EngineTable, coder: FrameCoder, label: tuple[str, Labels] | None = None) -> "CodedTable":
         """Code the table's records; `label` is the label's column and its classes."""
-        records = RecordCoder(coder, label)
-        return PersistedCodes(table, records) if isinstance(table, SparkTable) else SpilledCodes(table, records)
+        whole = coder if label is None else LabelledCoder(coder, *label)
+        return PersistedCodes(table, whole) if isinstance(table, SparkTable) else SpilledCodes(table, whole)
 
     @abstractmethod
     def fold(self, work: CodeFold) -> Counts:
@@ -195,29 +202,29 @@ class CodedTable(ABC):
 class SpilledCodes(CodedTable):
     """Codes in a temporary file of this machine, which has no name to be found by and goes with its last reader."""
 
-    def __init__(self, table: EngineTable, records: RecordCoder) -> None:
+    def __init__(self, table: EngineTable, coder: FrameCoder) -> None:
         assert isinstance(table, LocalTable)
-        self._packing = records.packing
+        self._packing = Packing.of(coder.sizes)
         with ExitStack() as stack:
             self._file = stack.enter_context(tempfile.TemporaryFile(prefix="modicum-"))
-            self._write(table, records)
+            self._write(table, coder)
             self._open = stack.pop_all()
 
-    def _write(self, table: LocalTable, records: RecordCoder) -> None:
+    def _write(self, table: LocalTable, coder: FrameCoder) -> None:
         lock = Lock()
 
         def code(frame: nw.DataFrame[Any]) -> None:
-            packed = self._packing.pack(records.encode(frame))
+            packed = self._packing.pack(coder.encode(frame))
             with lock:
                 self._file.write(packed.data)
 
         with asking(table.engine):
-            for _ in in_threads(code, table.batches(records.columns)):
+            for _ in in_threads(code, table.batches(coder.names)):
                 pass
         self._file.flush()
 
     def fold(self, work: CodeFold) -> Counts:
-        return fold_batches(_Unpacking(work, self._packing), self._pieces())
+        return fold_batches(DecodedFold(work, self._packing.records), self._pieces())
 
     def _pieces(self) -> Iterator[bytes]:
         self._file.seek(0)
@@ -228,77 +235,31 @@ class SpilledCodes(CodedTable):
         self._open.close()
 
 
-@dataclass(frozen=True)
-class _Unpacking:
-    """Counting codes, given packed records."""
-
-    work: CodeFold
-    packing: Packing
-
-    def empty(self) -> Counts:
-        return self.work.empty()
-
-    def add(self, counts: Counts, content: bytes) -> None:
-        self.work.add(counts, self.packing.records(content))
-
-
 class PersistedCodes(CodedTable):
     """Codes that Spark keeps on the disks of its executors."""
 
-    def __init__(self, table: SparkTable, records: RecordCoder) -> None:
+    def __init__(self, table: SparkTable, coder: FrameCoder) -> None:
         from pyspark import StorageLevel
 
-        self._packing = records.packing
-        self._kept = table.only(records.columns).mapInArrow(_coding(records), f"{_CODES} binary")
+        self._packing = Packing.of(coder.sizes)
+        self._kept = table.only(coder.names).mapInArrow(partial(_code, coder), f"{_CODES} binary")
         self._kept.persist(StorageLevel.DISK_ONLY)
 
     def fold(self, work: CodeFold) -> Counts:
-        return SparkTable(self._kept).fold(_OnSpark(work, self._packing))
+        records = self._packing.records
+        joined = DecodedFold(work, lambda frame: records(b"".join(frame[_CODES].to_list())), (_CODES,))
+        return SparkTable(self._kept).fold(joined)
 
     def close(self) -> None:
         self._kept.unpersist()
 
 
-@dataclass
-class _OnSpark:
-    """Counting codes, given a table of packed records."""
-
-    work: CodeFold
-    packing: Packing
-    columns: tuple[str, ...] = (_CODES,)
-
-    def empty(self) -> Counts:
-        return self.work.empty()
-
-    def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
-        for piece in frame[_CODES].to_native().chunks:
-            self.work.add(counts, self.packing.records(_content(piece)))
-
-
-def _content(array: Any) -> Any:
-    """The bytes of all values of a binary Arrow array, one after another."""
-    if not len(array):
-        return b""
-    offsets = np.frombuffer(array.buffers()[1], dtype=_offset_type(array))[array.offset : array.offset + len(array) + 1]
-    return memoryview(array.buffers()[2])[int(offsets[0]) : int(offsets[-1])]
-
-
-def _offset_type(array: Any) -> Any:
-    pyarrow = require("pyarrow", "scale")
-    return np.int64 if pyarrow.types.is_large_binary(array.type) else np.int32
-
-
-def _coding(records: RecordCoder) -> Any:
-    packing = records.packing
-
-    def code(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        for frame in frames_of(batches, records.columns):
-            packed = packing.pack(records.encode(frame))
-            pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
-            yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
-
-    return code
+def _code(coder: FrameCoder, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow, packing = require("pyarrow", "scale"), Packing.of(coder.sizes)
+    for frame in frames_of(batches, coder.names):
+        packed = packing.pack(coder.encode(frame))
+        pieces = [packed[i : i + _TOGETHER].tobytes() for i in range(0, len(packed), _TOGETHER)]
+        yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
 
 
 # Histograms of a tree's nodes from records that stay where they are: one pass for a batch of open leaves.

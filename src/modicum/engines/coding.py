@@ -59,8 +59,6 @@ from modicum.table.targets import (
 
 # The classes of a label, learned where its table lives.
 
-_LABEL = "modicum_label"  # DuckDB wants plain names to group by
-
 
 def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     """The classes of a column, or the ranges of a numeric one: `Labels.fit` where the table lives.
@@ -324,17 +322,18 @@ def _check(table: EngineTable, attribute: Attribute, known: Words | Numbers) -> 
         return
     if known.unreadable:
         raise not_readable(attribute, known.unreadable)
+    check_inside(table, attribute, known)
+
+
+def check_inside(table: EngineTable, attribute: Attribute, known: Numbers) -> None:
+    """Raise where numbers lie outside a declared domain; where only a sample of them is known, they are counted."""
     low, high = attribute.bounds
     outside = (known.distinct < low) | (known.distinct > high)
-    if outside.any():
-        exact = known.counts[outside].sum() if known.complete else _outside(table, attribute)
-        check_outside(attribute, int(exact))
-
-
-def _outside(table: EngineTable, attribute: Attribute) -> int:
-    low, high = attribute.bounds
-    counts = table.fold(CountBetween((attribute,), (np.array([np.nextafter(low, -np.inf), high]),)))
-    return int(counts[0] + counts[2])
+    if outside.any() and known.complete:
+        check_outside(attribute, int(known.counts[outside].sum()))
+    elif outside.any():
+        counts = table.fold(CountBetween((attribute,), (np.array([np.nextafter(low, -np.inf), high]),)))
+        check_outside(attribute, int(counts[0] + counts[2]))
 
 
 def _check_numbers(attribute: Attribute, known: Numbers, absent: Any) -> None:
@@ -351,10 +350,14 @@ def _coding(
         _check_numbers(attribute, found, no_value)
         return _number_coding(attribute, EqualCounts(MAX_CODES), found, known)
     if found.overfull:
-        different = collect_arrow(table.lazy.select(table.col(attribute.name).n_unique().alias("n")))["n"][0]
-        raise too_many_categories(attribute, int(different) - (found.missing > 0))
+        raise too_many_words(table, attribute, found)
     counts = np.array(list(found.counts.values()), dtype=np.int64)
     return category_coding(attribute, list(found.counts), counts, found.missing)
+
+
+def too_many_words(table: EngineTable, attribute: Attribute, found: Words) -> DataError:
+    """The complaint about a category with more values than are counted one by one, with their exact number."""
+    return too_many_categories(attribute, table.count_distinct(attribute.name) - (found.missing > 0))
 
 
 def _number_coding(

@@ -23,7 +23,7 @@ from modicum.typing import Floats, Ints, Mask
 MOST_DISTINCT = 2_000_000  # combinations that may reach the driver
 
 
-_SIZE = "modicum_size"  # DuckDB wants plain names to group by
+SIZE = "modicum_size"  # DuckDB wants plain names to group by
 _WHO = "modicum_who"
 PERSON = "modicum_person"
 
@@ -103,17 +103,17 @@ def sizes_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = 
     >>> [found.tolist() for found in sizes_at(lazy, ["word"])]
     [[1, 2], [2, 1]]
     """
-    return histogram(groups_at(lazy, keys, person), _SIZE)
+    return histogram(groups_at(lazy, keys, person), SIZE)
 
 
 def groups_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> nw.LazyFrame[Any]:
     """The groups of equal keys with their size, in persons where there is such a column."""
     if person is None:
-        return lazy.group_by(list(keys)).agg(nw.len().alias(_SIZE))
-    pairs = lazy.group_by([*keys, person]).agg(nw.len().alias(_SIZE))
-    own = nw.when(nw.col(person).is_null()).then(nw.col(_SIZE)).otherwise(nw.lit(1)).alias(_SIZE)
+        return lazy.group_by(list(keys)).agg(nw.len().alias(SIZE))
+    pairs = lazy.group_by([*keys, person]).agg(nw.len().alias(SIZE))
+    own = nw.when(nw.col(person).is_null()).then(nw.col(SIZE)).otherwise(nw.lit(1)).alias(SIZE)
     one = nw.col(person).alias(_WHO)
-    return pairs.select(*keys, one, own).group_by(list(keys)).agg(nw.col(_SIZE).sum(), nw.col(_WHO).max())
+    return pairs.select(*keys, one, own).group_by(list(keys)).agg(nw.col(SIZE).sum(), nw.col(_WHO).max())
 
 
 def histogram(lazy: nw.LazyFrame[Any], column: str) -> tuple[Ints, Ints]:
@@ -126,16 +126,16 @@ def histogram(lazy: nw.LazyFrame[Any], column: str) -> tuple[Ints, Ints]:
 
 def persons_alone(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str) -> int:
     """How many persons have a group to themselves."""
-    single = groups_at(lazy, keys, person).filter(nw.col(_SIZE) == 1)
+    single = groups_at(lazy, keys, person).filter(nw.col(SIZE) == 1)
     each = single.group_by(_WHO).agg(nw.len().alias(COUNT))
     known, nobody = nw.col(_WHO).is_null(), nw.col(COUNT)
-    counted = nw.when(known).then(nobody).otherwise(nw.lit(1)).alias(_SIZE)
-    return int(collect_arrow(each.select(counted).select(nw.col(_SIZE).sum()))[_SIZE][0] or 0)
+    counted = nw.when(known).then(nobody).otherwise(nw.lit(1)).alias(SIZE)
+    return int(collect_arrow(each.select(counted).select(nw.col(SIZE).sum()))[SIZE][0] or 0)
 
 
 def rarest(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None, least: int) -> nw.DataFrame[Any]:
     """The first of the groups of this size, in the order of its keys, missing last."""
-    small = groups_at(lazy, keys, person).filter(nw.col(_SIZE) == least).select(*keys)
+    small = groups_at(lazy, keys, person).filter(nw.col(SIZE) == least).select(*keys)
     return collect_arrow(small.sort(*keys, nulls_last=True).head(1))
 
 
@@ -429,7 +429,7 @@ def count_lone_records(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
     alone = int(often[sizes == 1].sum())
     if (sizes == 1).all():
         return alone
-    shared = hashed.group_by(_HASH).agg(nw.len().alias("modicum_size")).filter(nw.col("modicum_size") > 1)
+    shared = hashed.group_by(_HASH).agg(nw.len().alias(SIZE)).filter(nw.col(SIZE) > 1)
     return alone + _single(hashed.join(shared.select(_HASH), on=_HASH, how="semi"), keys)
 
 

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from modicum.engines.failures import asking
 from modicum.engines.local_table import LocalTable
-from modicum.engines.spark import SparkTable, is_local, session
+from modicum.engines.spark import SparkTable, in_ticks, is_local, session
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.files import (
@@ -264,8 +264,8 @@ def in_spark(spark: Any, path: str, needed: set[str] | None) -> Any:
     frame = _read(spark, found)
     said = zip(found.written, frame.columns[len(frame.columns) - len(found.written) :], strict=True)
     return frame.select(
-        *(frame[_in_ticks(name)] for name in columns),
-        *(_decode_folder_column(found, name, frame[_in_ticks(as_read)]).alias(name) for name, as_read in said),
+        *(frame[in_ticks(name)] for name in columns),
+        *(_decode_folder_column(found, name, frame[in_ticks(as_read)]).alias(name) for name, as_read in said),
     )
 
 
@@ -296,10 +296,6 @@ def _decode_folder_column(found: Listing, name: str, column: Any) -> Any:
 
 def _unescape(written: str) -> str:
     return re.sub("%([0-9A-Fa-f]{2})", lambda code: chr(int(code.group(1), 16)), written)
-
-
-def _in_ticks(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _as_pattern(path: str) -> str:

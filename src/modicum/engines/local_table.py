@@ -29,21 +29,11 @@ class LocalTable(EngineTable):
 
     def _gather(self, work: Gather) -> Any:
         pyarrow = require("pyarrow", "scale")
-        picked = [_table(pyarrow, found) for found in in_threads(work.pick, self.batches(work.columns))]
-        return pyarrow.concat_tables([work.schema.empty_table(), *picked])
+        return pyarrow.concat_tables([work.schema.empty_table(), *in_threads(work.pick, self.batches(work.columns))])
 
     def _digest(self, work: Digest) -> Any:
-        spare: list[Any] = []
-
-        def add(frame: nw.DataFrame[Any]) -> None:
-            summary = _spare_or_new(spare, work)
-            work.add(summary, frame)
-            spare.append(summary)
-
-        for _ in in_threads(add, self.batches(work.columns)):
-            pass
-        whole = spare.pop() if spare else work.empty()
-        for summary in spare:
+        *others, whole = _add_batches(work, self.batches(work.columns))
+        for summary in others:
             work.merge(whole, work.pack_summary(summary))
         return whole
 
@@ -51,34 +41,34 @@ class LocalTable(EngineTable):
         """The records in pieces, as frames of Arrow columns."""
         pyarrow = require("pyarrow", "scale")
         self.check(columns)
-        for batch in batches_of(pyarrow, self.lazy.select(list(columns))):
+        for batch in batches_of(self.lazy.select(list(columns))):
             if batch.num_rows:
                 yield nw.from_native(pyarrow.Table.from_batches([batch]), eager_only=True)
 
 
 def fold_batches(work: Any, batches: Iterator[Any]) -> Counts:
     """What the work counts in all batches: each thread adds to an array of its own, and these are added up."""
-    spare: list[Counts] = []
-
-    def count(batch: Any) -> None:
-        counts = _spare_or_new(spare, work)
-        work.add(counts, batch)
-        spare.append(counts)
-
-    for _ in in_threads(count, batches):
-        pass
-    total = spare.pop() if spare else work.empty()
-    for counts in spare:
+    *others, total = _add_batches(work, batches)
+    for counts in others:
         total += counts
     return total
 
 
-def _spare_or_new(spare: list[Any], work: Any) -> Any:
-    """What no thread adds to now; whoever asked first whether there is one might lose it to another thread."""
-    try:
-        return spare.pop()
-    except IndexError:
-        return work.empty()
+def _add_batches(work: Any, batches: Iterator[Any]) -> list[Any]:
+    """The summaries to which threads have added all batches, at least one."""
+    spare: list[Any] = []  # to which no thread adds now
+
+    def add(batch: Any) -> None:
+        try:
+            summary = spare.pop()
+        except IndexError:  # whoever asks first whether there is one might lose it to another thread
+            summary = work.empty()
+        work.add(summary, batch)
+        spare.append(summary)
+
+    for _ in in_threads(add, batches):
+        pass
+    return spare or [work.empty()]
 
 
 def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
@@ -93,26 +83,26 @@ def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[A
         yield from (each.result() for each in waiting)
 
 
-def batches_of(pyarrow: Any, lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
+def batches_of(lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
     """Arrow record batches of a lazy table, without the whole of it in memory."""
+    relation = duckdb_relation(lazy)
+    if relation is not None:
+        return iter(relation.to_arrow_reader(ROWS))
     native: Any = lazy.to_native()
-    if lazy.implementation is nw.Implementation.DUCKDB:
-        return iter(native.to_arrow_reader(ROWS))
     if lazy.implementation is nw.Implementation.IBIS:
-        return _ibis_reader(native)
+        return iter(native.to_pyarrow_batches(chunk_size=ROWS))
     if lazy.implementation is nw.Implementation.POLARS:
         frames = native.collect_batches(chunk_size=ROWS)
         return (batch for frame in frames for batch in frame.to_arrow().to_batches(ROWS))
     return iter(lazy.collect(backend="pyarrow").to_native().to_batches(ROWS))
 
 
-def _ibis_reader(native: Any) -> Iterator[Any]:
-    """Batches of an Ibis table; DuckDB is asked itself, as Ibis asks it for batches in words that DuckDB 2 has lost."""
-    backend = native.get_backend()
-    if backend.name == "duckdb":
-        return iter(backend.con.sql(str(native.compile())).to_arrow_reader(ROWS))
-    return iter(native.to_pyarrow_batches(chunk_size=ROWS))
+def duckdb_relation(lazy: nw.LazyFrame[Any]) -> Any:
+    """The table as DuckDB has it, None elsewhere.
 
-
-def _table(pyarrow: Any, found: Any) -> Any:
-    return pyarrow.Table.from_batches([found]) if isinstance(found, pyarrow.RecordBatch) else found
+    Under Ibis DuckDB is asked itself, as Ibis asks it for batches in words that DuckDB 2 has lost.
+    """
+    native: Any = lazy.to_native()
+    if lazy.implementation is nw.Implementation.IBIS and native.get_backend().name == "duckdb":
+        return native.get_backend().con.sql(str(native.compile()))
+    return native if lazy.implementation is nw.Implementation.DUCKDB else None

@@ -162,9 +162,7 @@ def _recount_gaps(
     work = CountBetween(tuple(attributes.values()), tuple(known[name].distinct for name in attributes))
     sizes = np.cumsum([len(edges) + 1 for edges in work.edges])[:-1]
     counts = np.split(table.fold(work), sizes)
-    return {name: _between(known[name], each) for name, each in zip(attributes, counts, strict=True)}
-
-
-def _between(known: Known, counts: Weights) -> Known:
-    """From the counts above each value and up to the next one."""
-    return replace(known, between=np.append(counts[1:-1] - known.counts[1:], 0))
+    return {
+        name: replace(known[name], between=np.append(above[1:-1] - known[name].counts[1:], 0))
+        for name, above in zip(attributes, counts, strict=True)  # the counts above each value and up to the next one
+    }

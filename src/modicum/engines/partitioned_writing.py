@@ -12,6 +12,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,9 +23,9 @@ import numpy as np
 from modicum.engines.dispatch import SPARK
 from modicum.engines.failures import asking
 from modicum.engines.file_tables import open_bounded_connection, open_table
-from modicum.engines.local_table import LocalTable, batches_of
+from modicum.engines.local_table import LocalTable, batches_of, duckdb_relation
 from modicum.engines.spark import SparkTable, frames_of, is_local
-from modicum.engines.table import EngineTable, engine_of
+from modicum.engines.table import ArrowWork, EngineTable, engine_of
 from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.atomic_writing import beside_folder, check_folder, replacing
 from modicum.table.files import CSV, PARQUET, file_format, scan_parquet, scan_table, write_table
@@ -35,16 +36,8 @@ _HELD = 1_000_000  # records of all parts that wait in memory to be written
 _PART = "(part)"  # hardly a name that data has
 
 
-class PartWork(Protocol):
+class PartWork(ArrowWork, Protocol):
     """What becomes of a part; it travels to other processes."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that a part needs."""
-
-    @property
-    def schema(self) -> Any:
-        """The pyarrow Schema of what is made."""
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
         """The part of each record of a batch."""
@@ -125,7 +118,7 @@ def _in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
 
     chosen = table.only(work.columns)
     told = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
-    parts = chosen.mapInArrow(_telling(work), told)
+    parts = chosen.mapInArrow(partial(_tell_parts, work), told)
     made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(number_fields(work.schema)))
     made.toDF(*work.schema.names).write.parquet(folder)
 
@@ -136,20 +129,17 @@ def number_fields(schema: Any) -> Any:
     return pyarrow.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
 
 
-def _telling(work: PartWork) -> Any:
-    def tell(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        for batch in batches:
-            for frame in frames_of(iter([batch]), work.columns):
-                yield batch.append_column(_PART, pyarrow.array(work.which(frame), pyarrow.int64()))
-
-    return tell
+def _tell_parts(work: PartWork, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow = require("pyarrow", "scale")
+    for batch in batches:
+        for frame in frames_of(iter([batch]), work.columns):
+            yield batch.append_column(_PART, pyarrow.array(work.which(frame), pyarrow.int64()))
 
 
 def _making(work: PartWork) -> Any:
     names = number_fields(work.schema).names
 
-    def make(table: Any) -> Any:
+    def make(table: Any) -> Any:  # PySpark asks for the types of a function, which a partial one does not have
         return work.make(table.drop_columns([_PART]).rename_columns(list(work.columns))).rename_columns(names)
 
     return make
@@ -200,8 +190,10 @@ def put(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] =
     elif is_folder(name, "duckdb", bool(partition_by)):
         with beside_folder(name, holds_only_parquet, _WHAT) as folder:
             _write_folder(lazy, folder, partition_by)
+    elif os.path.isdir(name):
+        raise DataError(f"The file {name!r} cannot be written: it is a folder.")
     else:
-        with replacing(_no_folder(name)) as temporary:
+        with replacing(name) as temporary:
             _write_file(lazy, temporary)
 
 
@@ -239,12 +231,6 @@ def _lazy(native: Any) -> nw.LazyFrame[Any]:
     return frame.lazy() if isinstance(frame, nw.DataFrame) else frame
 
 
-def _no_folder(name: str) -> str:
-    if os.path.isdir(name):
-        raise DataError(f"The file {name!r} cannot be written: it is a folder.")
-    return name
-
-
 def _check_partitions(columns: Sequence[str], partition_by: Sequence[str]) -> None:
     unknown = [name for name in partition_by if name not in columns]
     if unknown:
@@ -254,40 +240,29 @@ def _check_partitions(columns: Sequence[str], partition_by: Sequence[str]) -> No
 
 
 def _write_file(lazy: nw.LazyFrame[Any], path: str) -> None:
-    native = _own(lazy)
     if lazy.implementation is nw.Implementation.POLARS and file_format(path) == "parquet":
         with open(path, "wb") as file:  # by its name, a thread of polars could make the file after the sink failed
-            native.sink_parquet(file)
-    elif hasattr(native, "write_parquet"):
-        write_table(native, path)
+            lazy.to_native().sink_parquet(file)
     else:
-        write_table(_through_arrow(lazy), path)
+        write_table(_relation(lazy), path)
 
 
 def _write_folder(lazy: nw.LazyFrame[Any], folder: str, partition_by: Sequence[str]) -> None:
-    native = _own(lazy)
-    if not hasattr(native, "write_parquet"):
-        native = _through_arrow(lazy)
     if partition_by:
-        native.write_parquet(folder, partition_by=list(partition_by), overwrite=True)
+        _relation(lazy).write_parquet(folder, partition_by=list(partition_by), overwrite=True)
     else:
-        native.write_parquet(folder, per_thread_output=True, overwrite=True)
+        _relation(lazy).write_parquet(folder, per_thread_output=True, overwrite=True)
 
 
-def _own(lazy: nw.LazyFrame[Any]) -> Any:
-    """The table in its engine's words; Ibis over DuckDB is asked in DuckDB's."""
-    native: Any = lazy.to_native()
-    if lazy.implementation is nw.Implementation.IBIS and native.get_backend().name == "duckdb":
-        return native.get_backend().con.sql(str(native.compile()))
-    return native
-
-
-def _through_arrow(lazy: nw.LazyFrame[Any]) -> Any:
-    """The table as a DuckDB relation that reads it batch by batch."""
+def _relation(lazy: nw.LazyFrame[Any]) -> Any:
+    """The table as a DuckDB relation; one of another engine is read batch by batch."""
+    relation = duckdb_relation(lazy)
+    if relation is not None:
+        return relation
     import duckdb
 
     pyarrow = require("pyarrow", "scale")
-    batches = batches_of(pyarrow, lazy)
+    batches = batches_of(lazy)
     first = next(batches, None)
     kinds = lazy.head(0).collect(backend="pyarrow").to_native().schema if first is None else first.schema
     reader = pyarrow.RecordBatchReader.from_batches(kinds, batches if first is None else chain([first], batches))
@@ -405,14 +380,11 @@ def put_release(
         check(SparkTable(result))
         write(result, name, partition_by)
         return
-    with replacing(name) if _is_one_file(table, name, partition_by) else _folder(name) as beside:
+    folder = beside_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
+    with replacing(name) if _is_one_file(table, name, partition_by) else folder as beside:
         write(result, beside, partition_by)
         with reopen_table(table, beside, schema) as written:
             check(written)
-
-
-def _folder(name: str) -> Any:
-    return beside_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
 
 
 @contextmanager
@@ -457,16 +429,8 @@ def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequ
 # Records with more columns beside them, made in Python where they are: a lazy table again.
 
 
-class Tagging(Protocol):
+class Tagging(ArrowWork, Protocol):
     """What is made of each batch; it travels to other processes."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it needs."""
-
-    @property
-    def schema(self) -> Any:
-        """The pyarrow Schema of what is made."""
 
     def tag_batch(self, table: Any) -> Any:
         """What becomes of a batch: a pyarrow Table of the schema."""
@@ -480,7 +444,8 @@ def tag_table(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTa
         from pyspark import StorageLevel
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        made = table.only(work.columns).mapInArrow(_on_spark(work), from_arrow_schema(number_fields(work.schema)))
+        form = from_arrow_schema(number_fields(work.schema))
+        made = table.only(work.columns).mapInArrow(partial(_tag_batches, work), form)
         made = made.toDF(*work.schema.names).persist(StorageLevel.DISK_ONLY)
         try:
             yield SparkTable(made)
@@ -496,11 +461,7 @@ def tag_table(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTa
         yield made
 
 
-def _on_spark(work: Tagging) -> Any:
+def _tag_batches(work: Tagging, batches: Iterator[Any]) -> Iterator[Any]:
     names = number_fields(work.schema).names
-
-    def tag(batches: Iterator[Any]) -> Iterator[Any]:
-        for frame in frames_of(batches, work.columns):
-            yield from work.tag_batch(frame.to_native()).rename_columns(names).to_batches()
-
-    return tag
+    for frame in frames_of(batches, work.columns):
+        yield from work.tag_batch(frame.to_native()).rename_columns(names).to_batches()

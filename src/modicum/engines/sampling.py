@@ -16,10 +16,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from modicum.engines.dispatch import is_table, table_at
 from modicum.engines.table import Counts, EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError, require
+from modicum.generalization import Generalization
 from modicum.table.frames import column, numbers, texts
-from modicum.table.schema import Attribute
+from modicum.table.schema import Attribute, Schema
 from modicum.typing import Codes, Mask
 
 # A number for each record that depends on its values alone: wherever it lies, in whatever order, it is the same.
@@ -215,6 +217,10 @@ class _Beginnings:
     inside: Hashes
     used: int
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.hashing.columns
+
     def match_hashes(self, hashes: Hashes) -> tuple[Codes, Mask]:
         """Which beginning each hash has, and whether it has one."""
         if not self.used:
@@ -229,10 +235,6 @@ class CellCounts(_Beginnings):
     """How many records have each of the next `bits` of a hash after each of some beginnings."""
 
     bits: int
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return self.hashing.columns
 
     def empty(self) -> Counts:
         return np.zeros(len(self.inside) << self.bits, dtype=np.int64)
@@ -256,10 +258,6 @@ class Picked(_Beginnings):
     records: Any  # the Arrow schema of the table
 
     @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return self.hashing.columns
-
-    @cached_property
     def schema(self) -> Any:
         pyarrow = require("pyarrow", "scale")
         return self.records.append(pyarrow.field(_HASH, pyarrow.int64())).append(pyarrow.field(_MANY, pyarrow.int64()))
@@ -274,6 +272,53 @@ class Picked(_Beginnings):
 
 
 # Records drawn from a table in an engine, where something must be learned from single ones.
+
+
+def in_memory(
+    g: Generalization, X: Any, y: Any, sample: int, random_state: int, beside: Sequence[str] = ()
+) -> tuple[Any, Any]:
+    """Records and labels as they are, or `sample` of those that a table in an engine holds.
+
+    Examples
+    --------
+    >>> import duckdb, pandas as pd, modicum as md
+    >>> from modicum.engines.sampling import in_memory
+    >>> X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"], "ill": ["no", "no", "yes"]})
+    >>> g = md.Uniform(buckets=2).fit(X[["age", "job"]]).generalization_
+    >>> records, y = in_memory(g, duckdb.sql("SELECT * FROM X"), "ill", 100, 0)
+    >>> len(records), sorted(y)
+    (3, ['no', 'no', 'yes'])
+    """
+    if not is_table(X):
+        return X, y
+    table = table_at(X)
+    person = [g.schema.person] if g.schema.person is not None and g.schema.person in table.types else []
+    found = _draw_labelled(table, [*g.schema.features, *person, *beside], y, sample, random_state)
+    return found.drop(y), found[y].to_native().to_pandas().rename(y)
+
+
+def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
+    """Records and labels as they are, or `sample` of a table in an engine, with every column that the schema knows.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from modicum.engines.sampling import sample_if_table
+    >>> X, y = sample_if_table(duckdb.sql("SELECT range AS n, range % 2 AS odd FROM range(100)"), "odd", None, 10)
+    >>> X.columns.tolist(), y.name, len(y)
+    (['n'], 'odd', 10)
+    """
+    if not is_table(X):
+        return X, y
+    table = table_at(X)
+    columns = table.columns if schema is None else [name for name in schema.names if name in table.types]
+    found = _draw_labelled(table, columns, y, sample).to_pandas()
+    return found.drop(columns=y), found[y]
+
+
+def _draw_labelled(table: EngineTable, columns: Sequence[str], y: Any, sample: int, seed: int = 0) -> nw.DataFrame[Any]:
+    """Some records' columns, each once, and their label."""
+    return draw_records(table, list(dict.fromkeys([*columns, label_column(table, y)])), sample, seed)
 
 
 def label_column(table: EngineTable, y: Any) -> str:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -31,9 +32,8 @@ class SparkTable(EngineTable):
     engine = "spark"
 
     def _fold(self, work: Fold) -> Counts:
-        sums = (
-            self.only(work.columns).mapInArrow(_counting(work), "cell long, n long").groupBy("cell").sum("n").toArrow()
-        )
+        cells = self.only(work.columns).mapInArrow(partial(_count, work), "cell long, n long")
+        sums = cells.groupBy("cell").sum("n").toArrow()
         counts = work.empty()
         counts[sums.column(0).to_numpy()] = sums.column(1).to_numpy()
         return counts
@@ -41,26 +41,26 @@ class SparkTable(EngineTable):
     def _gather(self, work: Gather) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        picked = self.only(work.columns).mapInArrow(_picking(work), from_arrow_schema(work.schema))
+        picked = self.only(work.columns).mapInArrow(partial(_pick, work), from_arrow_schema(work.schema))
         return picked.toArrow().cast(work.schema)
 
     def _digest(self, work: Digest) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         form = from_arrow_schema(work.schema)
-        parts = self.only(work.columns).mapInArrow(_summing(work), form).repartition("part")
+        parts = self.only(work.columns).mapInArrow(partial(_sum_up, work), form).repartition("part")
         whole = work.empty()
-        work.merge(whole, parts.mapInArrow(_merging(work), form).toArrow().cast(work.schema))
+        work.merge(whole, parts.mapInArrow(partial(_merge, work), form).toArrow().cast(work.schema))
         return whole
 
     def only(self, columns: Sequence[str]) -> Any:
         """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
         native: Any = self.lazy.to_native()
-        return native.selectExpr(*(f"{_in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
+        return native.selectExpr(*(f"{in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
 
     def col(self, name: str) -> nw.Expr:
         """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
-        return nw.col(_in_ticks(name) if set(".`") & set(name) else name)
+        return nw.col(in_ticks(name) if set(".`") & set(name) else name)
 
     def select_keys(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         names = [key for key in keys if isinstance(key, str)]
@@ -69,7 +69,8 @@ class SparkTable(EngineTable):
         return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
 
 
-def _in_ticks(name: str) -> str:
+def in_ticks(name: str) -> str:
+    """A name as Spark's SQL takes it, whatever it is."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -82,49 +83,35 @@ def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.Dat
             yield nw.from_native(table, eager_only=True)
 
 
-def _counting(work: Fold) -> Any:
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        counts = work.empty()
-        for frame in frames_of(batches, work.columns):
-            work.add(counts, frame)
-        cells = np.flatnonzero(counts)
-        for start in range(0, len(cells), _CELLS):
-            some = cells[start : start + _CELLS]
-            yield pyarrow.record_batch({"cell": some.astype(np.int64), "n": counts[some]})
-
-    return count
+def _count(work: Fold, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow = require("pyarrow", "scale")
+    counts = work.empty()
+    for frame in frames_of(batches, work.columns):
+        work.add(counts, frame)
+    cells = np.flatnonzero(counts)
+    for start in range(0, len(cells), _CELLS):
+        some = cells[start : start + _CELLS]
+        yield pyarrow.record_batch({"cell": some.astype(np.int64), "n": counts[some]})
 
 
-def _picking(work: Gather) -> Any:
-    def pick(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        for frame in frames_of(batches, work.columns):
-            found = work.pick(frame)
-            yield from found.to_batches() if isinstance(found, pyarrow.Table) else [found]
-
-    return pick
+def _pick(work: Gather, batches: Iterator[Any]) -> Iterator[Any]:
+    for frame in frames_of(batches, work.columns):
+        yield from work.pick(frame).to_batches()
 
 
-def _summing(work: Digest) -> Any:
-    def add(batches: Iterator[Any]) -> Iterator[Any]:
-        summary = work.empty()
-        for frame in frames_of(batches, work.columns):
-            work.add(summary, frame)
-        yield from work.pack_summary(summary).to_batches()
-
-    return add
+def _sum_up(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
+    summary = work.empty()
+    for frame in frames_of(batches, work.columns):
+        work.add(summary, frame)
+    yield from work.pack_summary(summary).to_batches()
 
 
-def _merging(work: Digest) -> Any:
-    def merge(batches: Iterator[Any]) -> Iterator[Any]:
-        pyarrow = require("pyarrow", "scale")
-        summary = work.empty()
-        for batch in batches:
-            work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
-        yield from work.pack_summary(summary).to_batches()
-
-    return merge
+def _merge(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
+    pyarrow = require("pyarrow", "scale")
+    summary = work.empty()
+    for batch in batches:
+        work.merge(summary, pyarrow.Table.from_batches([batch]).cast(work.schema))
+    yield from work.pack_summary(summary).to_batches()
 
 
 # The Spark session to work in: the one that is there, the one that a launcher meant, or one on this machine.
@@ -166,10 +153,7 @@ def _make_session(builder: Any) -> Any:
         return builder.getOrCreate()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = builder.master("local[*]")
-    for name, value in _HERE.items():
-        builder = builder.config(name, value)
-    made = builder.getOrCreate()
+    made = builder.master("local[*]").config(map=_HERE).getOrCreate()
     made.sparkContext.setLogLevel("OFF")  # what goes wrong is said by an exception
     return made
 

@@ -23,15 +23,27 @@ from modicum.errors import DataError, format_names, require
 Counts = npt.NDArray[np.int64]
 
 
-class Fold(Protocol):
-    """Counting: each batch adds to an array, and the arrays of all batches are added up.
-
-    Whole numbers add up to the same however the records are dealt out, so that every engine finds the same.
-    """
+class TableWork(Protocol):
+    """Anything that is done to records."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """What is read."""
+
+
+class ArrowWork(TableWork, Protocol):
+    """Anything that is done to records and sends Arrow tables."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow Schema of what is sent."""
+
+
+class Fold(TableWork, Protocol):
+    """Counting: each batch adds to an array, and the arrays of all batches are added up.
+
+    Whole numbers add up to the same however the records are dealt out, so that every engine finds the same.
+    """
 
     def empty(self) -> Counts:
         """An array of zeros, of one dimension."""
@@ -40,34 +52,18 @@ class Fold(Protocol):
         """Add a batch, which has the `columns`."""
 
 
-class Gather(Protocol):
+class Gather(ArrowWork, Protocol):
     """Picking out a few: what is picked of all batches is brought together, in any order."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What is read."""
-
-    @property
-    def schema(self) -> Any:
-        """The pyarrow Schema of what is picked."""
-
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
-        """A pyarrow RecordBatch or Table of what is wanted of a batch."""
+        """A pyarrow Table of what is wanted of a batch."""
 
 
-class Digest(Protocol):
+class Digest(ArrowWork, Protocol):
     """Summing up: each batch goes into a summary that stays small, and the summaries of all batches become one.
 
     A summary travels as a table with a column `part`; rows of one part are brought together before they are merged.
     """
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What is read."""
-
-    @property
-    def schema(self) -> Any:
-        """The pyarrow Schema of a summary on its way."""
 
     def empty(self) -> Any:
         """A summary of nothing."""
@@ -148,6 +144,10 @@ class EngineTable(ABC):
         """How many records there are: a count in the engine."""
         with asking(self.engine):
             return int(collect_arrow(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
+
+    def count_distinct(self, name: str) -> int:
+        """How many different values a column has, missing one of them: a count in the engine."""
+        return int(collect_arrow(self.lazy.select(self.col(name).n_unique().alias(COUNT)))[COUNT][0])
 
     def count_by(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
         """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from modicum.engines.dispatch import in_memory
-from modicum.engines.sampling import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import ParameterError
 from modicum.evaluation._necessity import Tried, make_need_data
 from modicum.evaluation._utility import check_generalization

@@ -13,8 +13,8 @@ from modicum.attacks import AttackResult, Reconstruction
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import missing_at, number_buckets, target_key
 from modicum.engines.counting import count_combinations, histogram, with_keys
-from modicum.engines.dispatch import in_memory, target_of
-from modicum.engines.sampling import SAMPLE
+from modicum.engines.dispatch import target_of
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, check_number_is, format_names
 from modicum.evaluation._utility import model_on

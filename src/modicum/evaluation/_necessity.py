@@ -9,8 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from modicum.attacks.breach import breach_target, compute_weighted_sum
-from modicum.engines.dispatch import in_memory
-from modicum.engines.sampling import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.evaluation._utility import TrainTest, check_generalization, model_on
 from modicum.generalization import Generalization
 from modicum.generalization.bins import Action, AnyPartition, Dropped, FullDetail, Groups, Intervals

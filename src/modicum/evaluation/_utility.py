@@ -13,8 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 
 from modicum.engines import is_table
-from modicum.engines.dispatch import in_memory
-from modicum.engines.sampling import SAMPLE
+from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization import Generalization
 from modicum.generalization.bins import FullDetail

@@ -1,17 +1,19 @@
 """Trees of cuts: which leaf a record comes to, by the codes of its quasi-identifiers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.whole_columns import AnyColumn, CoarseColumn
+from modicum.anonymizers.out_of_core.whole_task import AnyColumn, CoarseColumn
+from modicum.engines.coded_table import FrameCoder
 from modicum.engines.table import Counts, EngineTable
 from modicum.errors import DataError, require
 from modicum.table.codes import CodeArray
 from modicum.table.frames import numbers
+from modicum.trees import Tree
 from modicum.typing import Codes, Floats, Ints
 
 
@@ -43,13 +45,19 @@ class CutTree:
         """One leaf."""
         return cls(np.array([-1]), np.array([0]), np.array([-1]), np.array([np.nan]))
 
-    def nodes(self, codes: CodeArray) -> Codes:
+    def apply(self, codes: CodeArray) -> Codes:
         """The leaf that each record comes to."""
-        from modicum.anonymizers.out_of_core.kernel import route  # deferred: the compiler takes a second to import
+        from modicum.anonymizers.kernel import route  # deferred: the compiler takes a second to import
 
         found = np.empty(len(codes), dtype=np.int64)
         route(codes, self.attributes, self.limits, self.lefts, found)
         return found
+
+    def slots(self, open_: Ints, codes: CodeArray) -> Codes:
+        """Which of some nodes each record is at; -1 for none."""
+        place = np.full(len(self.attributes), -1)
+        place[open_] = np.arange(len(open_))
+        return place[self.apply(codes)]
 
     def cut(self, cuts: Sequence[tuple[int, TreeCut]]) -> "CutTree":
         """The tree with some leaves cut."""
@@ -95,15 +103,20 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class CutParts:
-    """The part of each record, told by a tree of cuts."""
+class Upper:
+    """The upper levels of a partition, a tree that tells the part of each record; they travel to where these are."""
 
-    tree: CutTree
-    encoded: Encoded
+    tree: CutTree | Tree
+    coder: FrameCoder
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
         """The part of each record of a batch."""
-        return self.tree.nodes(self.encoded.encode(frame))
+        return self.tree.apply(self.coder.encode(frame))
+
+
+def one_part(columns: Sequence[AnyColumn]) -> Upper:
+    """All records together."""
+    return Upper(CutTree.root(), Encoded(tuple(columns)))
 
 
 # What coarse codes do not tell of a node: its lowest and highest value, and the exact value in its middle.
@@ -148,27 +161,19 @@ class Median:
         return [TreeCut(attribute, -1, left, value) for left, value in found if left >= k and self.n - left >= k]
 
 
-Looking = Callable[[Encoded, CutTree, Ints, Sequence[int], Counts], list[dict[int, Median]]]
-
-
-def make_median_finder(table: EngineTable) -> Looking:
-    """Looks at the records of a table."""
-
-    def look(
-        encoded: Encoded, tree: CutTree, nodes: Ints, coarse: Sequence[int], counts: Counts
-    ) -> list[dict[int, Median]]:
-        starts = np.cumsum([0, *encoded.sizes])
-        own = [counts[:, starts[a] : starts[a + 1]] for a in coarse]
-        middles = np.column_stack([_middle(each) for each in own])
-        inside = np.column_stack([each[np.arange(len(nodes)), middles[:, i]] for i, each in enumerate(own)])
-        found = []
-        for some in _chunks(inside.sum(axis=1)):
-            work = _Looked(encoded, tree, nodes[some], tuple(coarse), middles[some], _schema())
-            seen = table.gather(work)
-            found += _medians(encoded, coarse, [each[some] for each in own], middles[some], seen)
-        return found
-
-    return look
+def find_medians(
+    table: EngineTable, encoded: Encoded, tree: CutTree, nodes: Ints, coarse: Sequence[int], counts: Counts
+) -> list[dict[int, Median]]:
+    """Look at the records of nodes for what their coarse attributes are exactly: how wide, and where the middle is."""
+    starts = np.cumsum([0, *encoded.sizes])
+    own = [counts[:, starts[a] : starts[a + 1]] for a in coarse]
+    middles = np.column_stack([_middle(each) for each in own])
+    inside = np.column_stack([each[np.arange(len(nodes)), middles[:, i]] for i, each in enumerate(own)])
+    found = []
+    for some in _chunks(inside.sum(axis=1)):
+        seen = table.gather(_Looked(encoded, tree, nodes[some], tuple(coarse), middles[some]))
+        found += _medians(encoded, coarse, [each[some] for each in own], middles[some], seen)
+    return found
 
 
 def _middle(counts: Counts) -> Ints:
@@ -188,11 +193,6 @@ def _chunks(sizes: Ints) -> Iterator[slice]:
     yield slice(start, len(sizes))
 
 
-def _schema() -> Any:
-    pa = require("pyarrow", "scale")
-    return pa.schema([("place", pa.int64()), ("says", pa.int64()), ("value", pa.float64()), ("n", pa.int64())])
-
-
 @dataclass(frozen=True)
 class _Looked:
     """Lowest and highest values of nodes, and all in the ranges where their middles lie, attribute by attribute."""
@@ -202,18 +202,20 @@ class _Looked:
     open: Ints
     coarse: tuple[int, ...]
     middles: Ints
-    schema: Any
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.encoded.names)
 
+    @property
+    def schema(self) -> Any:
+        pa = require("pyarrow", "scale")
+        return pa.schema([("place", pa.int64()), ("says", pa.int64()), ("value", pa.float64()), ("n", pa.int64())])
+
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
         pa = require("pyarrow", "scale")
         codes = self.encoded.encode(frame)
-        place = np.full(len(self.tree.attributes), -1)
-        place[self.open] = np.arange(len(self.open))
-        slots = place[self.tree.nodes(codes)]
+        slots = self.tree.slots(self.open, codes)
         told = [self._summarize_column(i, a, frame, codes[:, a], slots) for i, a in enumerate(self.coarse)]
         columns = [np.concatenate(each) for each in zip(*told, strict=True)]
         return pa.table(dict(zip(self.schema.names, columns, strict=True)), schema=self.schema)

@@ -5,16 +5,16 @@ part is finished where its records are, and what was written is measured there b
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.part_release import ReleasedParts, WholeTask, build_part_schema, loss_column
+from modicum.anonymizers.out_of_core.cut_tree import Upper
 from modicum.anonymizers.out_of_core.upper_guided import has_classes
-from modicum.anonymizers.out_of_core.whole_columns import MOST_NUMBERS, WholeColumn, whole_columns
-from modicum.anonymizers.publishing import refuse_broken
+from modicum.anonymizers.out_of_core.whole_task import MOST_NUMBERS, WholeColumn, WholeTask, whole_columns
+from modicum.anonymizers.publishing import measure_protection, refuse_broken, replace_values, widths_of
 from modicum.anonymizers.task import Needs, check_limits, parts_of, requirement_of, why_not
 from modicum.engines.coding import schema_at
 from modicum.engines.partitioned_writing import (
@@ -26,13 +26,12 @@ from modicum.engines.partitioned_writing import (
     write_parts,
 )
 from modicum.engines.table import EngineTable, collect_arrow
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, require
 from modicum.measures.anonymity import classification_metric, size_counts
-from modicum.measures.closeness import t_closeness
-from modicum.measures.diversity import l_diversity
 from modicum.measures.requirement import Requirement
 from modicum.releases.release import Release
 from modicum.table.schema import Schema, require_schema
+from modicum.typing import Codes
 
 
 def release_at(
@@ -49,10 +48,10 @@ def release_at(
     measured: list[Release] = []
     label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
     with room_beside(table, path) as room, reopen_table(table, write_parts(table, work, room)) as made:
-        blank = _build_blank_release(owner, task, _losses(made, task))
+        losses = _losses(made, task)
 
         def check(written: EngineTable) -> None:
-            measured.append(_measure_release(task, written, blank, label))
+            measured.append(_measure_release(owner, task, written, losses, label))
 
         put_release(
             table,
@@ -123,6 +122,60 @@ def _needs(owner: Any, table: EngineTable, schema: Schema, name: str | None) -> 
     return found, needs.requirement
 
 
+# Every part is released as the anonymizer would in memory, with what each record lost beside it.
+
+
+def loss_column(i: int) -> str:
+    """Where the NCP of a record's group in the i-th quasi-identifier is told, until all of it is added up."""
+    return f"(loss {i})"
+
+
+@dataclass(frozen=True)
+class ReleasedParts:
+    """Every part released as the anonymizer would in memory, with what each record lost.
+
+    Parameters
+    ----------
+    owner : the anonymizer
+    whole : what is known of the whole table
+    upper : the upper levels of its partition
+    columns : those that are released
+    schema : of what is made
+    """
+
+    owner: Any
+    whole: WholeTask
+    upper: Upper
+    columns: tuple[str, ...]
+    schema: Any
+
+    def which(self, frame: nw.DataFrame[Any]) -> Codes:
+        return self.upper.which(frame)
+
+    def make(self, table: Any) -> Any:
+        pyarrow = require("pyarrow", "scale")
+        task = self.whole.part(nw.from_native(table, eager_only=True))
+        groups = self.owner._groups(task)
+        values = None if self.owner.output == "ranges" else self.owner._values(task, groups)
+        released = replace_values(task, groups, values)
+        for i, widths in enumerate(widths_of(task, groups)):
+            released = released.append_column(loss_column(i), pyarrow.array(widths[groups]))
+        return released.cast(self.schema)
+
+
+def build_part_schema(given: Any, names: list[str], as_ranges: bool) -> Any:
+    """The Arrow schema of what is made of a part, from that of the columns that are released."""
+    pyarrow = require("pyarrow", "scale")
+    fields = [
+        pyarrow.field(each.name, pyarrow.string()) if as_ranges and each.name in names else each.with_nullable(True)
+        for each in given
+    ]
+    return pyarrow.schema([*fields, *(pyarrow.field(loss_column(i), pyarrow.float64()) for i in range(len(names)))])
+
+
+# What was written, measured in its engine.
+
+
 def _losses(made: EngineTable, task: WholeTask) -> dict[str, float]:
     """NCP of each quasi-identifier, mean over the records."""
     columns = [loss_column(i) for i in range(len(task.names))]
@@ -130,61 +183,41 @@ def _losses(made: EngineTable, task: WholeTask) -> dict[str, float]:
     return {name: float(means[column][0]) for name, column in zip(task.names, columns, strict=True)}
 
 
-def _build_blank_release(owner: Any, task: WholeTask, losses: dict[str, float]) -> Release:
-    """A release of which only what was lost is known."""
+def _measure_release(
+    owner: Any, task: WholeTask, written: EngineTable, losses: dict[str, float], label: str | None
+) -> Release:
+    """What was written, measured by group-bys; refused where it is less than was asked for."""
+    frame, names, own = written.lazy.to_native(), task.names, task.sensitive
+    sizes, often = (found.astype(object) for found in size_counts(frame, names))  # squares may be huge
+    asked, k, diversity, closeness = owner._describe_requirement(task.requirement.distance), int(sizes[0]), None, None
+    if own is not None:
+        order = own.values if own.attribute.is_category else None
+        hierarchy = own.attribute.hierarchy
+        diversity, closeness = measure_protection(
+            task.requirement, frame, names, own.attribute.name, order=order, hierarchy=hierarchy
+        )
+    refuse_broken(asked, k, diversity, closeness)
+    if int((sizes * often).sum()) != task.rows:
+        raise DataError("The table would not have as many records as there were, so it is not released.")
     return Release(
         frame=None,
         method=type(owner).__name__,
         output=owner.output,
-        quasi_identifiers=tuple(task.names),
-        sensitive=None if task.sensitive is None else task.sensitive.attribute.name,
-        asked=owner._describe_requirement(task.requirement.distance),
-        k=0,
-        l=None,
-        t=None,
+        quasi_identifiers=tuple(names),
+        sensitive=None if own is None else own.attribute.name,
+        asked=asked,
+        k=k,
+        l=diversity,
+        t=closeness,
         classes=None,
-        n_classes=0,
+        n_classes=int(often.sum()),
         rows=task.rows,
         suppressed=0,
         ncp=float(np.mean(list(losses.values()))),
         ncp_by_attribute=losses,
-        discernibility=0,
-        classification_metric=None,
-    )
-
-
-def _measure_release(task: WholeTask, written: EngineTable, release: Release, label: str | None) -> Release:
-    """What was written, measured by group-bys; refused where it is less than was asked for."""
-    frame, names = written.lazy.to_native(), task.names
-    sizes, often = (found.astype(object) for found in size_counts(frame, names))  # squares may be huge
-    k, diversity, closeness = int(sizes[0]), *_sensitive(task, frame)
-    refuse_broken(release.asked, k, diversity, closeness)
-    if int((sizes * often).sum()) != task.rows:
-        raise DataError("The table would not have as many records as there were, so it is not released.")
-    return replace(
-        release,
-        k=k,
-        l=diversity,
-        t=closeness,
-        n_classes=int(often.sum()),
         discernibility=int((sizes**2 * often).sum()),
         classification_metric=None if label is None else classification_metric(frame, names, label),
     )
-
-
-def _sensitive(task: WholeTask, frame: Any) -> tuple[float | None, float | None]:
-    asked, column = task.requirement, task.sensitive
-    if column is None:
-        return None, None
-    name, diversity, closeness = column.attribute.name, None, None
-    if asked.l is not None:
-        c = asked.c if asked.diversity == "recursive" else None
-        diversity = l_diversity(frame, task.names, name, kind=asked.diversity, c=c)
-    if asked.t is not None:
-        order = column.values if asked.distance == "ordered" and column.attribute.is_category else None
-        tree = column.attribute.hierarchy if asked.distance == "hierarchical" else None
-        closeness = t_closeness(frame, task.names, name, distance=asked.distance, order=order, hierarchy=tree)
-    return diversity, closeness
 
 
 def _build_file_schema(owner: Any, task: WholeTask) -> Schema:

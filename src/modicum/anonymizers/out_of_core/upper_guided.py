@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.anonymizers.out_of_core.part_release import ReleaseGuide, Upper, WholeTask
-from modicum.anonymizers.out_of_core.whole_columns import WholeColumn
+from modicum.anonymizers.out_of_core.cut_tree import Upper, one_part
+from modicum.anonymizers.out_of_core.whole_task import ReleaseGuide, WholeColumn, WholeTask
 from modicum.anonymizers.task import Needs, Task
 from modicum.engines.coded_table import CodedTable, StreamedCounts
 from modicum.engines.coding import coder_at, labels_at
-from modicum.engines.table import EngineTable, collect_arrow
+from modicum.engines.table import EngineTable
 from modicum.measures.requirement import Requirement
-from modicum.table.codes import CodeArray, Coder, Coding, all_counts
+from modicum.table.codes import CodeArray, Coder, all_counts
 from modicum.table.counts import CountSource, Layout, NodeCounts, NodeSplit, RowCounts
 from modicum.table.frames import column
 from modicum.table.targets import MAX_CLASSES
@@ -29,22 +28,18 @@ def grow_guided_groups(task: Task, label: Codes) -> Codes:
     coder, classes = task.coding or (_coder(task), int(label.max()) + 1)
     if coder is None:
         return np.zeros(len(label), dtype=np.int64)
-    codes = coder.encode(task.frame)
-    leaves = _grown(coder, codes, label, classes, task.needs).apply(codes)
+    codes, needs = coder.encode(task.frame), task.needs
+    sensitive = [needs.sensitive_codes] if needs.n_sensitive else []
+    table = np.column_stack([codes, *(values.astype(np.uint16) for values in (*sensitive, label))])
+    source = _PersonCounts(table, layout_of(coder, needs.n_sensitive, classes), needs)
+    admits = None if needs.persons is None else source.admits
+    leaves = grown(source, coder, needs.requirement, admits).apply(codes)
     return leaves if task.coding is None else np.unique(leaves, return_inverse=True)[1]
 
 
 def _coder(task: Task) -> Coder | None:
     names = [each.attribute.name for each in task.ranked.columns if len(each.values)]  # a column may be empty
     return Coder.fit(task.frame, task.schema.select(names)) if names else None
-
-
-def _grown(coder: Coder, codes: CodeArray, label: Codes, classes: int, needs: Needs) -> Tree:
-    sensitive = [needs.sensitive_codes] if needs.n_sensitive else []
-    table = np.column_stack([codes, *(values.astype(np.uint16) for values in (*sensitive, label))])
-    source = _PersonCounts(table, layout_of(coder, needs.n_sensitive, classes), needs)
-    admits = None if needs.persons is None else source.admits
-    return grown(source, coder, needs.requirement, admits)
 
 
 def layout_of(coder: Coder, n_sensitive: int, classes: int) -> Layout:
@@ -59,17 +54,13 @@ def grown(source: CountSource, coder: Coder, requirement: Requirement, admits: A
     criterion = Criterion(
         column_weights=np.repeat(weights, source.layout.target_sizes),
         has_order=np.array([coding.attribute.has_order for coding in coder.codings]),
-        missing=np.array([_missing(coding) for coding in coder.codings]),
+        missing=np.array([coding.n_values if coding.missing else -1 for coding in coder.codings]),
         min_leaf=requirement.k,
         requirement=requirement,
         sensitive=(0, source.layout.label_start),
     )
     counts = [all_counts(coding) for coding in coder.codings]
     return grow(source, criterion, value_counts=counts, admits=admits)
-
-
-def _missing(coding: Coding) -> int:
-    return coding.n_values if coding.missing else -1
 
 
 class _PersonCounts(RowCounts):
@@ -94,7 +85,7 @@ def has_classes(table: EngineTable, name: str) -> bool:
     """Whether a label has classes, rather than being a number with many values."""
     if not table.types[name].is_numeric():
         return True
-    return int(collect_arrow(table.lazy.select(nw.col(name).n_unique()))[name][0]) <= MAX_CLASSES
+    return table.count_distinct(name) <= MAX_CLASSES
 
 
 def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> ReleaseGuide:
@@ -110,32 +101,11 @@ def grow_guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
     assert task.guide is not None
     guide, coder = task.guide, task.guide.coder
     if coder is None or task.rows <= rows:
-        return OnePart()
+        return one_part(task.quasi)
     many = 0 if task.sensitive is None else len(task.requirement.overall)
     with CodedTable.of(table, _GuidedCoder(coder, task.sensitive, guide)) as coded:
         source = _OpenCounts(StreamedCounts(coded, layout_of(coder, many, len(guide.labels))), rows)
-        return GuidedParts(grown(source, coder, task.requirement), coder)
-
-
-@dataclass(frozen=True)
-class OnePart:
-    """All records are one part."""
-
-    def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The part of each record of a batch."""
-        return np.zeros(len(frame), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class GuidedParts:
-    """The part of each record, told by the upper levels of a tree."""
-
-    tree: Tree
-    coder: Coder
-
-    def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The part of each record of a batch."""
-        return self.tree.apply(self.coder.encode(frame))
+        return Upper(grown(source, coder, task.requirement), coder)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from modicum.attacks import AttackResult, Reconstruction, SuiteResult, suite
 from modicum.engines import is_table, table_at
 from modicum.engines.buckets import different_at
 from modicum.engines.coding import labels_at
-from modicum.engines.dispatch import in_memory
-from modicum.engines.sampling import SAMPLE, label_column
+from modicum.engines.sampling import SAMPLE, in_memory, label_column
 from modicum.engines.table import EngineTable
 from modicum.evaluation._alternatives import Alternatives
 from modicum.evaluation._evidence import Depth

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import modicum
-from modicum.engines.dispatch import sample_if_table
-from modicum.engines.sampling import SAMPLE
+from modicum.engines.sampling import SAMPLE, sample_if_table
 from modicum.errors import ParameterError
 from modicum.evaluation.study.grids import jobs
 from modicum.evaluation.study.study_data import StudyData

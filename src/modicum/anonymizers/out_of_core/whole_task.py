@@ -1,4 +1,4 @@
-"""What is known of a column of a table too large for memory, counted in its engine."""
+"""A table too large for memory: its columns, counted in its engine, and what is asked of its release."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,14 +8,17 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from modicum.anonymizers.ranks import RankedColumn, Whole, in_order
+from modicum.anonymizers.ranks import Ranked, RankedColumn, Whole, in_order
+from modicum.anonymizers.task import Needs, Task
+from modicum.engines.coding import check_inside, too_many_words
 from modicum.engines.counting import Numbers, Words, survey_columns
-from modicum.engines.order_statistics import CountBetween
-from modicum.engines.table import EngineTable, collect_arrow
+from modicum.engines.table import EngineTable
 from modicum.errors import DataError
-from modicum.table.codes import MAX_CATEGORIES, too_many_categories
-from modicum.table.frames import check_outside, check_words, not_readable, numbers, texts
-from modicum.table.schema import Attribute
+from modicum.measures.requirement import Requirement
+from modicum.table.codes import MAX_CATEGORIES, Coder
+from modicum.table.frames import check_words, not_readable, numbers, texts
+from modicum.table.schema import Attribute, Schema
+from modicum.table.targets import Labels
 from modicum.typing import Codes, Floats
 
 MOST_NUMBERS = 65_535  # different ones that are counted one by one; missing is one more code
@@ -57,9 +60,8 @@ class WholeColumn:
     def rank(self, series: nw.Series[Any]) -> RankedColumn:
         """The records of a part: a category's codes are those of the whole table, a number's its ranks in the part."""
         if self.attribute.is_category:
-            return RankedColumn(self.attribute, self.encode(series).astype(np.int32), self.values, whole=self.whole)
-        own = RankedColumn.of(series, self.attribute)
-        return RankedColumn(self.attribute, own.codes, own.values, own.is_single, self.whole)
+            return replace(self.build_ranked_column(), codes=self.encode(series).astype(np.int32))
+        return replace(RankedColumn.of(series, self.attribute), whole=self.whole)
 
     def encode(self, series: nw.Series[Any]) -> Codes:
         """Each record's place among the values of the whole table; missing comes after them."""
@@ -72,9 +74,7 @@ class WholeColumn:
         found = numbers(series, self.attribute)
         gone = np.isnan(found)
         codes = np.where(gone, len(self.values), np.searchsorted(self.values, found))
-        if not np.array_equal(
-            np.append(self.values, np.nan)[np.minimum(codes, len(self.values))], found, equal_nan=True
-        ):
+        if not np.array_equal(np.append(self.values, np.nan)[codes], found, equal_nan=True):
             raise _make_change_error(self.attribute.name)
         return codes
 
@@ -170,7 +170,7 @@ def _whole(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> 
     if isinstance(found, Numbers):
         return _number(table, attribute, found)
     if found.overfull:
-        raise too_many_categories(attribute, _different(table, attribute.name) - (found.missing > 0))
+        raise too_many_words(table, attribute, found)
     check_words(attribute, found.counts)
     values = tuple(in_order(attribute, found.counts))
     counts = np.array([found.counts[value] for value in values], dtype=np.int64)
@@ -182,20 +182,66 @@ def _number(table: EngineTable, attribute: Attribute, found: Numbers) -> AnyColu
         raise not_readable(attribute, found.unreadable)
     if np.isinf(found.distinct).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
-    low, high = attribute.bounds
-    outside = (found.distinct < low) | (found.distinct > high)
-    if outside.any():
-        check_outside(attribute, int(found.counts[outside].sum()) if found.complete else _outside(table, attribute))
+    check_inside(table, attribute, found)
     if not found.complete:
         return CoarseColumn.of(attribute, found.distinct, found.missing)
     return WholeColumn(attribute, found.distinct, found.counts, found.missing)
 
 
-def _outside(table: EngineTable, attribute: Attribute) -> int:
-    low, high = attribute.bounds
-    counts = table.fold(CountBetween((attribute,), (np.array([np.nextafter(low, -np.inf), high]),)))
-    return int(counts[0] + counts[2])
+# The task
 
 
-def _different(table: EngineTable, name: str) -> int:
-    return int(collect_arrow(table.lazy.select(nw.col(name).n_unique()))[name][0])
+@dataclass(frozen=True)
+class ReleaseGuide:
+    """What guides a tree: a label and its classes in the whole table, and how that codes the quasi-identifiers."""
+
+    name: str
+    labels: Labels
+    coder: Coder | None
+
+    def encode(self, frame: nw.DataFrame[Any]) -> Codes:
+        """The class of each record."""
+        classes = self.labels.encode(frame[self.name].to_numpy())
+        if (classes < 0).any():
+            raise _make_change_error(self.name)
+        return classes
+
+
+@dataclass(frozen=True)
+class WholeTask:
+    """What is known of the whole table, and what is asked of its release.
+
+    Parameters
+    ----------
+    schema : kinds and roles
+    quasi : the quasi-identifiers
+    sensitive : what must be diverse or close, where that is asked
+    requirement : of every group
+    rows : how many records there are
+    guide : what guides the partition, where something does
+    """
+
+    schema: Schema
+    quasi: tuple[AnyColumn, ...]
+    sensitive: WholeColumn | None
+    requirement: Requirement
+    rows: int
+    guide: ReleaseGuide | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The quasi-identifiers."""
+        return [each.attribute.name for each in self.quasi]
+
+    def part(self, frame: nw.DataFrame[Any]) -> Task:
+        """Some of the records, with what must be known of all."""
+        ranked = Ranked(tuple(each.rank(frame[each.attribute.name]) for each in self.quasi))
+        own, sensitive = self.sensitive, None
+        if own is not None:
+            codes = own.encode(frame[own.attribute.name]).astype(np.int32)
+            sensitive = RankedColumn(own.attribute, codes, own.values)
+        task = Task(frame, self.schema, ranked, Needs(self.requirement, sensitive), None)
+        if self.guide is None:
+            return task
+        coding = None if self.guide.coder is None else (self.guide.coder, len(self.guide.labels))
+        return replace(task, guide=self.guide.encode(frame), coding=coding)
