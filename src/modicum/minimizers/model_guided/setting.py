@@ -17,11 +17,10 @@ from modicum.minimizers.model_guided.attribute_grouping import (
     partition_of,
     whole,
 )
-from modicum.minimizers.model_guided.cell_records import CellMembers
 from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, Pruned, node_costs, weakest_links
 from modicum.minimizers.model_guided.records import Records
 from modicum.progress import Stop
-from modicum.table.codes import Coder
+from modicum.table.codes import CodeArray, Coder
 from modicum.trees import Tree
 from modicum.typing import Codes
 
@@ -60,17 +59,18 @@ class Setting:
     Attributes
     ----------
     coder, losses : of the records to learn from
-    members : the records to learn from, as the tree has them
+    codes, rows : of the records to learn from, as the tree has them, and their places among all
     tried : records that steps are tried on, some of those to learn from and then all to choose on
     n_sample : how many of them are to learn from
-    tree : homogeneous in what the model says of `members`
+    tree : homogeneous in what the model says of these
     free : the attributes that may be minimized; the others are kept, or never collected where the schema forbids it
     target : the agreement to reach on the records to choose on
     """
 
     coder: Coder
     losses: Losses
-    members: CellMembers
+    codes: CodeArray
+    rows: Codes
     tried: Records
     n_sample: int
     tree: Tree
@@ -85,14 +85,14 @@ class Setting:
     @cached_property
     def leaves(self) -> Codes:
         """The leaf of each record to learn from."""
-        return self.tree.apply(self.members.codes)
+        return self.tree.apply(self.codes)
 
     @cached_property
     def pruned(self) -> Pruned:
         """The way from the whole tree to its root, by its weakest links."""
         start, outcomes = self.n_sample, self.tried.outcomes
         at = self.tree.apply(self.tried.codes[start:])
-        costs = node_costs(self.nodes, outcomes, self.members.rows, self.leaves, self.tried.rows[start:], at)
+        costs = node_costs(self.nodes, outcomes, self.rows, self.leaves, self.tried.rows[start:], at)
         return weakest_links(self.nodes, *costs)
 
     @property
