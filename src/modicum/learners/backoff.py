@@ -228,9 +228,7 @@ def _prefix_information(inputs: Inputs, tables: Sequence[Counts]) -> list[npt.ND
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
     told = np.zeros((len(tables), len(inputs.sizes)))
     for j, size in enumerate(inputs.sizes):
-        cells = np.arange(len(inputs))
-        member = csr_array((np.ones(len(cells)), (inputs.codes[:, j], cells)), shape=(size, len(cells)))
-        joint = (member @ whole).toarray()
+        joint = _sum_cells(whole, inputs.codes[:, j], size).toarray()
         for i in range(len(tables)):
             told[i, j] = _mutual(joint[:, ends[i] : ends[i + 1]])
     return list(told)

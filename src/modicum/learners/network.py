@@ -137,22 +137,17 @@ def _adam(weights: Floats, gradient: Floats, mean: Floats, square: Floats, rate:
 
 
 @numba.njit(cache=True, nogil=True)
+def _zeros_like(weights: Weights) -> Weights:
+    first, shift = np.zeros_like(weights.first), np.zeros_like(weights.shift)
+    return Weights(first, shift, np.zeros_like(weights.second), np.zeros_like(weights.base))
+
+
+@numba.njit(cache=True, nogil=True)
 def train(
     rows: Rows, answers: NetworkAnswers, batches: Ints, portions: Floats, rates: Floats, weights: Weights, l2: float
 ) -> None:
     """One step of Adam per rate, on the batches in turn; the weights change in place."""
-    means = Weights(
-        np.zeros_like(weights.first),
-        np.zeros_like(weights.shift),
-        np.zeros_like(weights.second),
-        np.zeros_like(weights.base),
-    )
-    squares = Weights(
-        np.zeros_like(weights.first),
-        np.zeros_like(weights.shift),
-        np.zeros_like(weights.second),
-        np.zeros_like(weights.base),
-    )
+    means, squares = _zeros_like(weights), _zeros_like(weights)
     for step in range(len(rates)):
         found = gradients(rows, answers, batches[step % len(batches)], portions, weights, l2)
         rate = rates[step] * math.sqrt(1 - 0.999 ** (step + 1)) / (1 - 0.9 ** (step + 1))
