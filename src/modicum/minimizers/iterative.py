@@ -344,15 +344,10 @@ def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
         return _quantiles(coding, k)
     if not coding.attribute.has_order:
         order = np.argsort(scores, kind="stable")
-        return [_restore_order(groups, order) for groups in least_variance_groups(scores[order], k)]
+        place = np.argsort(order)
+        return [groups[place] for groups in least_variance_groups(scores[order], k)]
     ladder = least_variance_groups(scores[: coding.n_values], k)
     return _with_missing(coding, ladder)
-
-
-def _restore_order(groups: Codes, order: Codes) -> Codes:
-    found = np.empty(len(groups), dtype=np.int64)
-    found[order] = groups
-    return found
 
 
 def _quantiles(coding: NumberCoding, k: int) -> list[Codes]:
@@ -377,32 +372,29 @@ def _label_scores(data: CodedData, rows: npt.NDArray[np.bool_]) -> list[Floats]:
     from sklearn.linear_model import LogisticRegression
 
     label = data.label[rows] if data.label is not None else np.zeros(0)
-    codes, n = data.codes[rows], int(rows.sum())
-    if len(np.unique(label)) < 2 or all(c.attribute.forbidden for c in data.coder.codings):
-        return [np.zeros(size) for size in data.coder.sizes]
-    offsets = np.cumsum([0, *data.coder.sizes])
-    hot = csr_array(
-        (np.ones(codes.size), (codes + offsets[:-1]).ravel().astype(np.int64), np.arange(n + 1) * codes.shape[1]),
-        shape=(n, int(offsets[-1])),
+    codes, n = data.codes[rows].astype(np.int64), int(rows.sum())
+    found = [np.zeros(size) for size in data.coder.sizes]
+    collected = [(j, c) for j, c in enumerate(data.coder.codings) if not c.attribute.forbidden]
+    if len(np.unique(label)) < 2 or not collected:
+        return found
+    hot = [j for j, c in collected if isinstance(c, CategoryCoding)]
+    offsets = np.cumsum([0, *(data.coder.sizes[j] for j in hot)])
+    places = codes[:, hot] + offsets[:-1]
+    one_hot = csr_array(
+        (np.ones(places.size), places.ravel(), np.arange(n + 1) * len(hot)), shape=(n, int(offsets[-1]))
     )
-    codings = data.coder.codings
-    hot_ones = [isinstance(c, CategoryCoding) and not c.attribute.forbidden for c in codings]
-    is_hot = np.repeat(hot_ones, data.coder.sizes)
-    ranks = [
-        np.append(middle_ranks(c), 0.5)[codes[:, j]]
-        for j, c in enumerate(codings)
-        if isinstance(c, NumberCoding) and not c.attribute.forbidden
-    ]
+    ranks = [np.append(middle_ranks(c), 0.5)[codes[:, j]] for j, c in collected if isinstance(c, NumberCoding)]
     plain = csr_array(np.stack(ranks, axis=1)) if ranks else csr_array((n, 0))
-    features = hstack([hot[:, is_hot], plain], format="csr")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the order of the weights settles long before their size
         model = LogisticRegression(max_iter=100, tol=1e-3).fit(
-            features, label, sample_weight=None if data.weights is None else data.weights[rows]
+            hstack([one_hot, plain], format="csr"),
+            label,
+            sample_weight=None if data.weights is None else data.weights[rows],
         )
-    weights = np.zeros((len(model.coef_), int(offsets[-1])))
-    weights[:, is_hot] = model.coef_[:, : int(is_hot.sum())]
-    return [_along_main_axis(weights[:, low:high]) for low, high in pairwise(offsets)]
+    for j, (low, high) in zip(hot, pairwise(offsets), strict=True):
+        found[j] = _along_main_axis(model.coef_[:, low:high])
+    return found
 
 
 def _along_main_axis(weights: Floats) -> Floats:
