@@ -5,18 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.minimizers.model_guided.attribute_grouping import (
-    AttributeGrouping,
-    Groupings,
-    coarser,
-    column_of,
-    exactly,
-    numbers_of,
-)
 from modicum.minimizers.model_guided.cell_search import Stands
 from modicum.minimizers.model_guided.guiding_tree import Losses
 from modicum.minimizers.model_guided.records import Matrix, Records
-from modicum.minimizers.model_guided.setting import GuidedPoint, Setting
+from modicum.minimizers.model_guided.setting import (
+    AttributeGrouping,
+    Groupings,
+    GuidedPoint,
+    Setting,
+    coarser,
+    column_of,
+    exactly,
+    finest,
+    numbers_of,
+)
 from modicum.typing import Floats
 
 # The better search that papers/1 §5.3 asks for: merge the buckets whose loss the model feels least, down to nothing.
@@ -229,8 +231,8 @@ def refine_state(state: State, setting: Setting) -> State:
 def _finer(grouping: AttributeGrouping, a: int, setting: Setting) -> list[AttributeGrouping]:
     if grouping.exact:
         return []
-    finest = setting.finest(a)
-    return [*([finest] if grouping.n_buckets < finest.n_buckets else []), exactly(setting.coder.codings[a])]
+    coding = setting.coder.codings[a]
+    return [*([finest(coding)] if grouping.n_buckets < coding.n_codes else []), exactly(coding)]
 
 
 def _worth(state: State, options: Sequence[tuple[int, AttributeGrouping]], setting: Setting) -> list[float]:
