@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Counts, Inputs, Scores, chunks, count_table
-from modicum.learners.mlp import ARCHITECTURES, MLP
-from modicum.learners.network import Network
+from modicum.learners.network import ARCHITECTURES, MLP, Network
 from modicum.typing import Codes, Mask
 
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"

@@ -8,7 +8,7 @@ import numpy as np
 from modicum.attacks.membership.two_sides import RecordSide
 from modicum.errors import require
 from modicum.learners.asking import AskedModel, true_chance
-from modicum.learners.mlp import linear_layer
+from modicum.learners.network import linear_layer
 from modicum.typing import Codes, Floats, Mask
 
 # What an adversary sees of a record when it asks a model: chances, true label, loss (papers/2 §4.2).
