@@ -242,17 +242,16 @@ class Iterative(Minimizer):
         return _Search(data, self.buckets, shares, int(random.randint(2**31)))
 
     def _coarsen(self, search: "_Search", max_error: float, stop: Stop) -> list[AnyPartition]:
-        order = search.order
         chosen = [len(ladder) for ladder in search.ladders]
         error = search.error(chosen)
-        for j in track_progress(order, "Taking buckets away", progress=self.progress):
+        for j in track_progress(search.impact, "Taking buckets away", progress=self.progress):
             while chosen[j] > 1 and not stop.asked:
                 fewer = [k - (i == j) for i, k in enumerate(chosen)]
                 tried = search.error(fewer)
                 if tried > max(max_error, error):
                     break
                 chosen, error = fewer, tried
-        self.impact_ = {search.names[j]: search.impact[j] for j in order}
+        self.impact_ = {search.names[j]: impact for j, impact in search.impact.items()}
         self.error_ = error
         return [
             partition(coding, ladder[k - 1])
@@ -296,19 +295,18 @@ class _Search:
 
     @cached_property
     def impact(self) -> dict[int, Impact]:
-        """For each attribute that may change what leaving it out of all original ones adds to the two errors."""
+        """For each attribute that may change what leaving it out of all original ones adds to the two errors.
+
+        In increasing order of Δclf − Δadv.
+        """
         random = np.random.default_rng(self.seed)
         rows = np.sort(random.permutation(len(self.codes))[:_ENOUGH])
         columns = {j: self.codes[rows, j].astype(np.int64) for j in self.collected}
         sizes = [self.sizes[j] for j in columns]
         whole = self._wrong(list(columns.values()), sizes, self.label[rows], self.n_classes, rows)
         free = [j for j in columns if not self.codings[j].attribute.locked]
-        return {j: self._impact(j, columns, rows, whole) for j in free}
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The attributes that may change in increasing order of Δclf − Δadv."""
-        return sorted(self.impact, key=lambda j: (self.impact[j].difference, j))
+        found = {j: self._impact(j, columns, rows, whole) for j in free}
+        return dict(sorted(found.items(), key=lambda pair: (pair[1].difference, pair[0])))
 
     def _impact(self, j: int, columns: Mapping[int, Codes], rows: Any, whole: float) -> Impact:
         others = [column for i, column in columns.items() if i != j]

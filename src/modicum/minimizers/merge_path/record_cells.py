@@ -96,7 +96,7 @@ class Cells:
             counts=np.repeat(records.astype(np.float32), width),
             guessing=guessing,
         )
-        return every._gather_cells(group_rows(places), places, sizes)
+        return every._gather_cells(places, sizes)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -109,7 +109,7 @@ class Cells:
     def join_buckets(self, groups: Sequence[Codes]) -> "Cells":
         """The cells when the buckets of each attribute are joined: `groups[a][bucket]` is the new bucket."""
         places = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self))
-        return self._gather_cells(group_rows(places), places, [int(group.max()) + 1 for group in groups])
+        return self._gather_cells(places, [int(group.max()) + 1 for group in groups])
 
     def sample(self, most: int) -> "Cells":
         """A random part of the cells, where there are more than so many: what they add up to is a fair sample's."""
@@ -162,8 +162,9 @@ class Cells:
             total += share * (top[0] if a < 0 else top[group][self.places[rows, a]])
         return total
 
-    def _gather_cells(self, of_cell: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
-        """The cells with the same number made one."""
+    def _gather_cells(self, places: Codes, sizes: Sequence[int]) -> "Cells":
+        """The cells at the same places made one."""
+        of_cell = group_rows(places)
         order = np.argsort(of_cell, kind="stable")
         return self.gather_runs(order, changes(of_cell[order]), places, sizes)
 
