@@ -34,8 +34,7 @@ from modicum.typing import Codes, Floats, Mask
 #
 # A number's or ordered category's codes stand in their order; missing, which has none, where P(y) is most like its own.
 # The values of a category without order stand by P(y). Of more than 128 in a row, neighbours share a place, with about
-# as
-# many records in each. What is locked is never merged: it has a place for every value that is collected.
+# as many records in each. What is locked is never merged: it has a place for every value that is collected.
 
 _PLACES = 128
 _RANGES = 16  # of an attribute with an order, among which missing finds its like
@@ -246,7 +245,7 @@ class MergePath(Minimizer):
     trees on raw records are the teacher: their chances of each class, not the labels, say what a bucket is worth, so
     that small cells do not flatter. At a price λ of utility, the grouping of one attribute that is best while the
     others stay is found exactly, by dynamic programming, attribute after attribute until none can be improved
-    (`modicum.minimizers.merging`). The path leads through the groupings for falling prices, each a coarsening of the
+    (`minimizers.merge_path.path`). The path leads through the groupings for falling prices, each a coarsening of the
     one before, and by single merges from one to the next.
 
     So two generalizations of one path that are breached together (A6) tell exactly what the finer one tells alone: who

@@ -173,17 +173,12 @@ class Nodes:
     losses: Losses
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        m = len(self.tree.splits)
-        return {split.node: i for i, split in enumerate(self.tree.splits)} | {
-            node: m + leaf for node, leaf in self.tree.leaf_numbers().items()
-        }
-
-    @cached_property
     def children(self) -> list[tuple[int, int]]:
         """Of each question, its two sides."""
-        places = self._places
-        return [(places[2 * s.node + 1], places[2 * s.node + 2]) for s in self.tree.splits]
+        splits = self.tree.splits
+        places = {split.node: i for i, split in enumerate(splits)}
+        places |= {node: len(splits) + leaf for node, leaf in self.tree.leaf_numbers().items()}
+        return [(places[2 * split.node + 1], places[2 * split.node + 2]) for split in splits]
 
     @cached_property
     def parents(self) -> list[int]:

@@ -218,16 +218,11 @@ class Setting:
         return Nodes(self.tree, self.losses)
 
     @cached_property
-    def leaves(self) -> Codes:
-        """The leaf of each record to learn from."""
-        return self.tree.apply(self.codes)
-
-    @cached_property
     def pruned(self) -> Pruned:
         """The way from the whole tree to its root, by its weakest links."""
         start, outcomes = self.n_sample, self.tried.outcomes
-        at = self.tree.apply(self.tried.codes[start:])
-        costs = node_costs(self.nodes, outcomes, self.rows, self.leaves, self.tried.rows[start:], at)
+        leaves, at = self.tree.apply(self.codes), self.tree.apply(self.tried.codes[start:])
+        costs = node_costs(self.nodes, outcomes, self.rows, leaves, self.tried.rows[start:], at)
         return weakest_links(self.nodes, *costs)
 
     @property
