@@ -12,8 +12,7 @@ from test_attacks import KNOWN as WORLD
 import modicum as md
 from modicum.attacks import Reconstruction
 from modicum.learners.inputs import Inputs, count_table
-from modicum.learners.mlp import ARCHITECTURES, MLP
-from modicum.learners.network import Network
+from modicum.learners.network import ARCHITECTURES, MLP, Network
 from modicum.learners.portfolio import MEMBERS, NEURAL
 from modicum.progress import run_all
 

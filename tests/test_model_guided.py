@@ -18,10 +18,10 @@ import modicum as md
 from modicum.errors import ArtifactError, DataError, ParameterError, PrivacyWarning
 from modicum.learners.asking import Model
 from modicum.measures import disclosure_risk, ncp
-from modicum.minimizers.model_guided.attribute_grouping import exactly, group_codes, numbers_of, partition_of
 from modicum.minimizers.model_guided.guiding_tree import Losses, Nodes, homogeneous_tree, node_costs, weakest_links
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.minimizers.model_guided.records import ModelView, Records
+from modicum.minimizers.model_guided.setting import exactly, group_codes, numbers_of, partition_of
 from modicum.progress import Stop
 from modicum.table.codes import Coder
 from modicum.table.frames import as_frame

@@ -53,14 +53,10 @@ class Model:
 
     def ask(self, X: Any) -> Predictions:
         """The predictions; what the model raises is raised."""
-        n = len(X)
-        if n <= _AT_ONCE:
-            return self._part(X, n)
-        starts = range(0, n, _AT_ONCE)
-        return np.concatenate([self._part(X[s : s + _AT_ONCE], min(n, s + _AT_ONCE) - s) for s in starts])
+        return _ask_in_parts(self._part, X)
 
-    def _part(self, X: Any, n: int) -> Predictions:
-        found = self._ask(X)
+    def _part(self, X: Any) -> Predictions:
+        n, found = len(X), self._ask(X)
         found = found.detach().cpu() if hasattr(found, "detach") else found
         values = np.asarray(found)
         if values.ndim == 2:
@@ -73,6 +69,13 @@ class Model:
         if missing:
             raise DataError(f"The model predicts NaN, infinity or nothing for {missing:,} of {n:,} records.")
         return _of_one_type(values) if values.dtype == object else values
+
+
+def _ask_in_parts(ask: Callable[[Any], Predictions], X: Any) -> Predictions:
+    """The answers for all records, asked about some of them at a time."""
+    if len(X) <= _AT_ONCE:
+        return ask(X)
+    return np.concatenate([ask(X[start : start + _AT_ONCE]) for start in range(0, len(X), _AT_ONCE)])
 
 
 def _predicting(model: Any) -> Callable[[Any], Any]:
@@ -167,10 +170,7 @@ class AskedModel:
 
     def chances(self, X: Any) -> Floats:
         """The chance of each class, one row per record, in the order of `classes`."""
-        n = len(X)
-        if n <= _AT_ONCE:
-            return self._part(X)
-        return np.vstack([self._part(X[start : start + _AT_ONCE]) for start in range(0, n, _AT_ONCE)])
+        return _ask_in_parts(self._part, X)
 
     def labels(self, y: Any) -> Codes:
         """Each record's class number; -1 for a class that the model has never seen."""

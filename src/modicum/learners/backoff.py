@@ -14,6 +14,7 @@ from modicum.typing import Codes
 
 LEVELS = 12  # columns used one after the other, before the whole cell
 _NUMBER_BINS = 16
+_STRENGTH = 10.0  # how many records what is known of the wider cell counts as
 _MOST_EXACT = 1000  # different values of a number that are told apart
 
 
@@ -21,23 +22,20 @@ class Backoff:
     """How often each value occurs in a cell, smoothed by what is known of wider cells.
 
     For every target the columns are ordered by how much they tell about it (mutual information). The estimate for the
-    cell of the first j columns leans on that of the first j-1 as if the latter were `strength` more records:
+    cell of the first j columns leans on that of the first j-1 as if the latter were s = 10 more records:
 
-        P_j(v | z_1..z_j) = (count(z_1..z_j, v) + strength · P_{j-1}(v)) / (count(z_1..z_j) + strength),
+        P_j(v | z_1..z_j) = (count(z_1..z_j, v) + s · P_{j-1}(v)) / (count(z_1..z_j) + s),
 
     and the last step takes the whole cell. A number counts in 16 bins of equal frequency, and in the last step, where
     it has at most a thousand different values, as it is. A cell never seen keeps the estimate of the widest one seen.
     """
-
-    def __init__(self, strength: float = 10.0) -> None:
-        self.strength = strength
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "Backoff":
         self._edges = [_edges(column) for column in inputs.numbers.T]
         self._exact = [_distinct(column) for column in inputs.numbers.T]
         codes, sizes = self._columns(inputs)
         last = range(len(inputs.sizes) + len(self._edges), len(sizes))
-        self._targets = [_Ladder(codes, sizes, list(last), table, self.strength) for table in counts]
+        self._targets = [_Ladder(codes, sizes, list(last), table) for table in counts]
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
@@ -83,8 +81,7 @@ def _edges(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 class _Ladder:
     """The nested cells of one target and their counts."""
 
-    def __init__(self, codes: Codes, sizes: list[int], last: list[int], table: Counts, strength: float) -> None:
-        self.strength = strength
+    def __init__(self, codes: Codes, sizes: list[int], last: list[int], table: Counts) -> None:
         total = np.asarray(table.sum(axis=0), dtype=np.float64)
         self.base = (total + 1e-9) / (total + 1e-9).sum()
         order = _by_information(codes, sizes[: len(sizes) - len(last)], table)
@@ -112,7 +109,7 @@ class _Ladder:
                 rows, cell = rows[seen], at[seen]
             found = table[cell].toarray()
             n = found.sum(axis=1, keepdims=True)
-            chances[rows] = (found + self.strength * chances[rows]) / (n + self.strength)
+            chances[rows] = (found + _STRENGTH * chances[rows]) / (n + _STRENGTH)
         return chances.astype(np.float32)
 
 
@@ -145,7 +142,7 @@ def _information(joint: csr_array) -> float:
 _DENSE = 64  # values of a target up to which a table of cells × values is quicker than a sparse one
 
 
-def most_likely(inputs: Inputs, counts: Sequence[Counts], strength: float = 10.0) -> list[Codes]:
+def most_likely(inputs: Inputs, counts: Sequence[Counts]) -> list[Codes]:
     """For each target the most likely value in every cell: what `Backoff` predicts for its own cells.
 
     Examples
@@ -164,15 +161,15 @@ def most_likely(inputs: Inputs, counts: Sequence[Counts], strength: float = 10.0
         told = _prefix_information(inputs, [counts[i] for i in plain])
         for i, of_columns in zip(plain, told, strict=True):
             order = np.argsort(-of_columns, kind="stable")
-            found[i] = _one(inputs.codes[:, order], counts[i], strength)
+            found[i] = _one(inputs.codes[:, order], counts[i])
     others = [i for i in range(len(counts)) if i not in found]
     if others:
-        chances = Backoff(strength).fit(inputs, [counts[i] for i in others]).predict(inputs)
+        chances = Backoff().fit(inputs, [counts[i] for i in others]).predict(inputs)
         found |= {i: scores.argmax(axis=1) for i, scores in zip(others, chances, strict=True)}
     return [found[i] for i in range(len(counts))]
 
 
-def _one(codes: Codes, table: Counts, strength: float) -> Codes:
+def _one(codes: Codes, table: Counts) -> Codes:
     if codes.shape[1] > LEVELS:  # the others are one step, together
         codes = np.column_stack([codes[:, :LEVELS], group_rows(codes[:, LEVELS:])])
     order = np.lexsort(codes.T[::-1]) if codes.shape[1] else np.arange(len(codes))
@@ -181,13 +178,13 @@ def _one(codes: Codes, table: Counts, strength: float) -> Codes:
     differs[:, 1:] = (ordered[1:] != ordered[:-1]).T
     np.logical_or.accumulate(differs, axis=0, out=differs)
     guess = np.empty(len(order), dtype=np.int64)
-    guess[order] = _guess_values(table.toarray()[order], differs, strength)
+    guess[order] = _guess_values(table.toarray()[order], differs)
     return guess
 
 
 @numba.njit(cache=True, nogil=True)
 def _guess_values(
-    counts: npt.NDArray[np.float64], starts: npt.NDArray[np.bool_], strength: float
+    counts: npt.NDArray[np.float64], starts: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int64]:  # pragma: no cover
     """The most likely value of each row; `starts[j, i]` says whether row i begins a cell of the first columns."""
     n, width = counts.shape
@@ -209,10 +206,10 @@ def _guess_values(
                 for v in range(width):
                     sums[v] += counts[end, v]
                 end += 1
-            whole = sums.sum() + strength
-            if whole > strength:  # a cell never seen keeps what is known of the wider one
+            whole = sums.sum() + _STRENGTH
+            if whole > _STRENGTH:  # a cell never seen keeps what is known of the wider one
                 for v in range(width):
-                    sums[v] = (sums[v] + strength * chances[begin, v]) / whole
+                    sums[v] = (sums[v] + _STRENGTH * chances[begin, v]) / whole
                 for i in range(begin, end):
                     chances[i] = sums
             begin = end
@@ -228,9 +225,7 @@ def _prefix_information(inputs: Inputs, tables: Sequence[Counts]) -> list[npt.ND
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
     told = np.zeros((len(tables), len(inputs.sizes)))
     for j, size in enumerate(inputs.sizes):
-        cells = np.arange(len(inputs))
-        member = csr_array((np.ones(len(cells)), (inputs.codes[:, j], cells)), shape=(size, len(cells)))
-        joint = (member @ whole).toarray()
+        joint = _sum_cells(whole, inputs.codes[:, j], size).toarray()
         for i in range(len(tables)):
             told[i, j] = _mutual(joint[:, ends[i] : ends[i + 1]])
     return list(told)

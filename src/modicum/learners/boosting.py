@@ -58,8 +58,13 @@ def _draw_cells(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64]
     return kept, 1 / chance[kept]
 
 
+def _rows(inputs: Inputs) -> Floats:
+    """Codes first, plain numbers after them."""
+    return np.hstack([inputs.codes, inputs.numbers])
+
+
 def _matrix(inputs: Inputs) -> npt.NDArray[np.float32]:
-    return np.ascontiguousarray(np.hstack([inputs.codes, inputs.numbers]), dtype=np.float32)
+    return np.ascontiguousarray(_rows(inputs), dtype=np.float32)
 
 
 class _Booster:
@@ -137,7 +142,7 @@ class RecordTrees:
         self.g = g
         self.n_classes = n_classes
         shown = [p for p in g.partitions if not isinstance(p, Dropped)]
-        # Columns as in `_matrix`: buckets first, plain numbers after them.
+        # Columns as in `_rows`: buckets first, plain numbers after them.
         coarse = [p for p in shown if not isinstance(p, FullDetail)]
         nominal = [isinstance(p, Groups) and p.attribute.kind == "category" and len(p.labels) < 255 for p in coarse]
         self.model = HistGradientBoostingClassifier(
@@ -149,17 +154,13 @@ class RecordTrees:
         self.random_state = random_state
         self.is_constant = not shown
 
-    def _matrix(self, X: Any) -> Floats:
-        inputs = Inputs.of(self.g, X)
-        return np.hstack([inputs.codes, inputs.numbers])
-
     def fit(self, X: Any, y: Codes, records: Weights | None = None) -> "RecordTrees":
         """Learn the class numbers y; `records` says how many records each row stands for."""
         counts = np.bincount(y, weights=records, minlength=self.n_classes)
         self.share = counts / counts.sum()
         if self.is_constant:
             return self
-        rows, aside = self._matrix(X), self._set_aside(X, y)
+        rows, aside = _rows(Inputs.of(self.g, X)), self._set_aside(X, y)
         weights = {} if records is None else {"sample_weight": records[~aside], "sample_weight_val": records[aside]}
         if aside.any():
             self.model.set_params(early_stopping=True)
@@ -182,8 +183,8 @@ class RecordTrees:
             return np.tile(self.share, (len(X), 1))
         # Thousands of records share a handful of distinct rows.
         inputs, cells = Inputs.of(self.g, X).distinct()
-        rows = np.hstack([inputs.codes, inputs.numbers])
-        return all_classes(self.model.predict_proba(rows), self.model.classes_, self.n_classes)[cells]
+        chances = self.model.predict_proba(_rows(inputs))
+        return all_classes(chances, self.model.classes_, self.n_classes)[cells]
 
 
 def all_classes(found: Floats, classes: Any, n_classes: int) -> Floats:

@@ -10,7 +10,7 @@ papers/3 Figure 5 are in the units of these columns.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -26,31 +26,6 @@ LARGEST = 1e70  # number that is learned from: a solver takes the fourth power o
 _YES = ("1", "true", "1.0")  # what sets a column of 0 and 1
 
 Ordered = Literal["one-hot", "place"]  # what becomes of an ordered category
-
-
-class Columns(Protocol):
-    """How one column of the data becomes columns of the model.
-
-    `names` are what people read; `scale` and `shift` say that a column is (x − shift) / scale of what is named, and
-    `stand_in` what x counts as where it is missing.
-    """
-
-    @property
-    def attribute(self) -> Attribute: ...
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def scale(self) -> Floats: ...
-
-    @property
-    def shift(self) -> Floats: ...
-
-    @property
-    def stand_in(self) -> float | None: ...
-
-    def fill(self, series: nw.Series[Any], columns: Floats) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -72,18 +47,6 @@ class NumberColumns:
     def names(self) -> tuple[str, ...]:
         name = self.attribute.name
         return (name, f"{name} is missing")[: 1 + self.may_miss]
-
-    @property
-    def scale(self) -> Floats:
-        return np.array([self.deviation, 1.0])[: 1 + self.may_miss]
-
-    @property
-    def shift(self) -> Floats:
-        return np.array([self.mean, 0.0])[: 1 + self.may_miss]
-
-    @property
-    def stand_in(self) -> float | None:
-        return self.median if self.may_miss else None
 
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
         """Write into these columns, which are 0."""
@@ -112,18 +75,6 @@ class ValueColumns:
             return (name,)
         return tuple(f"{name} is missing" if value is None else f"{name} = {value}" for value in self.values)
 
-    @property
-    def scale(self) -> Floats:
-        return np.ones(len(self.values))
-
-    @property
-    def shift(self) -> Floats:
-        return np.zeros(len(self.values))
-
-    @property
-    def stand_in(self) -> float | None:
-        return None
-
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
         """Write into these columns, which are 0."""
         codes, words = texts(series)
@@ -133,6 +84,9 @@ class ValueColumns:
         of_code = np.array([place.get(word, -1) for word in [*words, None]])[codes]
         there = np.flatnonzero(of_code >= 0)
         columns[there, of_code[there]] = 1.0
+
+
+Columns = NumberColumns | ValueColumns  # how one column of the data becomes columns of the model
 
 
 def encode_column(part: Columns, series: nw.Series[Any]) -> Floats:
@@ -280,13 +234,14 @@ class Design:
         With x' = (x − shift) / scale: w·x' − b = (w / scale)·x − (b + Σ w shift / scale). A number that is missing
         counts as 0, and what its median is worth is in the coefficient of "is missing".
         """
-        scale = np.concatenate([np.zeros(0), *(part.scale for part in self.parts)])
-        shift = np.concatenate([np.zeros(0), *(part.shift for part in self.parts)])
+        starts = np.cumsum([0, *(len(part.names) for part in self.parts)])
+        found = [(j, part) for j, part in zip(starts, self.parts, strict=False) if isinstance(part, NumberColumns)]
+        scale, shift = np.ones(len(self.names)), np.zeros(len(self.names))
+        for j, part in found:
+            scale[j], shift[j] = part.deviation, part.mean
         plain = coefficients / scale
         added = -(intercepts + plain @ shift)
-        place = 0
-        for part in self.parts:
-            if part.stand_in is not None:
-                plain[:, place + 1] += plain[:, place] * part.stand_in
-            place += len(part.names)
+        for j, part in found:
+            if part.may_miss:
+                plain[:, j + 1] += plain[:, j] * part.median
         return plain, added

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Counts, Inputs, Scores, chunks, count_table
-from modicum.learners.mlp import ARCHITECTURES, MLP
-from modicum.learners.network import Network
+from modicum.learners.network import ARCHITECTURES, MLP, Network
 from modicum.typing import Codes, Mask
 
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
@@ -236,15 +235,14 @@ def _hits(
         for name, i in product(names, range(len(questions))):
             found[name][i].append(best_guess(scores[name][i], questions[i].mask, rows))
     return {
-        name: [
-            _count_hits(join_guesses(parts), table, filled) for parts, table in zip(found[name], tables, strict=True)
-        ]
+        name: [_count_hits(parts, table, filled) for parts, table in zip(found[name], tables, strict=True)]
         for name in names
     }
 
 
-def _count_hits(guess: Guess, table: Counts, cells: Codes) -> Hits:
-    return Hits(guess.value, np.asarray(table[cells, guess.value], dtype=np.float64))
+def _count_hits(parts: Sequence[Guess], table: Counts, cells: Codes) -> Hits:
+    value = join_guesses(parts).value
+    return Hits(value, np.asarray(table[cells, value], dtype=np.float64))
 
 
 def _find_filled_cells(tables: Sequence[Counts]) -> npt.NDArray[np.int64]:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from modicum.errors import DataError, ParameterError, check_number, require
-from modicum.learners.mlp import linear_layer
+from modicum.learners.network import linear_layer
 
 _CLOSE = 0.01  # the noise is fitted until at most this share of ε is left unspent
 # The accountant takes the best of these orders. Opacus' own end at 63, which no small ε gets by with, and most of its

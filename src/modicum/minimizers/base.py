@@ -187,12 +187,16 @@ class Minimizer(TransformerMixin, BaseEstimator):
         frame = self._frame(X)
         schema = self._resolve_schema(frame)
         weights = record_counts(sample_weight, len(frame))
-        values = self._label_values(y, len(frame))
+        self._check_label(y)
+        values = None if y is None else label_values(y, len(frame))
         if weights is not None and (weights == 0).any():
             rows = np.flatnonzero(weights > 0)
             frame, weights = frame[rows.tolist()], weights[rows]
             values = None if values is None else values[rows]
-        label = None if values is None else self._label_codes(values, label_name(y), weights)
+        label = None
+        if values is not None:
+            self._labels = Labels.fit(values, self._check_bins(), weights, name=label_name(y))
+            label = self._labels.encode(values)
         coder = Coder.fit(frame, schema, weights)
         return CodedData(coder, coder.encode(frame), label, weights, frame)
 
@@ -211,16 +215,9 @@ class Minimizer(TransformerMixin, BaseEstimator):
             raise DataError("The data has no attribute to minimize besides the label and identifiers.")
         return schema
 
-    def _label_values(self, y: Any, n: int) -> npt.NDArray[Any] | None:
-        if y is None:
-            if self._needs_label:
-                raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-            return None
-        return label_values(y, n)
-
-    def _label_codes(self, values: npt.NDArray[Any], name: str, weights: Weights | None) -> npt.NDArray[np.int64]:
-        self._labels = Labels.fit(values, self._check_bins(), weights, name=name)
-        return self._labels.encode(values)
+    def _check_label(self, y: Any) -> None:
+        if y is None and self._needs_label:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
 
     def _check_bins(self) -> int | None:
         bins: int | None = getattr(self, "label_bins", None)
@@ -306,12 +303,13 @@ class CountingMinimizer(Minimizer):
             raise DataError(
                 "sample_weight counts rows in memory; a table in an engine has its records one by one, so leave it out."
             )
-        if y is None and self._needs_label:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self._check_label(y)
         schema = self._schema_at(table, y)
-        labels = None if y is None else self._labels_at(table, y)
+        labels, label = None, None
+        if y is not None:
+            labels = self._labels = labels_at(table, y, self._check_bins())
+            label = y, labels
         coder = coder_at(table, schema)
-        label = None if y is None or labels is None else (y, labels)
         with CodedTable.of(table, coder, label) as coded:
             self.generalization_ = enforce_schema(coder, self._partitions(TableData(table, coder, labels, coded)))
 
@@ -327,7 +325,3 @@ class CountingMinimizer(Minimizer):
         if y is not None and isinstance(found, Schema) and y in found.features:
             found = found.with_roles(label=y)
         return self._with_roles(found)
-
-    def _labels_at(self, table: EngineTable, y: str) -> Labels:
-        self._labels = labels_at(table, y, self._check_bins())
-        return self._labels

@@ -242,17 +242,16 @@ class Iterative(Minimizer):
         return _Search(data, self.buckets, shares, int(random.randint(2**31)))
 
     def _coarsen(self, search: "_Search", max_error: float, stop: Stop) -> list[AnyPartition]:
-        order = search.order
         chosen = [len(ladder) for ladder in search.ladders]
         error = search.error(chosen)
-        for j in track_progress(order, "Taking buckets away", progress=self.progress):
+        for j in track_progress(search.impact, "Taking buckets away", progress=self.progress):
             while chosen[j] > 1 and not stop.asked:
                 fewer = [k - (i == j) for i, k in enumerate(chosen)]
                 tried = search.error(fewer)
                 if tried > max(max_error, error):
                     break
                 chosen, error = fewer, tried
-        self.impact_ = {search.names[j]: search.impact[j] for j in order}
+        self.impact_ = {search.names[j]: impact for j, impact in search.impact.items()}
         self.error_ = error
         return [
             partition(coding, ladder[k - 1])
@@ -296,19 +295,18 @@ class _Search:
 
     @cached_property
     def impact(self) -> dict[int, Impact]:
-        """For each attribute that may change what leaving it out of all original ones adds to the two errors."""
+        """For each attribute that may change what leaving it out of all original ones adds to the two errors.
+
+        In increasing order of Δclf − Δadv.
+        """
         random = np.random.default_rng(self.seed)
         rows = np.sort(random.permutation(len(self.codes))[:_ENOUGH])
         columns = {j: self.codes[rows, j].astype(np.int64) for j in self.collected}
         sizes = [self.sizes[j] for j in columns]
         whole = self._wrong(list(columns.values()), sizes, self.label[rows], self.n_classes, rows)
         free = [j for j in columns if not self.codings[j].attribute.locked]
-        return {j: self._impact(j, columns, rows, whole) for j in free}
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The attributes that may change in increasing order of Δclf − Δadv."""
-        return sorted(self.impact, key=lambda j: (self.impact[j].difference, j))
+        found = {j: self._impact(j, columns, rows, whole) for j in free}
+        return dict(sorted(found.items(), key=lambda pair: (pair[1].difference, pair[0])))
 
     def _impact(self, j: int, columns: Mapping[int, Codes], rows: Any, whole: float) -> Impact:
         others = [column for i, column in columns.items() if i != j]
@@ -344,15 +342,10 @@ def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
         return _quantiles(coding, k)
     if not coding.attribute.has_order:
         order = np.argsort(scores, kind="stable")
-        return [_restore_order(groups, order) for groups in least_variance_groups(scores[order], k)]
+        place = np.argsort(order)
+        return [groups[place] for groups in least_variance_groups(scores[order], k)]
     ladder = least_variance_groups(scores[: coding.n_values], k)
     return _with_missing(coding, ladder)
-
-
-def _restore_order(groups: Codes, order: Codes) -> Codes:
-    found = np.empty(len(groups), dtype=np.int64)
-    found[order] = groups
-    return found
 
 
 def _quantiles(coding: NumberCoding, k: int) -> list[Codes]:
@@ -377,32 +370,29 @@ def _label_scores(data: CodedData, rows: npt.NDArray[np.bool_]) -> list[Floats]:
     from sklearn.linear_model import LogisticRegression
 
     label = data.label[rows] if data.label is not None else np.zeros(0)
-    codes, n = data.codes[rows], int(rows.sum())
-    if len(np.unique(label)) < 2 or all(c.attribute.forbidden for c in data.coder.codings):
-        return [np.zeros(size) for size in data.coder.sizes]
-    offsets = np.cumsum([0, *data.coder.sizes])
-    hot = csr_array(
-        (np.ones(codes.size), (codes + offsets[:-1]).ravel().astype(np.int64), np.arange(n + 1) * codes.shape[1]),
-        shape=(n, int(offsets[-1])),
+    codes, n = data.codes[rows].astype(np.int64), int(rows.sum())
+    found = [np.zeros(size) for size in data.coder.sizes]
+    collected = [(j, c) for j, c in enumerate(data.coder.codings) if not c.attribute.forbidden]
+    if len(np.unique(label)) < 2 or not collected:
+        return found
+    hot = [j for j, c in collected if isinstance(c, CategoryCoding)]
+    offsets = np.cumsum([0, *(data.coder.sizes[j] for j in hot)])
+    places = codes[:, hot] + offsets[:-1]
+    one_hot = csr_array(
+        (np.ones(places.size), places.ravel(), np.arange(n + 1) * len(hot)), shape=(n, int(offsets[-1]))
     )
-    codings = data.coder.codings
-    hot_ones = [isinstance(c, CategoryCoding) and not c.attribute.forbidden for c in codings]
-    is_hot = np.repeat(hot_ones, data.coder.sizes)
-    ranks = [
-        np.append(middle_ranks(c), 0.5)[codes[:, j]]
-        for j, c in enumerate(codings)
-        if isinstance(c, NumberCoding) and not c.attribute.forbidden
-    ]
+    ranks = [np.append(middle_ranks(c), 0.5)[codes[:, j]] for j, c in collected if isinstance(c, NumberCoding)]
     plain = csr_array(np.stack(ranks, axis=1)) if ranks else csr_array((n, 0))
-    features = hstack([hot[:, is_hot], plain], format="csr")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the order of the weights settles long before their size
         model = LogisticRegression(max_iter=100, tol=1e-3).fit(
-            features, label, sample_weight=None if data.weights is None else data.weights[rows]
+            hstack([one_hot, plain], format="csr"),
+            label,
+            sample_weight=None if data.weights is None else data.weights[rows],
         )
-    weights = np.zeros((len(model.coef_), int(offsets[-1])))
-    weights[:, is_hot] = model.coef_[:, : int(is_hot.sum())]
-    return [_along_main_axis(weights[:, low:high]) for low, high in pairwise(offsets)]
+    for j, (low, high) in zip(hot, pairwise(offsets), strict=True):
+        found[j] = _along_main_axis(model.coef_[:, low:high])
+    return found
 
 
 def _along_main_axis(weights: Floats) -> Floats:

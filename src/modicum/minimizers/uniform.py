@@ -9,7 +9,7 @@ from modicum.errors import check_number
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import partition
 from modicum.minimizers.base import AnyData, CountingMinimizer
-from modicum.table.codes import CategoryCoding, EqualWidths, NumberCoding
+from modicum.table.codes import Coding, EqualWidths
 from modicum.table.schema import Schema
 
 
@@ -61,24 +61,15 @@ class Uniform(CountingMinimizer):
 
     def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
-        ranges = data.regroup_numbers(
-            EqualWidths(self.buckets)
-        )  # by the values themselves: a code may hold many of them
-        return [
-            _category(coding, self.buckets, random)
-            if isinstance(coding, CategoryCoding)
-            else _ranges(ranges[coding.attribute.name])
-            for coding in data.coder.codings
-        ]
+        # Numbers by the values themselves: a code may hold many of them.
+        ranges = data.regroup_numbers(EqualWidths(self.buckets))
+        codings = [ranges.get(coding.attribute.name, coding) for coding in data.coder.codings]
+        return [_group(coding, self.buckets, random) for coding in codings]
 
 
-def _category(coding: CategoryCoding, k: int, random: np.random.RandomState) -> AnyPartition:
+def _group(coding: Coding, k: int, random: np.random.RandomState) -> AnyPartition:
     if coding.attribute.has_order:
         own = np.arange(coding.n_values) * min(k, coding.n_values) // coding.n_values
     else:
         own = random.permutation(coding.n_values) % k
     return partition(coding, np.append(own, -1))
-
-
-def _ranges(coding: NumberCoding) -> AnyPartition:
-    return partition(coding, np.append(np.arange(coding.n_values), -1))

@@ -10,7 +10,7 @@ import numpy as np
 from modicum.attacks.breach import OverlapWarning, count_shared_rows
 from modicum.errors import DataError, ParameterError, require
 from modicum.learners.asking import AskedModel, true_chance
-from modicum.learners.mlp import linear_layer
+from modicum.learners.network import linear_layer
 from modicum.measures.scores import auc
 from modicum.table.estimator_input import unit_codes
 from modicum.table.frames import as_frame, is_array, is_lazy

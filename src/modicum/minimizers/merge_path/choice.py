@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from modicum.errors import DataError
@@ -55,6 +54,7 @@ class ChoiceRecords:
     weights: Weights | None
 
 
+@dataclass
 class Chooser:
     """The points of a path, tried on records that did not make it.
 
@@ -67,22 +67,19 @@ class Chooser:
     naive : the error of an adversary who sees nothing
     """
 
-    def __init__(
-        self,
-        points: Sequence[Generalization],
-        train: ChoiceRecords,
-        validation: ChoiceRecords,
-        model: RecordTrees,
-        losses: Callable[[int], tuple[float, float]],
-        naive: float,
-        seed: int,
-    ) -> None:
-        self.points, self.train, self.validation = points, train, validation
-        self.model, self.losses, self.seed = model, losses, seed
-        self.raw = Predictions(model.predict_proba(validation.frame), validation.classes)
-        majority = np.tile(model.share, (len(validation.classes), 1))
-        self.majority = Predictions(majority, validation.classes)
-        self.limits = ErrorLimits(self.raw.error(validation.weights), self.majority.error(validation.weights), naive)
+    points: Sequence[Generalization]
+    train: ChoiceRecords
+    validation: ChoiceRecords
+    model: RecordTrees
+    losses: Callable[[int], tuple[float, float]]
+    naive: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.raw = Predictions(self.model.predict_proba(self.validation.frame), self.validation.classes)
+        majority = np.tile(self.model.share, (len(self.validation.classes), 1))
+        self.majority = Predictions(majority, self.validation.classes)
+        self.limits = ErrorLimits(self._error(self.raw), self._error(self.majority), self.naive)
 
     def choose(self, keep: float | None, max_error: float | None) -> PathChoice:
         """The coarsest point within the target, or where none is given the knee."""
@@ -189,8 +186,7 @@ class Holdout:
         sums = np.vstack([known.labels, known.labels.sum(axis=0)])
         chances = sums / np.maximum(sums.sum(axis=1, keepdims=True), 1e-300)
         label = Predictions(chances[cell], self.classes)
-        g = known.guessing
-        guesses = _most_frequent(known.starts, known.values, known.counts, g.owner, len(g.share))
+        g, (guesses, _) = known.guessing, known.count_top_values()
         wrong = 0.0
         for p, (share, a) in enumerate(zip(g.share, g.column, strict=True)):
             bucket = known.find_top_values(p)
@@ -207,16 +203,3 @@ class Holdout:
 
     def _mean(self, wrong: Any) -> float:
         return float(np.average(wrong, weights=self.weights))
-
-
-@numba.njit(cache=True, nogil=True)
-def _most_frequent(starts: Any, values: Any, counts: Any, owner: Any, many: int) -> Any:  # pragma: no cover (compiled)
-    """For each cell and personal attribute the value that occurs most often; of equal ones the lowest."""
-    found, top = np.full((len(starts) - 1, many), -1), np.zeros(many)
-    for x in range(len(found)):
-        top[:] = 0
-        for e in range(starts[x], starts[x + 1]):
-            v, p = values[e], owner[values[e]]
-            if counts[e] > top[p] or (counts[e] == top[p] and v < found[x, p]):
-                found[x, p], top[p] = v, counts[e]
-    return found

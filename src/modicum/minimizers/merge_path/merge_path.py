@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from modicum.errors import DataError, ParameterError, check_number, format_names
+from modicum.errors import DataError, ParameterError, check_choice, check_number, format_names
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition
 from modicum.generalization.build import drop, partition
@@ -34,8 +34,7 @@ from modicum.typing import Codes, Floats, Mask
 #
 # A number's or ordered category's codes stand in their order; missing, which has none, where P(y) is most like its own.
 # The values of a category without order stand by P(y). Of more than 128 in a row, neighbours share a place, with about
-# as
-# many records in each. What is locked is never merged: it has a place for every value that is collected.
+# as many records in each. What is locked is never merged: it has a place for every value that is collected.
 
 _PLACES = 128
 _RANGES = 16  # of an attribute with an order, among which missing finds its like
@@ -246,7 +245,7 @@ class MergePath(Minimizer):
     trees on raw records are the teacher: their chances of each class, not the labels, say what a bucket is worth, so
     that small cells do not flatter. At a price λ of utility, the grouping of one attribute that is best while the
     others stay is found exactly, by dynamic programming, attribute after attribute until none can be improved
-    (`modicum.minimizers.merging`). The path leads through the groupings for falling prices, each a coarsening of the
+    (`minimizers.merge_path.path`). The path leads through the groupings for falling prices, each a coarsening of the
     one before, and by single merges from one to the next.
 
     So two generalizations of one path that are breached together (A6) tell exactly what the finer one tells alone: who
@@ -371,13 +370,12 @@ class MergePath(Minimizer):
             raise DataError("There are no validation records to choose on (X_val is empty); give it more rows.")
         aside = self._aside(data, seed) if X_val is None else np.zeros(len(data.codes), dtype=bool)
         found = self._search_path(data, ~aside, seed)
-        train = _records(data, ~aside)
         if X_val is not None:
             frame = as_frame(X_val, self._columns)
             validation = ChoiceRecords(frame, self._labels.encode(label_values(y_val, len(frame))), None)
         else:
-            validation = _records(data, aside) if aside.any() else train
-        self.choice_ = self._choose_point(found, train, validation, data.coder, seed)
+            validation = _records(data, aside) if aside.any() else found.train
+        self.choice_ = self._choose_point(found, validation, data.coder, seed)
         self.generalization_ = self.path_[self.choice_.index].generalization
         return self
 
@@ -409,10 +407,7 @@ class MergePath(Minimizer):
         check_number(self, "min_group", 1)
         if self.mix is not None:
             check_number(self, "mix", 0, 1, whole=False)
-        if self.risk not in _STRENGTH:
-            raise ParameterError(
-                f"The 'risk' parameter of MergePath must be 'adversary' or 'certificate'. Got {self.risk!r} instead."
-            )
+        check_choice(self, "risk", tuple(_STRENGTH))
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
@@ -460,7 +455,7 @@ class MergePath(Minimizer):
         if stop.asked:  # what is collected least is whole in any case
             groupings.append(nothing(prepared.cells, prepared.rules))
         self.path_, kept = _points(prepared, groupings, data.coder)
-        return _PathSearch(prepared, kept, model)
+        return _PathSearch(prepared, kept, model, train)
 
     def _check_groups(self, prepared: PreparedCells) -> None:
         least = prepared.cells.join_buckets(nothing(prepared.cells, prepared.rules)).measured.fewest
@@ -472,15 +467,13 @@ class MergePath(Minimizer):
                 "min_group asks for; ask for fewer, or give it more rows."
             )
 
-    def _choose_point(
-        self, found: "_PathSearch", train: ChoiceRecords, validation: ChoiceRecords, coder: Coder, seed: int
-    ) -> PathChoice:
+    def _choose_point(self, found: "_PathSearch", validation: ChoiceRecords, coder: Coder, seed: int) -> PathChoice:
         codes, prepared = coder.encode(validation.frame), found.prepared
         at, values = prepared.places.of(validation.frame, codes), prepared.places.values(codes)
         holdout = Holdout(at, validation.classes, values, validation.weights)
         chooser = Chooser(
             [point.generalization for point in self.path_],
-            train,
+            found.train,
             validation,
             found.model,
             lambda i: holdout.losses(prepared.cells, found.groupings[i]),
@@ -492,11 +485,12 @@ class MergePath(Minimizer):
 
 @dataclass(frozen=True)
 class _PathSearch:
-    """What a search leaves for the choice: the cells, the groups of every point, and the model on raw records."""
+    """What a search leaves for the choice: cells, groups of every point, the model on raw records and its records."""
 
     prepared: PreparedCells
     groupings: list[list[Codes]]
     model: RecordTrees
+    train: ChoiceRecords
 
 
 def _records(data: CodedData, chosen: Mask) -> ChoiceRecords:

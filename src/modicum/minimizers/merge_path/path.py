@@ -13,7 +13,7 @@ Prices are multiples of what the table itself offers: how much the adversary gai
 everything and nothing collected. With both scaled to that, the least J at the price of 1 is the knee of the trade-off.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,8 +27,7 @@ from modicum.typing import Codes, Floats
 # The best way to group one attribute's buckets while all others stay as they are: exact, by dynamic programming.
 #
 # Cells that differ in this attribute only are a run. A group of buckets makes one cell of each run's cells inside it,
-# so
-# that what a grouping costs is a sum over its groups. For buckets in a row (a number's, an ordered category's, a
+# so that what a grouping costs is a sum over its groups. For buckets in a row (a number's, an ordered category's, a
 # category's by P(y)) the groups are intervals, for few buckets without order any sets.
 #
 # What a cell costs has two parts. The adversary's is in `cells`; the label's, of n records with a teacher's sums S, is
@@ -54,47 +53,42 @@ def interval_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 
 
     `mix` is γ. In a cell of under `least` people each of them costs the penalty on top.
     """
-    tables: Any = _interval_costs
-    lost, right, own = tables(*_kernel_input(runs), mix, least, penalty)
-    return Costs(lost, right + own * _compute_interval_tops(runs))
+    return _group_costs(runs, _interval_costs, _compute_interval_tops, mix, least, penalty)
 
 
 def set_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 0.0) -> Costs:
     """The same for every set of buckets, numbered by its bits."""
-    tables: Any = _set_costs
-    lost, right, own = tables(*_kernel_input(runs), mix, least, penalty)
-    return Costs(lost, right + own * _compute_set_tops(runs))
+    return _group_costs(runs, _set_costs, _compute_set_tops, mix, least, penalty)
 
 
-def _kernel_input(runs: Runs) -> tuple[Any, ...]:
+def _group_costs(
+    runs: Runs, kernel: Any, tops: Callable[[Floats, float], Floats], mix: float, least: float, penalty: float
+) -> Costs:
     c, g = runs.cells, runs.cells.guessing
     labels = np.column_stack([c.labels, c.people])  # people are one more sum
-    return (
+    lost, right, own = kernel(
         runs.begins, runs.told, c.places[:, 0], c.sizes[0], labels, c.starts, c.values, c.counts,
-        g.owner, g.share, g.strength,
+        g.owner, g.share, g.strength, mix, least, penalty,
     )  # fmt: skip
+    if runs.personal >= 0:
+        right = right + own * tops(runs.by_bucket, g.share[runs.personal])
+    return Costs(lost, right)
 
 
-def _compute_interval_tops(runs: Runs) -> Any:
+def _compute_interval_tops(by_bucket: Floats, share: float) -> Floats:
     """w_p M_p of every interval of the attribute's buckets."""
-    if runs.personal < 0:
-        return 0.0
-    share = runs.cells.guessing.share[runs.personal]
-    size = len(runs.by_bucket)
+    size = len(by_bucket)
     top = np.zeros((size, size))
     for i in range(size):
-        inside = np.cumsum(runs.by_bucket[i:], axis=0)
+        inside = np.cumsum(by_bucket[i:], axis=0)
         top[i, i:] = inside.max(axis=1) / np.maximum(inside.sum(axis=1), 1e-300)
     return share * top
 
 
-def _compute_set_tops(runs: Runs) -> Any:
-    if runs.personal < 0:
-        return 0.0
-    share = runs.cells.guessing.share[runs.personal]
-    size = len(runs.by_bucket)
+def _compute_set_tops(by_bucket: Floats, share: float) -> Floats:
+    size = len(by_bucket)
     bits = np.arange(1 << size)[:, None] >> np.arange(size) & 1
-    inside = bits @ runs.by_bucket
+    inside = bits @ by_bucket
     return share * inside.max(axis=1) / np.maximum(inside.sum(axis=1), 1e-300)
 
 
@@ -446,8 +440,8 @@ def _regroup_attribute(
     cost = (costs.right + price * costs.lost) / cells.records
     cost[_across_sets(walls) if as_sets else walls[:, None] != walls] = np.inf
     found = (best_sets if as_sets else best_intervals)(cost, each)
-    of = _cost_of_sets if as_sets else _cost_of_intervals
-    return found, of(cost, groups[a], each) + others, of(cost, found, each) + others
+    before, after = (_cost_of_groups(cost, group, each) + others for group in (groups[a], found))
+    return found, before, after
 
 
 def _across_sets(walls: Codes) -> Any:
@@ -457,14 +451,11 @@ def _across_sets(walls: Codes) -> Any:
     return inside.any(axis=1) & (low != np.where(inside, walls, 0).max(axis=1))
 
 
-def _cost_of_intervals(cost: Floats, group: Codes, each: float) -> float:
-    names = np.unique(group)
-    return float(sum(cost[(at := np.flatnonzero(group == name))[0], at[-1]] for name in names) + each * len(names))
-
-
-def _cost_of_sets(cost: Floats, group: Codes, each: float) -> float:
-    names = np.unique(group)
-    return float(sum(cost[(1 << np.flatnonzero(group == name)).sum()] for name in names) + each * len(names))
+def _cost_of_groups(cost: Floats, group: Codes, each: float) -> float:
+    """What groups cost, by a table of intervals (first × last bucket) or of sets (by their bits)."""
+    groups = [np.flatnonzero(group == name) for name in np.unique(group)]
+    of_groups = [cost[at[0], at[-1]] if cost.ndim == 2 else cost[(1 << at).sum()] for at in groups]
+    return float(sum(of_groups) + each * len(groups))
 
 
 def _merges(cells: Cells, target: Sequence[Codes], mix: float) -> Iterator[list[Codes]]:

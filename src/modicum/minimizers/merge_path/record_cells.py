@@ -96,7 +96,7 @@ class Cells:
             counts=np.repeat(records.astype(np.float32), width),
             guessing=guessing,
         )
-        return every._gather_cells(group_rows(places), places, sizes)
+        return every._gather_cells(places, sizes)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -109,7 +109,7 @@ class Cells:
     def join_buckets(self, groups: Sequence[Codes]) -> "Cells":
         """The cells when the buckets of each attribute are joined: `groups[a][bucket]` is the new bucket."""
         places = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self))
-        return self._gather_cells(group_rows(places), places, [int(group.max()) + 1 for group in groups])
+        return self._gather_cells(places, [int(group.max()) + 1 for group in groups])
 
     def sample(self, most: int) -> "Cells":
         """A random part of the cells, where there are more than so many: what they add up to is a fair sample's."""
@@ -139,6 +139,11 @@ class Cells:
             found.append(counts.astype(np.float64).reshape(size, len(own)))
         return found
 
+    def count_top_values(self) -> Any:
+        """For each cell and personal attribute the value that is most frequent in it, and how often it occurs."""
+        g = self.guessing
+        return _most_frequent(self.starts, self.values, self.counts, g.owner, len(g.share))
+
     def find_top_values(self, p: int) -> Codes:
         """For each bucket of a personal attribute the value that is most frequent in it."""
         first = int(np.flatnonzero(self.guessing.owner == p)[0])
@@ -157,8 +162,9 @@ class Cells:
             total += share * (top[0] if a < 0 else top[group][self.places[rows, a]])
         return total
 
-    def _gather_cells(self, of_cell: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
-        """The cells with the same number made one."""
+    def _gather_cells(self, places: Codes, sizes: Sequence[int]) -> "Cells":
+        """The cells at the same places made one."""
+        of_cell = group_rows(places)
         order = np.argsort(of_cell, kind="stable")
         return self.gather_runs(order, changes(of_cell[order]), places, sizes)
 
@@ -180,8 +186,8 @@ class Cells:
     def measured(self) -> "MeasuredCells":
         """What a classifier and an adversary make of these cells."""
         g, n = self.guessing, self.labels.sum(axis=1)
-        top = _tops(self.starts, self.values, self.counts, g.owner, len(g.share)) @ g.share
-        right = n / np.maximum(n + g.strength, 1e-300) * (top + g.strength * self.sum_top_shares(slice(None)))
+        known = self.count_top_values()[1] @ g.share
+        right = n / np.maximum(n + g.strength, 1e-300) * (known + g.strength * self.sum_top_shares(slice(None)))
         share = self.labels / np.maximum(n, 1e-300)[:, None]
         entropy = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
         return MeasuredCells(
@@ -248,14 +254,18 @@ def _gather(
 
 
 @numba.njit(cache=True, nogil=True)
-def _tops(starts: Any, values: Any, counts: Any, owner: Any, many: int) -> Any:  # pragma: no cover (compiled)
-    """For each cell and personal attribute how often its most frequent value occurs."""
-    top = np.zeros((len(starts) - 1, many))
-    for x in range(len(top)):
+def _most_frequent(starts: Any, values: Any, counts: Any, owner: Any, many: int) -> Any:  # pragma: no cover (compiled)
+    """For each cell and personal attribute the value that occurs most often, of equal ones the lowest, and how often.
+
+    Where a cell has no value of an attribute, it is -1 and 0 times.
+    """
+    found, top = np.full((len(starts) - 1, many), -1), np.zeros((len(starts) - 1, many))
+    for x in range(len(found)):
         for e in range(starts[x], starts[x + 1]):
-            p = owner[values[e]]
-            top[x, p] = max(top[x, p], counts[e])
-    return top
+            v, p = values[e], owner[values[e]]
+            if counts[e] > top[x, p] or (counts[e] == top[x, p] and v < found[x, p]):
+                found[x, p], top[x, p] = v, counts[e]
+    return found, top
 
 
 # Cells under a grouping that changes attribute by attribute, seen as runs along one of them.

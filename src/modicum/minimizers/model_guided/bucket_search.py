@@ -5,19 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.minimizers.model_guided.attribute_grouping import (
-    AttributeGrouping,
-    Groupings,
-    coarser,
-    column_of,
-    exactly,
-    numbers_of,
-)
 from modicum.minimizers.model_guided.cell_search import Stands
 from modicum.minimizers.model_guided.guiding_tree import Losses
 from modicum.minimizers.model_guided.records import Matrix, Records
-from modicum.minimizers.model_guided.setting import GuidedPoint, Setting
-from modicum.progress import Stop
+from modicum.minimizers.model_guided.setting import (
+    AttributeGrouping,
+    Groupings,
+    GuidedPoint,
+    Setting,
+    coarser,
+    column_of,
+    exactly,
+    finest,
+    numbers_of,
+)
 from modicum.typing import Floats
 
 # The better search that papers/1 §5.3 asks for: merge the buckets whose loss the model feels least, down to nothing.
@@ -94,53 +95,47 @@ def _redo_merge(now: AttributeGrouping, before: AttributeGrouping, step: Descent
     return now.merge_buckets(one, other, int(before.stands[step.touched[1]]))
 
 
-def descend(
-    start: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int], stop: Stop
-) -> Iterator[State]:
-    """The states of a path from `start` to nothing collected of the free attributes, each coarser than the last.
+def descend(state: State, setting: Setting) -> Iterator[State]:
+    """The states of a path from this one to nothing collected of the free attributes, each coarser than the last.
 
     Steps are tried on the first `n_sample` records; what they do together is measured on all.
     """
-    state = start
-    while not stop.asked:
-        steps = try_steps(state, records, n_sample, losses, free)
+    while not setting.stop.asked:
+        steps = try_steps(state, setting)
         if not steps:
             return
-        budget = budget_of(state, n_sample, FAR)
-        state = state.after(choose_steps(steps, budget), records)
+        state = state.after(choose_steps(steps, budget_of(state, setting, FAR)), setting.tried)
         yield state
 
 
-def budget_of(state: State, n_sample: int, rate: float) -> float:
+def budget_of(state: State, setting: Setting, rate: float) -> float:
     """How many predictions one round may change."""
-    return max(LEAST_STEP * n_sample, rate * float(state.misses[:n_sample].sum()))
+    return max(LEAST_STEP * setting.n_sample, rate * float(state.misses[: setting.n_sample].sum()))
 
 
-def try_steps(state: State, records: Records, n_sample: int, losses: Losses, free: Sequence[int]) -> list[DescentStep]:
+def try_steps(state: State, setting: Setting) -> list[DescentStep]:
     """Every step to less detail, with what it costs on the first records and what it hides; the cheapest first."""
+    records, losses, matrix = setting.tried, setting.losses, state.matrix[: setting.n_sample]
     found: list[tuple[int, AttributeGrouping, tuple[int, ...], float]] = []
-    which, numbers, attributes = [], [], []
-    for a in free:
+    which, changed = [], []
+    for a in setting.free:
         grouping = state.groupings[a]
         parts = [] if grouping.exact else [losses.part(a, members) for members in grouping.members]
         for new, touched in coarser(losses.coder.codings[a], grouping, losses.counts[a]):
-            column = column_of(new, records, a)[:n_sample]
-            rows = np.flatnonzero(column != state.matrix[:n_sample, a])
+            column = column_of(new, records, a)[: setting.n_sample]
+            rows = np.flatnonzero(column != matrix[:, a])
             found.append((a, new, touched, _gain(losses, a, grouping, parts, new, touched)))
             which.append(rows)
-            numbers.append(column[rows])
-            attributes.append(np.full(len(rows), a))
+            changed.append(matrix[rows])
+            changed[-1][:, a] = column[rows]
     if not found:
         return []
     rows = np.concatenate(which)
-    matrix = state.matrix[rows]
-    matrix[np.arange(len(rows)), np.concatenate(attributes)] = np.concatenate(numbers)
-    rise = records.misses(matrix, rows) - state.misses[rows]
+    rise = records.misses(np.concatenate(changed), rows) - state.misses[rows]
     owner = np.repeat(np.arange(len(found)), [len(w) for w in which])
     costs = np.bincount(owner, weights=rise, minlength=len(found)).tolist()
-    return sorted(
-        (DescentStep(*own, cost) for own, cost in zip(found, costs, strict=True)), key=lambda step: step.price
-    )
+    steps = [DescentStep(*own, cost) for own, cost in zip(found, costs, strict=True)]
+    return sorted(steps, key=lambda step: step.price)
 
 
 def _gain(
@@ -209,7 +204,7 @@ def best(setting: Setting) -> Iterator[FoundBuckets]:
         state = closer
         yield noted(state)
     at = len(path) - 1
-    for beyond in descend(state, setting.tried, setting.n_sample, setting.losses, setting.free, setting.stop):
+    for beyond in descend(state, setting):
         yield FoundBuckets(noted(beyond).path, at)
     yield FoundBuckets(path, at)
 
@@ -236,8 +231,8 @@ def refine_state(state: State, setting: Setting) -> State:
 def _finer(grouping: AttributeGrouping, a: int, setting: Setting) -> list[AttributeGrouping]:
     if grouping.exact:
         return []
-    finest = setting.finest(a)
-    return [*([finest] if grouping.n_buckets < finest.n_buckets else []), exactly(setting.coder.codings[a])]
+    coding = setting.coder.codings[a]
+    return [*([finest(coding)] if grouping.n_buckets < coding.n_codes else []), exactly(coding)]
 
 
 def _worth(state: State, options: Sequence[tuple[int, AttributeGrouping]], setting: Setting) -> list[float]:
@@ -262,7 +257,7 @@ def descend_within_target(state: State, setting: Setting) -> Iterator[State]:
     refused: set[tuple[int, tuple[int, ...]]] = set()
     failures = 0
     while failures < _FAILURES and not setting.stop.asked:
-        steps = try_steps(state, setting.tried, setting.n_sample, setting.losses, setting.free)
+        steps = try_steps(state, setting)
         room = setting.allowed - state.sum_misses(setting.n_sample)
         if room < 0:
             return
@@ -270,7 +265,7 @@ def descend_within_target(state: State, setting: Setting) -> Iterator[State]:
         steps = [step for step in steps if (step.attribute, step.touched) not in refused and step.cost <= most]
         if not steps:
             return
-        taken = choose_steps(steps, min(budget_of(state, setting.n_sample, NEAR), most))
+        taken = choose_steps(steps, min(budget_of(state, setting, NEAR), most))
         after = _take_steps(state, taken, setting)
         if after is None:
             refused.add((taken[0].attribute, taken[0].touched))

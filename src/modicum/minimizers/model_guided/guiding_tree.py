@@ -106,9 +106,11 @@ class Losses:
 
 def _loss(loss: Any, coding: Coding) -> Callable[[Codes], float]:
     if loss == "ncp":
-        return _Width(coding) if isinstance(coding, NumberCoding) else _Values(coding)
+        if isinstance(coding, NumberCoding):
+            return _width_loss(coding)
+        return lambda codes: share_of_values(len(codes), coding.n_codes)  # equation (2): how many values are left
     if loss == "entropy":
-        return _Entropy(coding)
+        return _entropy_loss(coding)
     if callable(loss):
         return lambda codes: _check_loss(loss(coding, codes))
     raise ParameterError(
@@ -122,46 +124,28 @@ def _check_loss(value: Any) -> float:
     return float(value)
 
 
-class _Width:
+def _width_loss(coding: NumberCoding) -> Callable[[Codes], float]:
     """Equation (1): a range's width over the domain's."""
+    ends = np.concatenate([[-np.inf], coding.edges, [np.inf]])
+    domain = domain_of(coding.attribute, coding.typical)
 
-    def __init__(self, coding: NumberCoding) -> None:
-        self.coding = coding
-        self.ends = np.concatenate([[-np.inf], coding.edges, [np.inf]])
-
-    @cached_property
-    def domain(self) -> tuple[float, float]:
-        return domain_of(self.coding.attribute, self.coding.typical)
-
-    def __call__(self, codes: Codes) -> float:
-        own = codes[codes < self.coding.n_values]
+    def measure(codes: Codes) -> float:
+        own = codes[codes < coding.n_values]
         if not len(own):
             return 0.0
-        return share_of_width(self.ends[own.min()], self.ends[own.max() + 1], self.coding.attribute, self.domain)
+        return share_of_width(ends[own.min()], ends[own.max() + 1], coding.attribute, domain)
+
+    return measure
 
 
-class _Values:
-    """Equation (2): how many of the values are left."""
-
-    def __init__(self, coding: Coding) -> None:
-        self.size = coding.n_codes
-
-    def __call__(self, codes: Codes) -> float:
-        return share_of_values(len(codes), self.size)
-
-
-class _Entropy:
+def _entropy_loss(coding: Coding) -> Callable[[Codes], float]:
     """The entropy that is left of the value where these codes are possible, over that of the attribute.
 
     H(v | v in G) / H(v), at most 1, from the records' shares: a loss that counts what is rare less than NCP does.
     """
-
-    def __init__(self, coding: Coding) -> None:
-        self.counts = all_counts(coding)
-
-    def __call__(self, codes: Codes) -> float:
-        whole = _entropy(self.counts)
-        return min(1.0, _entropy(self.counts[codes]) / whole) if whole > 0 else 0.0
+    counts = all_counts(coding)
+    whole = _entropy(counts)
+    return lambda codes: min(1.0, _entropy(counts[codes]) / whole) if whole > 0 else 0.0
 
 
 def _entropy(counts: Any) -> float:
@@ -175,9 +159,8 @@ def _entropy(counts: Any) -> float:
 # Which questions of the tree are worth their detail: its nodes, from the leaves up (papers/1 §3.1 and §5.3).
 #
 # The paper prunes level by level. The better way is weakest-link pruning (Breiman et al. 1984) with the information
-# loss
-# in the place of the tree's size: always remove the questions below the node where the fewest predictions change for
-# each unit of loss that this adds. The trees along that way are nested.
+# loss in the place of the tree's size: always remove the questions below the node where the fewest predictions change
+# for each unit of loss that this adds. The trees along that way are nested.
 
 _TINY = 1e-12
 
@@ -190,17 +173,12 @@ class Nodes:
     losses: Losses
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        m = len(self.tree.splits)
-        return {split.node: i for i, split in enumerate(self.tree.splits)} | {
-            node: m + leaf for node, leaf in self.tree.leaf_numbers().items()
-        }
-
-    @cached_property
     def children(self) -> list[tuple[int, int]]:
         """Of each question, its two sides."""
-        places = self._places
-        return [(places[2 * s.node + 1], places[2 * s.node + 2]) for s in self.tree.splits]
+        splits = self.tree.splits
+        places = {split.node: i for i, split in enumerate(splits)}
+        places |= {node: len(splits) + leaf for node, leaf in self.tree.leaf_numbers().items()}
+        return [(places[2 * split.node + 1], places[2 * split.node + 2]) for split in splits]
 
     @cached_property
     def parents(self) -> list[int]:
@@ -285,40 +263,37 @@ def weakest_links(nodes: Nodes, sizes: Floats, costs: Floats, other_costs: Float
     costs : what each node costs as a leaf, among the records that the tree has learned from
     other_costs : the same among the records to choose on
     """
-    hidden = sizes * nodes.information_loss
+    # Of each node, what it costs, costs the others and hides: as a leaf, and now, by the leaves below it.
+    own = np.column_stack([costs, other_costs, sizes * nodes.information_loss])
     m = len(nodes.children)
-    now = {"cost": costs.copy(), "other": other_costs.copy(), "hidden": hidden.copy()}
-    for i, (left, right) in reversed(list(enumerate(nodes.children))):
-        for values in now.values():
-            values[i] = values[left] + values[right]
+    now = nodes.sum_leaves(own[m:])
 
     def link(i: int) -> float:
-        return float((costs[i] - now["cost"][i]) / max(hidden[i] - now["hidden"][i], _TINY))
+        cost, _, hidden = own[i] - now[i]
+        return float(cost / max(hidden, _TINY))
 
     heap = [(link(i), i, 0) for i in range(m)]
     heapq.heapify(heap)
     versions, gone = [0] * m, [False] * m
     ends: list[int] = []
-    path = [(now["other"][0], now["hidden"][0])]
+    path = [now[0].copy()]
     while heap:
         _, i, version = heapq.heappop(heap)
         if gone[i] or version != versions[i]:
             continue
         _remove(i, nodes.children, gone)
-        change = {"cost": costs[i], "other": other_costs[i], "hidden": hidden[i]}
-        change = {name: value - now[name][i] for name, value in change.items()}
+        change = own[i] - now[i]
         at = i
         while at >= 0:
-            for name, value in change.items():
-                now[name][at] += value
+            now[at] += change
             if at != i:
                 versions[at] += 1
                 heapq.heappush(heap, (link(at), at, versions[at]))
             at = nodes.parents[at]
         ends.append(i)
-        path.append((now["other"][0], now["hidden"][0]))
-    found = np.array(path)
-    return Pruned(nodes, ends, found[:, 0], found[:, 1] / sizes[0])
+        path.append(now[0].copy())
+    _, others, hidden = np.array(path).T
+    return Pruned(nodes, ends, others, hidden / sizes[0])
 
 
 def _remove(node: int, children: Sequence[tuple[int, int]], gone: list[bool]) -> None:

@@ -15,11 +15,9 @@ from modicum.errors import DataError, ParameterError, PrivacyWarning, check_choi
 from modicum.learners.asking import Model
 from modicum.minimizers.base import Minimizer, in_memory_only
 from modicum.minimizers.model_guided.bucket_search import best, paper
-from modicum.minimizers.model_guided.cell_records import CellMembers
 from modicum.minimizers.model_guided.cell_search import artifact, hidden, one_cell, search_cells
 from modicum.minimizers.model_guided.guiding_tree import Losses, homogeneous_tree
-from modicum.minimizers.model_guided.held_out import HeldOut, Reported
-from modicum.minimizers.model_guided.outcomes import Outcomes, groups_of
+from modicum.minimizers.model_guided.outcomes import HeldOut, Outcomes, Reported, groups_of
 from modicum.minimizers.model_guided.records import ModelView, Records
 from modicum.minimizers.model_guided.setting import Setting
 from modicum.progress import Stop, stoppable, track_progress
@@ -209,7 +207,13 @@ class ModelGuided(Minimizer):
         rows = parts.test.tolist()
         persons = person_codes(schema, frame[rows])
         held_out = Reported(
-            model, self._view, outcomes, attributes[rows], schema, parts.test, persons, self.loss_weights
+            lambda told: model(self._view.feed(told)),
+            outcomes,
+            attributes[rows],
+            schema,
+            parts.test,
+            persons,
+            self.loss_weights,
         )
         self.held_out_: HeldOut = held_out.measure(self.generalization_)
         self.cells_held_out_: HeldOut = held_out.measure(self.cells_)
@@ -318,23 +322,25 @@ class ModelGuided(Minimizer):
     ) -> Setting:
         learned = attributes[parts.train.tolist()]
         coder = Coder.fit(learned, schema)
-        members = CellMembers(coder, coder.encode(learned), parts.train, outcomes)
+        codes = coder.encode(learned)
         free = [j for j, c in enumerate(coder.codings) if not c.attribute.locked and not c.attribute.forbidden]
         shares = attribute_weights(coder.names, self._check_loss_weights(coder.names))
         losses = Losses(coder, [shares[name] for name in coder.names], self.loss)
         targets = outcomes.targets()[parts.train]
         if not (isinstance(self.generalizer, str) and self.generalizer == "tree"):
             said = np.unique(outcomes.guide[parts.train], return_inverse=True)[1]
-            groups = groups_of(self.generalizer, learned.to_native(), said, coder, members.codes, seed)
+            groups = groups_of(self.generalizer, learned.to_native(), said, coder, codes, seed)
             targets = np.column_stack([targets, groups])
-        tree = homogeneous_tree(coder, members.codes, targets, free, self.max_depth, stop)
+        tree = homogeneous_tree(coder, codes, targets, free, self.max_depth, stop)
         random = np.random.default_rng(seed)
         sample = random.permutation(parts.train)[: min(_SAMPLE, (len(parts.train) + 1) // 2)]
         choose = parts.validation if len(parts.validation) else parts.train
         choose = np.sort(random.permutation(choose)[:_MOST_CHOOSE])
         tried = Records(model, self._view, coder, outcomes, attributes, np.concatenate([sample, choose]))
         tried.check_rebuilt()
-        return Setting(coder, losses, members, tried, len(sample), tree, free, float(self.target_agreement), stop)
+        return Setting(
+            coder, losses, codes, parts.train, tried, len(sample), tree, free, float(self.target_agreement), stop
+        )
 
     def _check_loss_weights(self, names: Sequence[str]) -> Mapping[str, float] | None:
         if isinstance(self.loss_weights, Mapping):

@@ -21,7 +21,7 @@ class AdversarialTraining(NeuralMinimizer):
         min_{f, g} max_h  E[ (1 − λ) L_clf(f(g(x)), y) − λ Σ_p w_p L_adv(h(g(x))_p, x_p) ],
 
     both losses cross-entropies, the weights w_p summing to 1. For each step of f and g, h takes `inner_steps`. Every
-    attribute starts with `buckets` buckets and may leave some of them unused. The soft buckets of `minimizers.soft`
+    attribute starts with `buckets` buckets and may leave some of them unused. The soft buckets of `neural.soft_buckets`
     harden as the temperature falls from 2.0 to 0.5 over the epochs; in the end each value goes to its likeliest bucket,
     which makes a strict generalization. Needs PyTorch (`pip install 'modicum[neural]'`).
 

@@ -149,7 +149,8 @@ class Training:
         table = self.soft.probabilities(temperature)
         seen = self.encode_batch(table, batch)
         penalty = self.aim.penalty(table, seen, batch, rate)
-        loss = (1 - self.privacy) * self.classifier.loss(seen, self.label[batch]) + self.privacy * penalty
+        wrong = self.classifier.losses(seen, self.label[batch])[:, 0]
+        loss = (1 - self.privacy) * wrong + self.privacy * penalty
         set_rate(optimizer, rate)
         optimizer.zero_grad()
         loss.sum().backward()  # the runs share no parameter
@@ -217,10 +218,6 @@ class Perceptron:
         whole = (scores.exp() @ self._members).clamp_min(1e-35).log()
         own = scores.gather(2, (truth + self._starts).expand(len(scores), -1, -1))
         return (whole - own).mean(dim=1)
-
-    def loss(self, seen: Any, truth: Any) -> Any:
-        """The same of a single target: one number for each run."""
-        return self.losses(seen, truth)[:, 0]
 
 
 def set_rate(optimizer: Any, rate: float) -> None:

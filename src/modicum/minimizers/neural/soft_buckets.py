@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.table.codes import Coding, NumberCoding
+from modicum.table.codes import Coding
 from modicum.typing import Codes, Floats
 
 HIDDEN = 16  # units of a monotone network
@@ -47,7 +47,7 @@ class SoftBuckets:
         self.torch, self.k, self.runs, self._codings = torch, k, runs, codings
         self.sizes = [coding.n_codes for coding in codings]
         self.offsets = np.cumsum([0, *self.sizes])
-        graded = [j for j, coding in enumerate(codings) if _is_graded(coding)]
+        graded = [j for j, coding in enumerate(codings) if coding.attribute.has_order]
         self._free_rows = self._positions([_free(coding) for coding in codings], device)
         self._graded_rows = self._positions([_find_graded_codes(coding) for coding in codings], device)
         self._rank, self._share, self._place = _pad_ranks([codings[j] for j in graded])
@@ -124,13 +124,9 @@ class SoftBuckets:
         return self.torch.from_numpy(np.concatenate(rows).astype(np.int64)).to(device)
 
 
-def _is_graded(coding: Coding) -> bool:
-    return isinstance(coding, NumberCoding) or coding.attribute.has_order
-
-
 def _find_graded_codes(coding: Coding) -> Codes:
     """The codes that have a rank."""
-    return np.arange(coding.n_values if _is_graded(coding) else 0)
+    return np.arange(coding.n_values if coding.attribute.has_order else 0)
 
 
 def _free(coding: Coding) -> Codes:
