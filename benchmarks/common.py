@@ -6,8 +6,9 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,36 @@ def figures_of(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text())["figures"]
 
 
+def run_sections(
+    name: str, sections: Mapping[str, Callable[[], dict]], join: Callable[[dict, dict], dict] | None = None
+) -> None:
+    """Run the sections named on the command line, or all; write each when it is finished, with its commit.
+
+    `join` makes one section of what was found before and what is new, where only a part was measured again.
+    """
+    path = RESULTS / f"{name}.json"
+    asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    found = json.loads(path.read_text())["figures"] if (asked or join) and path.exists() else {}
+    for section in asked or sections:
+        here = machine()
+        where = {key: here[key] for key in ("commit", "cpu", "cores")}
+        # Seconds of a resumed section are those of its last run alone.
+        new = sections[section]() | {"machine": where, "resumed": "--resume" in sys.argv}
+        found[section] = join(found[section], new) if join else new
+        write(name, found)
+
+
 def write_table(page: str, script: str, table: str, end: str | None = None) -> None:
     """A table in docs/PAGE, between the two marks of the script (and its argument) that wrote it."""
     path = ROOT / "docs" / page
     start, end = f"<!-- table: written by benchmarks/{script} -->", f"<!-- end of {end or script.split()[0]} -->"
     before, rest = path.read_text(encoding="utf-8").split(start)
     path.write_text(f"{before}{start}\n\n{table}\n\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Lines of cells as a table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
 def judged(value: float, target: float) -> str:

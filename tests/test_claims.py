@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,23 +19,23 @@ PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROO
 @pytest.fixture
 def claims(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    return importlib.import_module("claims")
+    return importlib.import_module("claims.check")
 
 
 @pytest.fixture
 def values(claims):
-    return importlib.import_module("claim_values")
+    return importlib.import_module("claims.values")
 
 
 @pytest.fixture
 def prose(claims):
-    return importlib.import_module("claim_prose")
+    return importlib.import_module("claims.prose")
 
 
 @pytest.fixture
 def papers(claims, monkeypatch, tmp_path):
     """The module that looks papers up, in a folder of our own; what is written there is read."""
-    module = importlib.import_module("claim_papers")
+    module = importlib.import_module("claims.cited")
     monkeypatch.setattr(module, "PAPERS", tmp_path)
     module.text_of.cache_clear()
     yield module
@@ -53,14 +54,14 @@ def test_the_page_s_claims_hold(claims, page):
 
 
 def test_every_generated_table_has_its_page_and_can_be_made_here(claims):
-    tables = importlib.import_module("claim_tables")
+    tables = importlib.import_module("claims.tables")
     for page, own in tables.REGISTRY.items():
         assert (ROOT / "docs" / page).exists()
         assert [script for script in own if not tables.can_make(page, script)] == []
 
 
 def test_a_table_whose_library_is_absent_is_named_and_no_fault(claims, monkeypatch, capsys):
-    tables = importlib.import_module("claim_tables")
+    tables = importlib.import_module("claims.tables")
     monkeypatch.setitem(tables.REGISTRY, "x.md", {"none.py": tables.Source("no_such_module:table", "scale")})
     text = "<!-- table: written by benchmarks/none.py -->\n\n| 1 |\n\n<!-- end of none.py -->"
     assert claims.faults(text, "x.md") == []
@@ -166,8 +167,11 @@ def test_a_mark_of_constants_alone_is_found(claims, constant):
         ("<!--given-->most<!--/-->", "most is no number that can be given"),
         ("<!--given src/modicum/table/codes.py-->256<!--/-->", None),
         ("<!--given src/modicum/table/codes.py-->257<!--/-->", "src/modicum/table/codes.py sets no 257"),
-        ("<!--given benchmarks/reproduce_prism.py-->1e-4 and 30%<!--/-->", None),
-        ("<!--given benchmarks/reproduce_prism.py-->31%<!--/-->", "benchmarks/reproduce_prism.py sets no 31%"),
+        ("<!--given benchmarks/papers/reproduce_prism.py-->1e-4 and 30%<!--/-->", None),
+        (
+            "<!--given benchmarks/papers/reproduce_prism.py-->31%<!--/-->",
+            "benchmarks/papers/reproduce_prism.py sets no 31",
+        ),
         ("<!--given benchmarks/none.py-->5<!--/-->", "there is no code benchmarks/none.py"),
         ("<!--given benchmarks/results/demo.json-->5<!--/-->", "there is no code benchmarks/results/demo.json"),
     ],
@@ -247,7 +251,7 @@ def test_a_paper_s_figure_in_the_results_stands_in_the_paper(papers, tmp_path, m
 
 
 def test_what_the_results_hold_of_the_papers_is_in_them(claims):
-    papers = importlib.import_module("claim_papers")
+    papers = importlib.import_module("claims.cited")
     if not all(map(papers.text_of, "01234")):
         pytest.skip("the papers are not beside the folder of data")
     assert list(papers.held_faults()) == []
@@ -420,7 +424,7 @@ def test_the_evaluator_sums_over_paths(values, monkeypatch, tmp_path):
         values.figures_of.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["claims", "claim_values", "claim_prose", "claim_given"])
+@pytest.mark.parametrize("name", ["claims.check", "claims.values", "claims.prose", "claims.given"])
 def test_the_examples_of_the_script_run(claims, name):
     done = doctest.testmod(importlib.import_module(name))
     assert done.attempted > 0
@@ -430,11 +434,9 @@ def test_the_examples_of_the_script_run(claims, name):
 def test_the_script_fails_where_a_page_is_wrong(tmp_path):
     """On a copy of the pages: one line for each fault, and exit status 1."""
     (tmp_path / "docs").mkdir()
-    (tmp_path / "benchmarks").mkdir()
-    for path in (ROOT / "benchmarks").glob("claim*.py"):
-        (tmp_path / "benchmarks" / path.name).write_text(path.read_text(encoding="utf-8"))
+    shutil.copytree(ROOT / "benchmarks" / "claims", tmp_path / "benchmarks" / "claims")
     (tmp_path / "README.md").write_text("Fine.\n\nIt takes 3 s.\n")
-    command = [sys.executable, str(tmp_path / "benchmarks" / "claims.py")]
+    command = [sys.executable, str(tmp_path / "benchmarks" / "claims" / "check.py")]
     elsewhere = {**os.environ, "MODICUM_DATA": str(tmp_path / "data")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=elsewhere)
     assert done.returncode == 1
@@ -446,7 +448,7 @@ def test_the_script_fails_where_a_page_is_wrong(tmp_path):
 def test_reading_numbers_alone_needs_no_library():
     """Only a page's generated tables ask for what their benchmark imports."""
     code = (
-        "import sys; sys.path.insert(0, 'benchmarks'); import claims; claims.faults('It is 3 s.'); "
+        "import sys; sys.path.insert(0, 'benchmarks'); from claims import check; check.faults('It is 3 s.'); "
         "sys.exit(bool({'numpy', 'sklearn', 'pandas', 'modicum'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
