@@ -1,8 +1,6 @@
 """MergePath against PAT's full grid and every other minimizer, at the same classifier error (papers/0 §9).
 
-    python benchmarks/papers/beyond_pat.py [dataset ...] [--workers=N] [--resume] [--no-neural]
-    python benchmarks/papers/beyond_pat.py speed
-    python benchmarks/papers/beyond_pat.py table
+    python benchmarks/papers/beyond_pat.py
 
 Employment, income, public coverage, Adult, Loan, Health pruned, Bank and NIST, five splits each. Every candidate is
 learned on 60% of the records and screened by counts. On 10% the most private one is chosen whose boosted trees are
@@ -16,6 +14,27 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import ROOT, figures_of, machine, read_options, write
+from common import judged as word
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    (
+        "acs/ny2024.parquet",
+        "loan/lending_club.csv.gz",
+        "health/health.csv.zip",
+        "bank/bank-full.csv.gz",
+        "nist/national2018.csv.gz",
+    ),
+    sections=True,
+    flags={
+        "--workers=": "processes, 2 by default",
+        "--resume": "go on with what build/beyond_pat holds",
+        "--no-neural": "leave out what needs PyTorch",
+    },
+)
+
 import json
 import shutil
 import time
@@ -26,8 +45,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from common import RESULTS, ROOT, figures_of, machine, write, write_table
-from common import judged as word
 from data import load_acs, load_bank, load_health, load_loan, load_nist
 from papers.vdm.studies import SEEDS, with_persons
 
@@ -400,31 +417,24 @@ def _sections(names: list[str]) -> Iterator[tuple[str, dict]]:
 
 
 def main() -> None:
-    options = {a.split("=")[0]: a.partition("=")[2] for a in sys.argv[1:] if a.startswith("--")}
-    words = [a for a in sys.argv[1:] if not a.startswith("--")]
-    path = RESULTS / "beyond_pat.json"
-    before = json.loads(path.read_text())["figures"] if path.exists() else {}
-    here = machine()
+    known, here = figures_of("beyond_pat"), machine()
     where = {key: here[key] for key in ("commit", "cpu", "cores")}
-    if words == ["speed"]:
-        write("beyond_pat", before | {"speed": {name: speed(name) for name in LOADERS} | {"machine": where}})
+    if ASKED.sections == ["speed"]:
+        write("beyond_pat", known | {"speed": {name: speed(name) for name in LOADERS} | {"machine": where}}, ["speed"])
         return
-    if words == ["table"]:
-        found = figures_of("beyond_pat")["datasets"]
-        write_table("merge-path.md", "beyond_pat.py table", table(found), "table")
-        return
-    names = words or list(LOADERS)
-    if "--resume" not in options:
+    if not ASKED.resume:
         shutil.rmtree(FOLDER, ignore_errors=True)
-    keys = [key for key in MADE_BY if "--no-neural" not in options or key not in NEURAL]
-    worked = run(names, int(options.get("--workers") or 2), keys)
-    datasets = before.get("datasets", {})
+    keys = [key for key in MADE_BY if not ASKED.no_neural or key not in NEURAL]
+    names = ASKED.sections or list(LOADERS)
+    worked = run(names, int(ASKED.workers or 2), keys)
+    datasets = known.get("datasets", {})
     for name, one in _sections(names):
-        known = datasets.get(name, {}).get("machine")
-        datasets[name] = one | {"machine": where if known is None or name in worked else known}
+        measured_at = datasets.get(name, {}).get("machine")
+        datasets[name] = one | {"machine": where if measured_at is None or name in worked else measured_at}
     goals = summary(datasets)
     print(json.dumps(goals, indent=1))
-    write("beyond_pat", before | {"datasets": datasets, "goals": goals})
+    parts = [f"datasets.{name}" for name in worked]
+    write("beyond_pat", known | {"datasets": datasets, "goals": goals}, parts)
 
 
 if __name__ == "__main__":

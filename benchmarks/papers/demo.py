@@ -9,13 +9,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, write
+
+read_options(__name__, __doc__)
+
 import contextlib
 import io
 import json
 import tempfile
 from typing import Any
-
-from common import write
 
 from modicum.cli.commands.demo import demo
 

@@ -14,12 +14,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, write
+
+read_options(__name__, __doc__)
+
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import figures_of, write, write_table
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
@@ -130,7 +133,4 @@ def table(figures: dict) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        write_table("anonymization.md", "dp_on_minimized.py table", table(figures_of("dp_on_minimized")))
-    else:
-        main()
+    main()

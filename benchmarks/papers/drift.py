@@ -11,11 +11,18 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, write
+
+read_options(
+    __name__,
+    __doc__,
+    ("nist/national2018.csv.gz", "nist/national2019.csv.gz", "acs/ny2024.parquet", "acs/nj2024.parquet"),
+)
+
 import time
 
 import numpy as np
 import pandas as pd
-from common import write
 from data import load_acs, load_nist
 
 import modicum as md

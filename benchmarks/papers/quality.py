@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import write
+from common import read_options, write
+
+read_options(__name__, __doc__, ("acs/ny2024.parquet",))
+
 from data import load_acs
 
 import modicum as md

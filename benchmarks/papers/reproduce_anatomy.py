@@ -1,7 +1,6 @@
 """Our counterparts of papers/4 §5 and Appendix C: errors of SVC and SVM on anatomized training data, and its t-tests.
 
-    OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anatomy.py [section ...] [--tiny]
-    python benchmarks/papers/reproduce_anatomy.py table  # writes the results into docs/anatomy.md
+    OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anatomy.py
 
 - adult, bank, fars, acs: ten-fold cross-validation of every kind of training data (Figures 5, 6 and C.1 to C.8) with
   Student's t-tests of pruned against original (Tables 1 and 2); RBF exactly on 5,000 records beside Nyström's method;
@@ -17,6 +16,16 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, run_sections
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    ("acs/ny2024.parquet", "bank/bank-full.csv.gz", "fars/fars.tsv.gz"),
+    sections=True,
+    flags={"--tiny": "run on 1,500 records and write nothing"},
+)
+
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -24,8 +33,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import papers.anatomy.tables as anatomy_tables
-from common import figures_of, run_sections, write_table
 from papers.anatomy.data import TABLES, Fold, Table, folds, nominal, sampled
 from papers.anatomy.models import Kernel, compared, design_of, linear_error, told
 from papers.anatomy.variants import (
@@ -266,12 +273,8 @@ def sections(size: Size) -> dict[str, Callable[[], dict[str, Any]]]:
 
 
 if __name__ == "__main__":
-    asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    if asked == ["table"]:
-        for name, table in anatomy_tables.TABLES.items():
-            write_table("anatomy.md", f"{NAME}.py {name}", table(figures_of(NAME)), name)
-    elif "--tiny" in sys.argv:
-        for name in asked or sections(TINY):
+    if ASKED.tiny:
+        for name in ASKED.sections or sections(TINY):
             sections(TINY)[name]()
     else:
-        run_sections(NAME, sections(FULL))
+        run_sections(NAME, sections(FULL), ASKED)

@@ -1,7 +1,6 @@
 """Our counterparts of papers/2 §4: accuracy against k for four anonymizers, and what anonymous models still leak.
 
-    python benchmarks/papers/reproduce_anonymization.py [--only=SECTION,SECTION] [--tiny]
-    python benchmarks/papers/reproduce_anonymization.py table  # writes the results into docs/anonymization.md
+    python benchmarks/papers/reproduce_anonymization.py
 
 - adult_12, adult_10, adult_8, loan: accuracy against k (Figures 2 to 6), each method, each model;
 - labels: the tree guided by labels instead of predictions (Figure 8);
@@ -18,13 +17,28 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import figures_of, read_options, run_sections
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    (
+        "loan/lending_club.csv.gz",
+        "nursery/nursery.data.gz",
+        "crime/communities.data.gz",
+        "crime/communities.names",
+        "health/health.csv.zip",
+    ),
+    sections=True,
+    flags={"--tiny": "run on 2,000 records and write nothing"},
+)
+
 import json
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from common import RESULTS, figures_of, machine, write, write_table
 from joblib import Parallel, delayed
 from papers.anonymization.attacks import attributes, membership
 from papers.anonymization.tables import SWEPT, TABLES, accuracy_table, verdict
@@ -193,24 +207,20 @@ def sections(size: Size) -> dict[str, Callable[[], dict]]:
     }
 
 
-def run(only: list[str], size: Size) -> None:
-    """The sections, each written as soon as it is finished, with where it was measured."""
-    path = RESULTS / f"{NAME}.json"
-    found = json.loads(path.read_text())["figures"] if only and path.exists() and size is FULL else {}
-    every = sections(size)
-    for name in only or every:
-        start = time.perf_counter()
-        own = every[name]()
-        here = machine()
-        found[name] = own | {"seconds": time.perf_counter() - start, "machine": {k: here[k] for k in ("commit", "cpu")}}
-        found["cut"] = CUT
-        if "adult_12" in found:
-            found["verdict"] = verdict(found["adult_12"])
-        json.dumps(found)  # --tiny shows that it can be written, too
-        if size is FULL:
-            write(NAME, found)
-        print(f"\n{name}: {found[name]['seconds']:.0f} s", flush=True)
-        show(name, found)
+def reported(name: str, section: Callable[[], dict]) -> dict:
+    """A section's figures with the seconds it took; the tables that it completes are printed."""
+    start = time.perf_counter()
+    found = section() | {"seconds": time.perf_counter() - start}
+    json.dumps(found)  # --tiny shows that it can be written, too
+    print(f"\n{name}: {found['seconds']:.0f} s", flush=True)
+    show(name, (figures_of(NAME) if not ASKED.tiny else {}) | {name: found})
+    return found
+
+
+def complete(found: dict[str, Any]) -> dict[str, Any]:
+    """All figures with what was cut down, and the verdict on the four methods."""
+    judged = {"verdict": verdict(found["adult_12"])} if "adult_12" in found else {}
+    return found | {"cut": CUT} | judged
 
 
 def show(name: str, found: dict[str, Any]) -> None:
@@ -223,10 +233,9 @@ def show(name: str, found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    if "table" in sys.argv[1:]:
-        figures = figures_of(NAME)
-        for mark, (_, table) in TABLES.items():
-            write_table("anonymization.md", f"{NAME}.py {mark}", table(figures), mark)
+    every = {name: partial(reported, name, run) for name, run in sections(TINY if ASKED.tiny else FULL).items()}
+    if ASKED.tiny:
+        for name in ASKED.sections or every:
+            every[name]()
     else:
-        asked = [name for given in sys.argv if given.startswith("--only=") for name in given[7:].split(",")]
-        run(asked, TINY if "--tiny" in sys.argv else FULL)
+        run_sections(NAME, every, ASKED, complete=complete)

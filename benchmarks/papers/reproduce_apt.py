@@ -1,7 +1,6 @@
 """Our counterparts of papers/1 §4: agreement against NCP (Figures 2 and 3), Table 2 of GSS, disclosure risk.
 
-    python benchmarks/papers/reproduce_apt.py [section ...]
-    python benchmarks/papers/reproduce_apt.py table  # writes the results into docs/model-guided.md
+    python benchmarks/papers/reproduce_apt.py
 
 Adult, Nursery, GSS and Loan, with real categories; a random forest, boosted trees (scikit-learn's, for XGBoost) and a
 network of one hidden layer of 100, each with its one-hot encoding and scaling inside. Four disjoint subsets as in §4.1:
@@ -14,13 +13,21 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, run_sections
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    ("gss/gss_happiness.csv.gz", "loan/lending_club.csv.gz", "nursery/nursery.data.gz"),
+    sections=True,
+)
+
 import time
 import warnings
 from functools import partial
 from typing import Any
 
 import numpy as np
-from common import figures_of, run_sections, write_table
 from data import load_gss, load_loan, load_nursery
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -247,9 +254,4 @@ def orders_table(figures: dict[str, dict]) -> str:
 SECTIONS = {**{name: partial(figures, name) for name in LOADERS}, "table_2": table_2, "orders": orders}
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        found = figures_of("reproduce_apt")
-        write_table("model-guided.md", "reproduce_apt.py table", table(found))
-        write_table("model-guided.md", "reproduce_apt.py orders", orders_table(found["orders"]), "orders")
-    else:
-        run_sections("reproduce_apt", SECTIONS)
+    run_sections("reproduce_apt", SECTIONS, ASKED)

@@ -1,7 +1,6 @@
 """Our counterparts of papers/3 §5.2: accuracy (Figure 6) and adversaries (Figure 7) for 3 to 12 predictors.
 
-    python benchmarks/papers/reproduce_prism.py [section ...]
-    python benchmarks/papers/reproduce_prism.py table  # writes the results into docs/prism.md
+    python benchmarks/papers/reproduce_prism.py
 
 A synthetic set as §5.1 describes it (`papers/prism/data.py`) and Bank Marketing, binarized and original; thresholds
 0.02 and 0.2, π = 1, and Bank once more with both labels counting the same, since the rare one hardly counts otherwise.
@@ -13,6 +12,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, run_sections
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    ("bank/bank-full.csv.gz", "bank/bank-binarized.csv.gz", "bank/bank-binarized-names.txt"),
+    sections=True,
+)
+
 import time
 import warnings
 from collections.abc import Callable
@@ -20,10 +28,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import figures_of, run_sections, write_table
 from data import load_bank
 from papers.prism.data import SEED, synthetic
-from papers.prism.tables import accuracy_table, adversary_table, paper_table
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
@@ -173,10 +179,4 @@ SECTIONS = {
 }
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        figures = figures_of("reproduce_prism")
-        for name, table in (("accuracy", accuracy_table), ("adversaries", adversary_table)):
-            write_table("prism.md", f"reproduce_prism.py {name}", table(figures), name)
-        write_table("prism.md", "reproduce_prism.py beside the paper", paper_table(figures), "paper")
-    else:
-        run_sections("reproduce_prism", SECTIONS)
+    run_sections("reproduce_prism", SECTIONS, ASKED)

@@ -1,6 +1,6 @@
 """Our counterparts of papers/0 §8: Tables 3 to 6, Figures 5, 6, 7, 9 and 14, and §8.4, with the paper's numbers beside.
 
-    python benchmarks/papers/reproduce_vdm.py [section ...]
+    python benchmarks/papers/reproduce_vdm.py
 
 The paper uses the American Community Survey of California 2014; here it is New York 2024 with nearly the same
 questions, so levels differ and orderings must hold. Every section prints what it found, what the paper found and
@@ -11,6 +11,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, run_sections
+
+ASKED = read_options(__name__, __doc__, ("acs/ny2024.parquet",), sections=True)
+
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +23,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from common import RESULTS, write
 from data import load_acs
 
 import modicum as md
@@ -432,32 +435,30 @@ def section_8_4() -> dict[str, Any]:
     return {"figures": figures, "ordering": "ten or more attributes are not collected", "holds": holds}
 
 
-SECTIONS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-    "section_8_4": ("employment", section_8_4),
-    "table_3": ("income", table_3),
-    "table_4": ("income", table_4),
-    "table_5": ("employment", table_5),
-    "figure_6": ("income", figure_6),
-    "figure_7": ("income", figure_7),
-    "figure_5": ("public_coverage", figure_5),
-    "figure_14": ("employment", figure_14),
-    "table_6": ("income", table_6),
-    "table_6_adv_train": ("income", table_6_adv_train),
+def reported(name: str, data: str, section: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A section's figures, printed with whether the paper's ordering holds."""
+    start = time.perf_counter()
+    print(f"{name}: {section.__doc__}\n  Data: {DIFFERS[data]}.")
+    found = section() | {"data": DIFFERS[data], "seconds": time.perf_counter() - start}
+    print(f"  {found['ordering']}: {'holds' if found['holds'] else 'DOES NOT HOLD'}\n", flush=True)
+    return found
+
+
+SECTIONS = {
+    section.__name__: partial(reported, section.__name__, data, section)
+    for data, section in (
+        ("employment", section_8_4),
+        ("income", table_3),
+        ("income", table_4),
+        ("employment", table_5),
+        ("income", figure_6),
+        ("income", figure_7),
+        ("public_coverage", figure_5),
+        ("employment", figure_14),
+        ("income", table_6),
+        ("income", table_6_adv_train),
+    )
 }
 
-
-def main() -> None:
-    asked = sys.argv[1:] or list(SECTIONS)
-    path = RESULTS / "reproduce_vdm.json"
-    found = json.loads(path.read_text())["figures"] if path.exists() and sys.argv[1:] else {}
-    for name in asked:
-        start = time.perf_counter()
-        data, section = SECTIONS[name]
-        print(f"{name}: {section.__doc__}\n  Data: {DIFFERS[data]}.")
-        found[name] = section() | {"data": DIFFERS[data], "seconds": time.perf_counter() - start}
-        print(f"  {found[name]['ordering']}: {'holds' if found[name]['holds'] else 'DOES NOT HOLD'}\n", flush=True)
-        write("reproduce_vdm", found)
-
-
 if __name__ == "__main__":
-    main()
+    run_sections("reproduce_vdm", SECTIONS, ASKED)

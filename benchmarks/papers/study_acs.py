@@ -1,6 +1,6 @@
 """The paper's main experiment on ACS New York: fronts of all minimizers (papers/0 Figure 4), Figures 8, 10, 12 and 13.
 
-    python benchmarks/papers/study_acs.py [section ...] [--resume]
+    python benchmarks/papers/study_acs.py
 
 Employment, income and public coverage. Learned on 60%, chosen on 10%, reported on 30%. Needs PyTorch.
 """
@@ -9,6 +9,16 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    ("acs/ny2024.parquet",),
+    sections=True,
+    flags={"--resume": "go on with a study that was stopped", "--only=": "run these minimizers alone, by commas"},
+)
+
 from dataclasses import replace
 from functools import partial
 
@@ -25,7 +35,9 @@ SIZES = (1.0, 0.3, 0.1, 0.05, 0.01, 0.003)
 
 def training_sizes(data: md.datasets.Dataset) -> dict:
     """Figure 8: PAT learned from smaller and smaller parts of the training data."""
-    found = study_of("sizes", data, minimizers=["PrivacyTree"], seeds=SEEDS, train_sizes=SIZES, fronts_of="all")
+    found = study_of(
+        "sizes", data, ASKED.resume, minimizers=["PrivacyTree"], seeds=SEEDS, train_sizes=SIZES, fronts_of="all"
+    )
     volumes = {size: found.hypervolume(size)["PrivacyTree"] for size in SIZES}
     whole, small = volumes[1.0], volumes[0.05]
     width = (whole.interval[1] - whole.interval[0]) / 2
@@ -56,10 +68,12 @@ def one_attribute(data: md.datasets.Dataset) -> dict:
     """Figure 10: the error about one attribute, where it alone or all of them are protected."""
     found = {}
     for minimizer in ("PrivacyTree", "AdversarialTraining"):
-        everything = study_of("employment", data, minimizers=[minimizer], seeds=1, fronts_of="each", again=True)
+        everything = study_of("employment", data, True, minimizers=[minimizer], seeds=1, fronts_of="each")
         for name in ("MAR", "SEX"):
             schema = data.schema.with_roles(personal=[name])
-            alone = study_of(f"only-{name}-{minimizer}", replace(data, schema=schema), minimizers=[minimizer], seeds=1)
+            alone = study_of(
+                f"only-{name}-{minimizer}", replace(data, schema=schema), ASKED.resume, minimizers=[minimizer], seeds=1
+            )
             volumes = [_volume_about(name, study) for study in (everything, alone)]
             found[f"{minimizer} {name}"] = {"all": volumes[0], "alone": volumes[1]}
             print(f"protecting {name}, {minimizer}: hypervolume {volumes[0]:.4f} with all, {volumes[1]:.4f} alone")
@@ -82,7 +96,12 @@ def selection_scores(data: md.datasets.Dataset) -> dict:
     """Figure 12: feature selection by ANOVA, mutual information, χ² and stepwise removal."""
     scores = ("anova", "mutual_information", "chi2", "stepwise")
     found = study_of(
-        "scores", data, minimizers=["FeatureSelection"], grids={"FeatureSelection": {"score_func": scores}}, seeds=1
+        "scores",
+        data,
+        ASKED.resume,
+        minimizers=["FeatureSelection"],
+        grids={"FeatureSelection": {"score_func": scores}},
+        seeds=1,
     )
     limits = found.limits[found.seed].test
     volumes, sets = {}, {}
@@ -103,11 +122,11 @@ def task(name: str) -> md.datasets.Dataset:
 
 
 SECTIONS = {
-    **{name: partial(lambda name: compared(name, task(name)), name) for name in TASKS},  # Figure 13: its seeds
+    **{name: partial(lambda name: compared(name, task(name), ASKED), name) for name in TASKS},  # Figure 13: its seeds
     "figure_8": lambda: training_sizes(task("employment")),
     "figure_10": lambda: one_attribute(task("employment")),
     "figure_12": lambda: selection_scores(task("income")),
 }
 
 if __name__ == "__main__":
-    run_studies("study_acs", SECTIONS)
+    run_studies("study_acs", SECTIONS, ASKED)

@@ -1,7 +1,6 @@
 """The minimizer of ai-privacy-toolkit 0.2.1 (Goldsteen et al. 2021) on Adult, in an environment of its own.
 
     OMP_NUM_THREADS=1 python benchmarks/peers/against_ai_privacy_toolkit.py
-    python benchmarks/peers/against_ai_privacy_toolkit.py table  # writes the results into docs/model-guided.md
 
 A random forest is fitted to 10,000 records; each minimizer learns from n others and may change one prediction in
 twenty; 10,000 more are held out. Both see the same records and the same forest, fitted twice from the same seed; how
@@ -18,9 +17,12 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, seconds, write
+
+read_options(__name__, __doc__)
+
 import numpy as np
 import pandas as pd
-from common import figures_of, seconds, write, write_table
 from peers.environments import TOOLKIT, ask
 from sklearn.ensemble import RandomForestClassifier
 
@@ -211,9 +213,4 @@ def verdict(reached: bool) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        write_table(
-            "model-guided.md", "against_ai_privacy_toolkit.py table", table(figures_of("against_ai_privacy_toolkit"))
-        )
-    else:
-        main()
+    main()

@@ -1,7 +1,6 @@
 """Anonymizers, measures and attacks of other libraries beside ours, on Adult; each library in its own environment.
 
-    OMP_NUM_THREADS=1 python benchmarks/peers/against_peers.py [toolkit | anonypy | pycanon | art]
-    python benchmarks/peers/against_peers.py table  # writes the results into docs/anonymization.md
+    OMP_NUM_THREADS=1 python benchmarks/peers/against_peers.py
 
 All 48,842 records; a missing category is the word "?", for both sides alike. Both run on one core and are timed inside
 their own process around their own call: a peer once, ours as the median of five after one that compiles. What each peer
@@ -24,12 +23,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, run_sections, seconds
+
+ASKED = read_options(__name__, __doc__, sections=True)
+
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import figures_of, run_sections, seconds, write_table
 from peers.environments import ANONYPY, ART, PYCANON, TOOLKIT, ask, columns, table
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -269,7 +271,5 @@ def summary(figures: dict) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        write_table("anonymization.md", "against_peers.py table", summary(figures_of("against_peers")))
-        sys.exit()
-    run_sections("against_peers", {"toolkit": toolkit, "anonypy": anonypy, "pycanon": pycanon, "art": art})
+    sections = {"toolkit": toolkit, "anonypy": anonypy, "pycanon": pycanon, "art": art}
+    run_sections("against_peers", sections, ASKED)

@@ -1,7 +1,6 @@
 """How long it takes to anatomize a million records and to prune the release, as a multiple of sorting the table once.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed/anatomy_speed.py [--tiny]
-    python benchmarks/speed/anatomy_speed.py table  # writes the results into docs/anatomy.md
+    OMP_NUM_THREADS=1 python benchmarks/speed/anatomy_speed.py
 
 Records of Adult drawn again and again, their numbers shifted a little so that rows differ; education is sensitive and
 ℓ = 3. Timed is `Anatomy.fit` and then `training_data` of the release. The baseline is one `numpy.lexsort` of the coded
@@ -12,14 +11,16 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, seconds, write
+
+ASKED = read_options(__name__, __doc__, flags={"--tiny": "run on few records and write nothing"})
+
 import resource
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import figures_of, seconds, write, write_table
 from papers.anatomy.data import Table, adult
-from papers.anatomy.tables import speed_table
 from papers.anatomy.variants import release_of
 from targets import target
 
@@ -82,9 +83,7 @@ def measured(sizes: tuple[int, ...] = ROWS) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        write_table("anatomy.md", f"{NAME}.py table", speed_table(figures_of(NAME)))
-    elif "--tiny" in sys.argv:
+    if ASKED.tiny:
         measured(TINY_ROWS)
     else:
         write(NAME, measured())

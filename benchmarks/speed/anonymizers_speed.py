@@ -11,9 +11,12 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import judged, read_options, seconds, write
+
+read_options(__name__, __doc__)
+
 import numpy as np
 import pandas as pd
-from common import judged, seconds, write
 
 import modicum as md
 

@@ -11,13 +11,16 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import judged, read_options, write
+
+read_options(__name__, __doc__, ("acs/ny2024.parquet",))
+
 import time
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import judged, write
 from data import load_acs
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier

@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import json
-import os
+from common import machine, read_options, run_sections
+
+ASKED = read_options(__name__, __doc__, ("acs/ny2024.parquet",), sections=True)
+
 import time
+from functools import partial
 
 import torch
-from common import RESULTS, machine, write
 from data import load_acs
 
 import modicum as md
@@ -45,12 +47,9 @@ def sweeps(device: str) -> dict:
     return found
 
 
-def neural() -> dict:
-    path = RESULTS / "neural.json"
-    known = json.loads(path.read_text())["figures"] if path.exists() else {}
-    devices = ["cpu"] if not torch.cuda.is_available() else os.environ.get("DEVICES", "cpu,cuda").split(",")
-    return known | {device: sweeps(device) for device in devices}
-
+SECTIONS = {
+    device: partial(sweeps, device) for device in ("cpu", "cuda") if device == "cpu" or torch.cuda.is_available()
+}
 
 if __name__ == "__main__":
-    write("neural", neural())
+    run_sections("neural", SECTIONS, ASKED)

@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import judged, read_options, seconds, write
+
+read_options(__name__, __doc__, ("acs/ny2024.parquet", "loan/lending_club.csv.gz", "health/health.csv.zip"))
+
 import tracemalloc
 
-from common import judged, seconds, write
 from data import load_acs, load_health, load_loan
 from sklearn.tree import DecisionTreeClassifier
 

@@ -1,7 +1,6 @@
 """How fast PriSM is: finding correlations, training beside one LinearSVC, a million rows, and whether it is exact.
 
-    python benchmarks/speed/prism_speed.py [correlations] [training] [million] [exact]
-    python benchmarks/speed/prism_speed.py table  # writes the results into docs/prism.md
+    python benchmarks/speed/prism_speed.py
 
 All of it goes to results/prism_speed.json.
 """
@@ -10,6 +9,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, run_sections, seconds
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    ("bank/bank-full.csv.gz", "bank/bank-binarized.csv.gz", "bank/bank-binarized-names.txt"),
+    sections=True,
+)
+
 import time
 import warnings
 from collections import Counter
@@ -18,10 +26,8 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from common import figures_of, run_sections, seconds, write_table
 from data import load_bank
 from papers.prism.data import NAMES, synthetic
-from papers.prism.tables import speed_table
 from sklearn.svm import SVC, LinearSVC
 from targets import target
 
@@ -134,8 +140,5 @@ def _libsvm(X: Any, t: Any, counts: Any) -> float:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["table"]:
-        write_table("prism.md", "prism_speed.py table", speed_table(figures_of("prism_speed")))
-    else:
-        sections = {"correlations": correlations, "training": training, "million": million, "exact": exact}
-        run_sections("prism_speed", sections)
+    sections = {"correlations": correlations, "training": training, "million": million, "exact": exact}
+    run_sections("prism_speed", sections, ASKED)

@@ -1,8 +1,6 @@
 """Fit, apply and A8 where the data lives: 1, 10 and 100 million records in DuckDB, and the same 10 million in Spark.
 
-    python benchmarks/speed/scale.py            # all of it; needs about 5 GB of disk
-    python benchmarks/speed/scale.py duckdb     # or one section: duckdb, spark
-    python benchmarks/speed/scale.py --steps=a8 # or some of the steps anew, each with the commit it was measured at
+    python benchmarks/speed/scale.py
 
 Every step runs three times, each in a process of its own; the median counts. Beside `apply` stands a plain SELECT of
 the same columns, written to Parquet by the same engine in the same run. Targets: at most 4 GB of memory at 100 million;
@@ -13,12 +11,21 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import ROOT, figures_of, machine, read_options, run_sections
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    ("acs/ny2024.parquet",),
+    sections=True,
+    flags={"--steps=": "measure these steps anew (fit, apply, select, a8), by commas; keep the others"},
+)
+
 import json
 import shutil
 import statistics
 import subprocess
 
-from common import ROOT, figures_of, machine, run_sections, write_table
 from speed.scale_data import FOLDER, people
 from targets import target
 
@@ -35,7 +42,7 @@ NAMES = {
     "a8": "A8 (who is alone)",
 }
 ARTIFACT = FOLDER / "artifact.json"
-ANEW = [name for argument in sys.argv if argument.startswith("--steps=") for name in argument[8:].split(",")]
+ANEW = ASKED.steps.split(",") if ASKED.steps else []
 KNOWN = figures_of("scale") if ANEW else {}  # the others' figures, read before any is written
 
 
@@ -121,13 +128,6 @@ def spark() -> dict:
     return {"rows": rows, "steps": found, "targets": same}
 
 
-def tables() -> None:
-    """The tables of docs/engines.md, from the figures that were written."""
-    figures = figures_of("scale")
-    write_table("engines.md", "scale.py", speed(figures))
-    write_table("engines.md", "scale.py cost", cost(figures), end="scale.py cost")
-
-
 def speed(figures: dict) -> str:
     """Seconds by rows, and the peak memory."""
     lines = [
@@ -159,5 +159,4 @@ def cost(figures: dict) -> str:
 
 
 if __name__ == "__main__":
-    run_sections("scale", {"duckdb": duckdb, "spark": spark})
-    tables()
+    run_sections("scale", {"duckdb": duckdb, "spark": spark}, ASKED)

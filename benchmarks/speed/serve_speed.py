@@ -1,6 +1,6 @@
 """How many requests the service answers, beside an empty address of the same server in the same run.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed/serve_speed.py [--tiny] [--postgres=URL]
+    OMP_NUM_THREADS=1 python benchmarks/speed/serve_speed.py
 
 A server process serves a bundle of Adult; this process keeps 16 connections busy, each with one request at a time. The
 empty address takes the same request and answers `{}` without reading it. Rounds of both alternate; in the first one
@@ -13,6 +13,18 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import read_options, write
+
+ASKED = read_options(
+    __name__,
+    __doc__,
+    flags={
+        "--tiny": "ask few requests and write nothing",
+        "--postgres=": "URL of a PostgreSQL database that keeps records as well",
+        "--serve=": "run the server alone: BUNDLE:STORE (this benchmark starts it so)",
+    },
+)
+
 import asyncio
 import json
 import os
@@ -23,7 +35,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from common import write, write_table
 from targets import target
 
 import modicum as md
@@ -31,9 +42,8 @@ from modicum.export.model_bundle import Bundle, save_bundle
 from modicum.provenance import identity
 
 NAME = "serve_speed"
-TINY = "--tiny" in sys.argv
 CONNECTIONS = 16
-REQUESTS, ROUNDS = (400, 3) if TINY else (3_000, 5)
+REQUESTS, ROUNDS = (400, 3) if ASKED.tiny else (3_000, 5)
 HALF, THREE = 0.5, 3.0
 PEOPLE = 2_000
 
@@ -138,7 +148,7 @@ class Server:
     """A service of its own process, stopped at the end."""
 
     def __init__(self, folder: str, place: str) -> None:
-        command = [sys.executable, __file__, "--server", folder, place]
+        command = [sys.executable, __file__, f"--serve={folder}{os.pathsep}{place}"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
@@ -249,11 +259,9 @@ def table(figures: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    if "--server" in sys.argv:
-        served(*sys.argv[2:4])
+    if ASKED.serve:
+        served(*ASKED.serve.split(os.pathsep))
     else:
-        where = next((a.removeprefix("--postgres=") for a in sys.argv if a.startswith("--postgres=")), None)
-        figures = measured(where)
-        if not TINY:
-            write(NAME, figures)
-            write_table("collecting.md", "serve_speed.py", table(figures))
+        found = measured(ASKED.postgres)
+        if not ASKED.tiny:
+            write(NAME, found)

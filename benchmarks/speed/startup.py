@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import judged, read_options, seconds, write
+
+read_options(__name__, __doc__)
+
 import subprocess
 import tempfile
 from collections.abc import Callable
-
-from common import judged, seconds, write
 
 REPEAT = 21
 TARGET = 3

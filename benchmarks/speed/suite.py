@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import judged, read_options, seconds, write
+
+read_options(__name__, __doc__, ("acs/ny2024.parquet",))
+
 import statistics
 
-from common import judged, seconds, write
 from data import load_acs
 from sklearn.ensemble import HistGradientBoostingClassifier
 

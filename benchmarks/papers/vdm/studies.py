@@ -1,8 +1,8 @@
 """What the study benchmarks share: one study of every minimizer, its figures, and what they say of PAT."""
 
 import shutil
-import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,12 +17,11 @@ from modicum.table.estimator_input import unit_codes
 
 FOLDER = ROOT / "build" / "studies"
 SEEDS = 5
-ONLY = [name for argument in sys.argv if argument.startswith("--only=") for name in argument[7:].split(",")]
 
 
-def run_studies(name: str, sections: Mapping[str, Callable[[], dict]]) -> None:
+def run_studies(name: str, sections: Mapping[str, Callable[[], dict]], asked: Namespace) -> None:
     """`run_sections`; with --only=NAME,NAME those minimizers alone, whose rows join what was found of the others."""
-    run_sections(name, sections, _join if ONLY else None)
+    run_sections(name, sections, asked, _join if asked.only else None)
 
 
 def _join(old: dict, new: dict) -> dict:
@@ -35,10 +34,10 @@ def _join(old: dict, new: dict) -> dict:
     return {**old, "minimizers": minimizers, "pat": _word_on_pat(minimizers)}
 
 
-def study_of(name: str, data: Any, again: bool = False, **options: Any) -> Study:
-    """A study in a folder of its own; with --resume on the command line a killed one goes on."""
+def study_of(name: str, data: Any, resume: bool = False, **options: Any) -> Study:
+    """A study in a folder of its own; `resume` goes on with what is there of it."""
     folder = FOLDER / name
-    if "--resume" not in sys.argv and not again:
+    if not resume:
         shutil.rmtree(folder, ignore_errors=True)
     return md.study(with_persons(data), data.y, schema=data.schema, folder=folder, n_jobs=-1, **options)
 
@@ -48,7 +47,9 @@ def with_persons(data: Any) -> Any:
     return data.X if data.persons is None else data.X.assign(**{data.schema.person: data.persons})
 
 
-def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, minimizers: Any = None) -> dict:
+def compared(
+    name: str, data: Any, asked: Namespace, rows: int | None = None, seeds: int = SEEDS, minimizers: Any = None
+) -> dict:
     """All minimizers on one dataset: the neural ones with one seed, the others with five; each one's front judged.
 
     `rows` takes only so many of the records, whole persons, where all would take too long on two cores.
@@ -56,10 +57,11 @@ def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, 
     start = time.perf_counter()
     of = len(data.X)
     data = data if rows is None else _some(data, rows)
-    every = study_of(name, data, minimizers=ONLY or minimizers or "all", seeds=1, fronts_of="each")
+    only = asked.only.split(",") if asked.only else None
+    every = study_of(name, data, asked.resume, minimizers=only or minimizers or "all", seeds=1, fronts_of="each")
     whole = every
-    if not ONLY:
-        whole = study_of(name, data, minimizers=minimizers or "default", seeds=seeds, fronts_of="each", again=True)
+    if not only:
+        whole = study_of(name, data, True, minimizers=minimizers or "default", seeds=seeds, fronts_of="each")
     found = {
         "rows": len(data.X),
         "of_rows": of,
@@ -71,7 +73,7 @@ def compared(name: str, data: Any, rows: int | None = None, seeds: int = SEEDS, 
         "seconds": time.perf_counter() - start,
         "skipped": every.skipped,
     }
-    found["pat"] = "" if ONLY else _word_on_pat(found["minimizers"])
+    found["pat"] = "" if only else _word_on_pat(found["minimizers"])
     _show(name, found)
     return found
 
