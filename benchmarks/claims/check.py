@@ -3,42 +3,25 @@
     python benchmarks/claims/check.py            # one line for each fault; fails where there is one
     python benchmarks/claims/check.py --write    # writes what the results say into the pages
 
-Marks are comments, which no reader sees:
-
-    <!--f scale:duckdb.runs.0.fit_seconds|.1f-->115.0<!--/-->     a value of the results (see claim_values), its format;
-                                                                  in a table's cell \\| instead of |; `word` for words
-    <!--holds min(a:x) > max(b:y)-->                              what must be true of the results for the text to be;
-                                                                  several, a line each, between two empty lines
-    <!--paper 0 §8.2-->0.94<!--/-->                               what a paper says, and where (see claim_papers)
-    <!--given src/modicum/x.py-->0.02<!--/-->                     a setting of this code, not measured (see claim_given)
-    <!--given-->0.5<!--/-->                                       a definition, plain arithmetic: round numbers alone
-
-Tables between `<!-- table: written by benchmarks/X -->` and `<!-- end of Y -->` are made again (see claim_tables).
-Every other number in prose that looks measured (see claim_prose) is a fault.
+`docs/claims.toml` says of each number where it comes from (see pages.py). A sentence that is gone or stands twice is a
+fault, and so is every other number in prose that looks measured (see prose.py).
 """
 
+import argparse
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from claims import cited as claim_papers
-from claims import given as claim_given
-from claims import tables as claim_tables
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import cited, given, tables
+from claims.pages import Claim, Page, near, places, read
 from claims.prose import measured
 from claims.values import ClaimError, claimed, written
 
 ROOT = Path(__file__).parents[2]
-MARK = re.compile(r"<!--(f|paper|given)\b(.*?)-->(.*?)<!--/-->", re.DOTALL)
-HOLDS = re.compile(r"<!--holds\s(.*?)-->", re.DOTALL)
-FIRST_ON_LINE = re.compile(
-    r"^[ \t]*(?:[-*+] |\d+\. |> ?)?<!--(?:f|paper|given)\b|(?<=[^\n]\n)<!--holds\b"
-    r"|^<!--holds\b(?:(?!-->).)*-->(?!\n\n|\n?\Z)",
-    re.MULTILINE | re.DOTALL,
-)
+CLAIMS = ROOT / "docs" / "claims.toml"
+NOTHING = Page()
 
 
 class Fault(NamedTuple):
@@ -49,145 +32,138 @@ class Fault(NamedTuple):
     why: str
 
 
-def pages(root: Path = ROOT) -> list[Path]:
-    """README and all Markdown under docs."""
-    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+def pages(root: Path = ROOT) -> dict[str, Path]:
+    """README and all Markdown under docs, by the name that claims.toml has for them."""
+    docs = root / "docs"
+    return {"README.md": root / "README.md"} | {
+        path.relative_to(docs).as_posix(): path for path in sorted(docs.rglob("*.md"))
+    }
 
 
-def faults(text: str, page: str = "") -> list[Fault]:
-    """All faults of one page, in order; `page` is its name under docs, for its tables.
+def faults(text: str, page: Page = NOTHING) -> list[Fault]:
+    """All faults of one page, in order.
 
     Examples
     --------
-    >>> [(fault.said, fault.why) for fault in faults("Of <!--f beyond_pat:goals.compared-->24<!--/-->, or 12%.")]
-    [('24', 'the results say 23'), ('12%', 'no mark says where this comes from')]
+    >>> page = Page((Claim("Of {} cells", ("beyond_pat:goals.compared",)),))
+    >>> [(fault.said, fault.why) for fault in faults("Of 24 cells, or 12%.", page)]
+    [('24', 'the results say 23'), ('12%', 'docs/claims.toml does not say where this comes from')]
     """
-    found = [*_values(text), *_unmeasured(text), *_statements(text), *_form(text), *_tables(text, page)]
-    unmarked = measured(text, printed=_is_printed(text))
-    found += [Fault(at, said, "no mark says where this comes from") for at, said in unmarked]
+    found, known = [], []
+    for claim in page.claims:
+        stands = places(text, claim)
+        if not stands or (len(stands) > 1 and not claim.every):
+            at = stands[1].at if stands else near(text, claim)
+            found.append(Fault(at, claim.text, f"stands {len(stands)} times" if stands else "the page has lost it"))
+        for place in stands:
+            known += [(start, end) for start, end, _ in place.numbers]
+            found += _wrong_numbers(claim, place.numbers)
+            found += [Fault(place.at, statement, why) for statement, why in _untrue(claim)]
+    here, odd = tables.find(text, page.tables)
+    found += [
+        Fault(0, table.head, f"stands {abs(by)} times too {'often' if by > 0 else 'rarely'}") for table, by in odd
+    ]
+    for own in here:
+        known.append((own.at, own.at + len(own.text)))
+        found += _wrong_table(own)
+    unknown = "docs/claims.toml does not say where this comes from"
+    found += [Fault(at, said, unknown) for at, said in measured(text, known)]
     return sorted(found)
 
 
-def _is_printed(text: str) -> bool:
-    """Whether there is code to print the page's blocks of text: tests/test_pages.py compares them."""
-    return bool(re.search(r"^ *```(?:python|sh) *$", text, re.MULTILINE))
+def _wrong_numbers(claim: Claim, numbers: Iterable[tuple[int, int, str]]) -> Iterator[Fault]:
+    for source, (at, _, said) in zip(claim.sources, numbers, strict=True):
+        if why := why_not(source, said):
+            yield Fault(at, said, why)
 
 
-def _values(text: str) -> Iterator[Fault]:
-    for match in MARK.finditer(text):
-        if match[1] != "f":
-            continue
+def why_not(source: str, said: str) -> str | None:
+    """Why a number is not what its source says; None where it is, or cannot be looked up."""
+    kind, _, where = source.partition(" ")
+    if kind == "given":
+        return given.why_not(where, said)
+    if kind == "paper":
+        return cited.why_not(where, said)
+    try:
+        value = written(source)
+    except ClaimError as error:
+        return str(error)
+    return None if said == value else f"the results say {value}"
+
+
+def _untrue(claim: Claim) -> Iterator[tuple[str, str]]:
+    """The statements of a claim that are not true of the results, or cannot be read."""
+    for statement in claim.holds:
         try:
-            value = written(match[2])
+            value = claimed(statement)
         except ClaimError as error:
-            yield Fault(match.start(), match[3], str(error))
+            yield statement, str(error)
             continue
-        if match[3] != value:
-            yield Fault(match.start(), match[3], f"the results say {value}")
+        if value is not True and not (isinstance(value, list) and all(one is True for one in value)):
+            yield statement, "is not true of the results"
 
 
-def _unmeasured(text: str) -> Iterator[Fault]:
-    """Numbers that come from a paper or are given."""
-    checks = {"paper": claim_papers.why_not, "given": claim_given.why_not}
-    for match in MARK.finditer(text):
-        if match[1] in checks and (why := checks[match[1]](match[2], match[3])):
-            yield Fault(match.start(), match[3], why)
+def _wrong_table(own: tables.Found) -> Iterator[Fault]:
+    try:
+        right = tables.made(own.table)
+    except ClaimError as error:
+        yield Fault(own.at, own.table.head, str(error))
+    except ModuleNotFoundError as error:
+        print(f"{own.table.head}: this table is not checked: {error.name} is not installed", file=sys.stderr)
+    else:
+        if own.text != right:
+            yield Fault(own.at, own.table.head, tables.first_difference(own.text, right))
 
 
-def _statements(text: str) -> Iterator[Fault]:
-    for match in HOLDS.finditer(text):
-        for statement in match[1].strip().split("\n"):
-            try:
-                value = claimed(statement)
-            except ClaimError as error:
-                yield Fault(match.start(), statement, str(error))
-                continue
-            if value is not True and not (isinstance(value, list) and all(one is True for one in value)):
-                yield Fault(match.start(), statement, "is not true of the results")
-
-
-def _form(text: str) -> Iterator[Fault]:
-    """Marks that would break the page: at the start of a line a comment ends the paragraph."""
-    for match in FIRST_ON_LINE.finditer(text):
-        yield Fault(match.start(), match[0].strip(), "a mark at the start of a line breaks the paragraph")
-    opened, closed = len(MARK.findall(text)), text.count("<!--/-->")
-    starts = len(re.findall(r"<!--(?:f|paper|given)\b", text))
-    if not opened == closed == starts:
-        yield Fault(0, f"{starts} marks", f"{closed} ends of marks, {opened} pairs: one is open or inside another")
-
-
-def _tables(text: str, page: str) -> Iterator[Fault]:
-    for script, at, table in claim_tables.found_in(text):
-        try:
-            made = claim_tables.made(page, script)
-        except ClaimError as error:
-            yield Fault(at, f"table of {script}", str(error))
-            continue
-        except ModuleNotFoundError as error:
-            print(f"{page}: the table of {script} is not checked: {error.name} is not installed", file=sys.stderr)
-            continue
-        if table != made:
-            yield Fault(at, f"table of {script}", claim_tables.first_difference(table, made))
-    for at in claim_tables.unread_in(text):
-        yield Fault(at, text[at:].split("\n")[0], "no table is read here: a script, an empty line, an end")
-    for script in claim_tables.REGISTRY.get(page, {}).keys() - {script for script, _, _ in claim_tables.found_in(text)}:
-        yield Fault(0, f"table of {script}", "the page has lost it")
-
-
-def rewritten(text: str, page: str = "") -> str:
+def rewritten(text: str, page: Page) -> str:
     """The page as the results have it; what cannot be read stays, and stays a fault."""
-
-    def value(match: re.Match[str]) -> str:
-        try:
-            return f"<!--f{match[2]}-->{written(match[2])}<!--/-->" if match[1] == "f" else match[0]
-        except ClaimError:
-            return match[0]
-
-    return claim_tables.replaced(MARK.sub(value, text), page)
-
-
-def named(path: Path) -> str:
-    """A page's name under docs, or README.md."""
-    return path.relative_to(ROOT / "docs").as_posix() if path.is_relative_to(ROOT / "docs") else path.name
+    new = {(own.at, own.at + len(own.text)): tables.made(own.table)
+           for own in tables.find(text, page.tables)[0] if tables.can_make(own.table)}  # fmt: skip
+    for claim in page.claims:
+        for place in places(text, claim):
+            for source, (start, end, said) in zip(claim.sources, place.numbers, strict=True):
+                if (why_not(source, said) or "").startswith("the results say "):
+                    new[start, end] = written(source)
+    for (start, end), right in sorted(new.items(), reverse=True):
+        text = text[:start] + right + text[end:]
+    return text
 
 
-def unchecked(texts: list[str]) -> list[str]:
-    """What cannot be compared here, told: tables whose libraries, and figures whose papers are not at hand."""
-    pairs = [(page, script) for page, own in claim_tables.REGISTRY.items() for script in own]
-    tables = sum(not claim_tables.can_make(*pair) for pair in pairs)
-    absent = tuple(number for number in "01234" if not claim_papers.text_of(number))
-    cited = [match[2].strip() for text in texts for match in MARK.finditer(text) if match[1] == "paper"]
-    marks = sum(place.startswith(absent) for place in cited)
-    held = sum(paper in absent for _, paper, _, _ in claim_papers.held()) if absent else 0
-    told = {
-        f"not checked, as the papers are not at hand: {marks} marks, {held} figures of the results": absent,
-        f"not checked, as their libraries or results are not here: {tables} tables": tables,
+def unchecked(known: Iterable[Page]) -> list[str]:
+    """What cannot be compared here: tables whose libraries or results, and figures whose papers are not at hand."""
+    known = list(known)
+    made = sum(not tables.can_make(table) for page in known for table in page.tables)
+    absent = tuple(f"paper {number} " for number in "01234" if not cited.text_of(number))
+    numbers = sum(source.startswith(absent) for page in known for claim in page.claims for source in claim.sources)
+    held = sum(f"paper {paper} " in absent for _, paper, _, _ in cited.held()) if absent else 0
+    lines = {
+        f"not checked, as the papers are not at hand: {numbers} numbers, {held} figures of the results": absent,
+        f"not checked, as their libraries or results are not here: {made} tables": made,
     }
-    return [line for line, is_so in told.items() if is_so]
+    return [line for line, is_so in lines.items() if is_so]
 
 
-def main(arguments: list[str]) -> int:
-    """Checks (or writes) every page; 1 where a fault is left."""
-    found = [f"docs/{name}: the page is gone, and its tables with it"
-             for name in claim_tables.REGISTRY.keys() - {named(path) for path in pages()}]  # fmt: skip
-    for path in pages() if "--write" in arguments else []:
-        text = path.read_text(encoding="utf-8")
-        if (new := rewritten(text, named(path))) != text:
-            path.write_text(new, encoding="utf-8")
+def main() -> int:
+    """Check (or write) every page; 1 where a fault is left."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write what the results say into the pages")
+    write, known = parser.parse_args().write, read(CLAIMS)
+    found = [f"docs/claims.toml: there is no page {name}" for name in known.keys() - pages().keys()]
+    for name, path in pages().items():
+        text, page = path.read_text(encoding="utf-8"), known.get(name, NOTHING)
+        if write and (new := rewritten(text, page)) != text:
+            path.write_text(text := new, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: written")
-    texts = {path: path.read_text(encoding="utf-8") for path in pages()}
-    for path, text in texts.items():
-        for fault in faults(text, named(path)):
+        for fault in faults(text, page):
             line = text.count("\n", 0, fault.at) + 1
             found.append(f"{path.relative_to(ROOT)}:{line}: {fault.said!r}: {fault.why}")
-    found += [f"benchmarks/results: {told}" for told in claim_papers.held_faults()]
-    missing = unchecked(list(texts.values()))
-    for told in (*found, *missing):
-        print(told)
+    found += [f"benchmarks/results: {fault}" for fault in cited.held_faults()]
+    missing = unchecked(known.values())
+    print(*found, *missing, sep="\n", end="\n" if found or missing else "")
     whole = "every measured number that was checked" if missing else "every measured number"
     print(f"{len(found)} faults" if found else f"{whole} is that of the results")
     return int(len(found) > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""What the papers say: numbers of marks, and of results that tables print beside ours, looked up at the place cited.
+"""What the papers say: numbers of pages, and of results that tables print beside ours, looked up at the place cited.
 
 The papers are text files that are not part of the repository: `papers` beside the folder of data. Where they are absent
 nothing can be looked up, and the script says how much was not.
@@ -43,10 +43,10 @@ def text_of(number: str) -> str:
 
 
 def why_not(cited: str, said: str) -> str | None:
-    """Why a mark's number is not what the paper says at the place cited; None where it is, or cannot be looked up."""
+    """Why a number is not what the paper says at the place cited; None where it is, or cannot be looked up."""
     place = PLACE.match(cited)
     if not place:
-        return "a paper's mark needs its number (0 to 4) and a section or table"
+        return "a paper's figure needs its number (0 to 4) and a section or table"
     if not (paper := text_of(place[1])):
         return None
     passage = passage_of(paper, place[2])

@@ -1,7 +1,7 @@
 """Numbers that are given, not measured: a setting or a threshold of the code, or a definition.
 
-<!--given benchmarks/papers/beyond_pat.py-->60%<!--/-->    a setting: the number stands in this file's code
-<!--given-->0.5<!--/-->                             a definition, a law, plain arithmetic: round numbers alone
+    given benchmarks/papers/beyond_pat.py    a setting: the number stands in this file's code
+    given                                    a definition, a law, plain arithmetic: round numbers alone
 
 A script cannot tell a definition from a finding. But a finding is seldom round, and "so many of so many" never given.
 """
@@ -21,7 +21,7 @@ def why_not(source: str, said: str) -> str | None:
     Examples
     --------
     >>> why_not("", "0.05"), why_not("", "98%")
-    (None, '98% is not round: name the file whose code sets it, or mark it as measured')
+    (None, '98% is not round: name the file whose code sets it, or the results that have it')
     """
     if re.search(r"\d\s*(?:/|(?:out )?of)\s*\d", said) or not _NUMBER.search(said):
         return f"{said} is no number that can be given"
@@ -29,7 +29,9 @@ def why_not(source: str, said: str) -> str | None:
     if not source:
         odd = [match[0] for match in _NUMBER.finditer(said) if not _is_round(match)]
         return (
-            f"{odd[0].strip()} is not round: name the file whose code sets it, or mark it as measured" if odd else None
+            f"{odd[0].strip()} is not round: name the file whose code sets it, or the results that have it"
+            if odd
+            else None
         )
     path = ROOT / source
     if not source.startswith(("src/", "benchmarks/", "docs/")) or path.suffix != ".py" or not path.is_file():

@@ -1,4 +1,4 @@
-"""Numbers in a page that look measured: what is left of its prose once code, links, marks and tables are taken away.
+"""Numbers in a page that look measured: what is left of its prose once code, links, claims and tables are taken away.
 
 Looked for are numbers in digits: shares, multiples, durations, sizes, decimals, powers of ten, so many of so many,
 large counts, and counts of what only a benchmark counts; in headings, in emphasis, alone in code marks, and in blocks
@@ -7,9 +7,7 @@ years, versions, sections, parameters with their letter (k = 50), what stands in
 """
 
 import re
-from collections.abc import Iterator
-
-from claims.tables import TABLE
+from collections.abc import Iterable, Iterator
 
 _NUMBER = r"(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
 _UNIT = (
@@ -40,7 +38,6 @@ _SECTION = r"[A-Z]?\.?[1-9]\d*(?:\.\d+)*"
 _TAKEN_AWAY = [
     re.compile(pattern, re.MULTILINE | re.DOTALL)
     for pattern in (
-        r"<!--(?:f|paper|given)\b.*?-->.*?<!--/-->",
         r"<!--.*?-->|</?[a-z][^>\n]*>",
         r"\]\([^)]*\)|https?://\S+|^\[[^\]]+\]:[ \t]+\S+$",  # where links lead
         r"^ {4,}(?:\.venv/bin/)?(?:modicum|make|python3?|pip|spark-submit|curl) (?:\\\n|(?! #)[^\n])*",  # commands
@@ -62,24 +59,27 @@ _SPACE = re.compile("&nbsp;|&#160;|[\u00a0\u2007\u2009\u202f]")
 _EMPHASIS = re.compile(r"(?<=[\d%])[*_]{1,3}|[*_]{1,3}(?=[\d.]*\d)")
 
 
-def measured(text: str, printed: bool = False) -> Iterator[tuple[int, str]]:
-    """Each number of a page's prose that looks measured and has no mark: where it begins, and what is written.
+def measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
+    """Each number of a page's prose that looks measured: where it begins, and what is written.
 
-    `printed`: tests compare the page's blocks of text with what its code prints, so that they are not read here.
+    `known` are the starts and ends of what is claimed. Blocks of text are not read on a page that has code: tests
+    compare them with what it prints (tests/test_pages.py).
 
     Examples
     --------
-    >>> list(measured("With k=50 (§4.2) it loses 3% of 0.85."))
-    [(26, '3%'), (32, '0.85')]
+    >>> list(measured("With k=50 (§4.2) it loses 3% of 0.85.", [(32, 36)]))
+    [(26, '3%')]
     """
-    for match in MEASURED.finditer(prose(text, printed)):
+    for match in MEASURED.finditer(_prose(text, known)):
         yield match.start(), " ".join(match[0].split())
 
 
-def prose(text: str, printed: bool = False) -> str:
-    """The page with blanks where its code, links, marks and tables were, every line and place as before."""
-    text = TABLE.sub(_blank, text)
-    text = _FENCE.sub(_blank if printed else _block, text)
+def _prose(text: str, known: Iterable[tuple[int, int]]) -> str:
+    """The page with blanks where its code, links, claims and tables were, every line and place as before."""
+    is_printed = bool(re.search(r"^ *```(?:python|sh) *$", text, re.MULTILINE))
+    for start, end in known:
+        text = text[:start] + _blanks(text[start:end]) + text[end:]
+    text = _FENCE.sub(_blank if is_printed else _block, text)
     text = _IN_A_LINE.sub(_code_in_a_line, text)
     text = _SPACE.sub(_blank, text)
     for pattern in _TAKEN_AWAY:

@@ -1,4 +1,4 @@
-"""Values of the benchmarks, by path, and small sums over them: what a mark in a page refers to.
+"""Values of the benchmarks, by path, and small sums over them: what a claim refers to.
 
 A reference is FILE:path, where FILE is a file of benchmarks/results and the path goes through its figures by dots:
 keys, places in lists, `*` for all, `(a,b)` for several keys, and `{key=value;...}` for those entries of a list (or of
@@ -54,11 +54,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class ClaimError(ValueError):
-    """A mark that cannot be read: no such file or path, or an expression with more than sums in it."""
+    """A source that cannot be read: no such file or path, or an expression with more than sums in it."""
 
 
 def written(claim: str) -> str:
-    """The text that a mark's expression and format stand for.
+    """The text that a claim's expression and format stand for.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def written(claim: str) -> str:
     'Seven'
     """
     expression, separator, form = claim.rpartition("|")
-    expression, form = (expression.rstrip("\\"), form.strip()) if separator else (form, "")
+    expression, form = (expression, form.strip()) if separator else (form, "")
     value = claimed(expression)
     if isinstance(value, list | dict):
         raise ClaimError(f"{expression.strip()!r} is no single value")

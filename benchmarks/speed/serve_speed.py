@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import read_options, write
+from common import markdown, read_options, write
 
 ASKED = read_options(
     __name__,
@@ -240,22 +240,32 @@ def measured(postgres: str | None) -> dict[str, Any]:
     return found
 
 
-def table(figures: dict[str, Any]) -> str:
-    """Both addresses, as a page shows them."""
-    lines = [
-        "| `/predict` by | a second | of the empty one (at least 0.5) | p99 × its (at most 3) | server's work, ms |",
-        "|---|---|---|---|---|",
-    ]
+def predict_table(figures: dict[str, Any]) -> str:
+    """/predict beside the empty address, as a page shows it."""
+    rows = []
     for kind, own in figures["predict"].items():
         rate = median(each["predict"]["per_second"] for each in own["rounds"])
         work = f"{own['server_ms']['predict']:.2f} (empty: {own['server_ms']['empty']:.2f})"
-        shares = f"{own['share_of_empty']:.2f} | {own['times_p99_of_empty']:.2f}"
-        lines.append(f"| {kind} | {rate:,.0f} | {shares} | {work} |")
-    lines += ["", "| `/records` into | a second, 16 at once | a second, one by one |", "|---|---|---|"]
-    for name, own in figures["records"].items():
-        store = {"duckdb": "DuckDB", "postgresql": "PostgreSQL"}[name]
-        lines.append(f"| {store} | {own['per_second']:,.0f} | {own['one_by_one']['per_second']:,.0f} |")
-    return "\n".join(lines)
+        shares = [f"{own['share_of_empty']:.2f}", f"{own['times_p99_of_empty']:.2f}"]
+        rows.append([kind, f"{rate:,.0f}", *shares, work])
+    head = [
+        "`/predict` by",
+        "a second",
+        "of the empty one (at least 0.5)",
+        "p99 × its (at most 3)",
+        "server's work, ms",
+    ]
+    return markdown(head, rows)
+
+
+def records_table(figures: dict[str, Any]) -> str:
+    """/records for each store, as a page shows it."""
+    names = {"duckdb": "DuckDB", "postgresql": "PostgreSQL"}
+    rows = [
+        [names[name], f"{own['per_second']:,.0f}", f"{own['one_by_one']['per_second']:,.0f}"]
+        for name, own in figures["records"].items()
+    ]
+    return markdown(["`/records` into", "a second, 16 at once", "a second, one by one"], rows)
 
 
 if __name__ == "__main__":
