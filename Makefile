@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check docs test-slow test-services wheel-test freeze bench clean
+.PHONY: help demo test check docs test-slow test-services wheel-test freeze bench claims clean
 
 help:
 	@echo "make demo           minimize the embedded data and show the result"
@@ -17,6 +17,7 @@ help:
 	@echo "make wheel-test     build a wheel, and try it in an empty environment"
 	@echo "make freeze         accept changed names, help texts or artifact bytes"
 	@echo "make bench          the figures under benchmarks/results"
+	@echo "make claims         the pages' numbers, and whether results are of the code there is now"
 	@echo "make clean          remove what the above made"
 
 demo: .venv/core
@@ -90,7 +91,10 @@ bench: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/anatomy_speed.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/serve_speed.py
 	$(BIN)/python benchmarks/speed/scale.py
-	$(BIN)/python benchmarks/claims/check.py
+	$(BIN)/python benchmarks/claims/check.py --write
+
+claims: .venv/dev
+	$(BIN)/python benchmarks/claims/check.py --code
 
 clean:
 	rm -rf .venv build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

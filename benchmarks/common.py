@@ -14,14 +14,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from loaded_code import loaded
+
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 ALL = "all"  # the run of a benchmark without sections
 _START = time.perf_counter()
 _MODULES = {"scikit-learn": "sklearn"}
+_ELSEWHERE: dict[str, tuple[str, ...]] = {}  # by benchmark, the packages that its other processes load
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "narwhals", "numba", "duckdb")
 
 os.environ.setdefault("MODICUM_DATA", str(ROOT.parent / "shared" / "data"))
+
+
+class Speed(float):
+    """A figure of time among those of a `quick()`: it agrees with the stored one within a factor."""
+
+    factor = 2.0
 
 
 def read_options(
@@ -30,6 +39,7 @@ def read_options(
     reads: Sequence[str] = (),
     sections: bool = False,
     flags: Mapping[str, str] | None = None,
+    elsewhere: Sequence[str] = (),
 ) -> argparse.Namespace:
     """Read a benchmark's command line; of an imported module return the defaults.
 
@@ -48,8 +58,11 @@ def read_options(
         Whether parts of it can be run alone, see `run_sections`.
     flags : mapping of str to str
         Options with their help; one that takes a value ends with "=".
+    elsewhere : sequence of str
+        Packages and modules that other processes load for it: its result rests on them as well.
     """
     is_run = module == "__main__"
+    _ELSEWHERE[Path(sys.argv[0]).stem if is_run else module.rpartition(".")[2]] = tuple(elsewhere)
     parser = argparse.ArgumentParser(
         description=about,
         epilog=_facts(Path(sys.argv[0]).stem, reads) if is_run else None,
@@ -60,6 +73,11 @@ def read_options(
     for flag, text in (flags or {}).items():
         parser.add_argument(flag.rstrip("="), help=text, **({} if flag.endswith("=") else {"action": "store_true"}))
     return parser.parse_args(None if is_run else [])
+
+
+def elsewhere(name: str) -> tuple[str, ...]:
+    """The packages that a benchmark's other processes load."""
+    return _ELSEWHERE.get(name, ())
 
 
 def _facts(name: str, reads: Sequence[str]) -> str:
@@ -123,10 +141,11 @@ def _cpu() -> str:
 
 
 def write(name: str, figures: Any, parts: Sequence[str] = (ALL,), start: float = _START) -> None:
-    """Write figures with their machine, and how long those parts of them took that are new, as results/NAME.json."""
+    """Write figures as results/NAME.json, with their machine; of the new parts how long they took, by which code."""
     path = RESULTS / f"{name}.json"
     known = json.loads(path.read_text()) if ALL not in parts and path.exists() else {}
     run = {"commit": commit(), "seconds": round(time.perf_counter() - start, 1)}
+    run["code"] = loaded(elsewhere(name))
     runs = known.get("runs", {}) | dict.fromkeys(parts, run)
     write_result(name, known | {"machine": machine(), "figures": figures, "runs": runs})
 

@@ -499,6 +499,7 @@ def test_the_script_fails_where_a_page_is_wrong(tmp_path):
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "claims.toml", tmp_path / "docs")
     shutil.copytree(ROOT / "benchmarks" / "claims", tmp_path / "benchmarks" / "claims")
+    shutil.copy(ROOT / "benchmarks" / "loaded_code.py", tmp_path / "benchmarks")
     (tmp_path / "README.md").write_text("Fine.\n\nIt takes 3 s.\n")
     command = [sys.executable, str(tmp_path / "benchmarks" / "claims" / "check.py")]
     elsewhere = {**os.environ, "MODICUM_DATA": str(tmp_path / "data")}

@@ -2,12 +2,14 @@
 
     python benchmarks/claims/check.py            # one line for each fault; fails where there is one
     python benchmarks/claims/check.py --write    # writes what the results say into the pages
+    python benchmarks/claims/check.py --code     # fails also where the code that a result rests on has changed
 
 `docs/claims.toml` says of each number where it comes from (see pages.py). A sentence that is gone or stands twice is a
 fault, and so is every other number in prose that looks measured (see prose.py).
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import cited, given, tables
 from claims.pages import Claim, Page, near, places, read
 from claims.prose import measured
+from claims.staleness import stale
 from claims.values import ClaimError, claimed, written
 
 ROOT = Path(__file__).parents[2]
@@ -143,21 +146,39 @@ def unchecked(known: Iterable[Page]) -> list[str]:
     return [line for line, is_so in lines.items() if is_so]
 
 
+def outdated(known: dict[str, Page]) -> Iterator[str]:
+    """What the pages claim by results whose code has changed (see staleness.py)."""
+    for name, why in stale().items():
+        own = {page: sum(_rests_on(name, claim) for claim in content.claims) for page, content in known.items()}
+        shown = ", ".join(f"{page} ({count})" for page, count in own.items() if count)
+        tables_of = sorted(
+            {page for page, content in known.items() for table in content.tables if name in table.results}
+        )
+        rest = [f"sentences of {shown}"] * bool(shown) + [f"tables of {', '.join(tables_of)}"] * bool(tables_of)
+        yield f"benchmarks/results/{name}.json: {why}; {' and '.join(rest)} rest on it"
+
+
+def _rests_on(name: str, claim: Claim) -> bool:
+    return any(re.search(rf"\b{name}:", each) for each in (*claim.sources, *claim.holds))
+
+
 def main() -> int:
     """Check (or write) every page; 1 where a fault is left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write what the results say into the pages")
-    write, known = parser.parse_args().write, read(CLAIMS)
+    parser.add_argument("--code", action="store_true", help="fail where the code that a result rests on has changed")
+    asked, known = parser.parse_args(), read(CLAIMS)
     found = [f"docs/claims.toml: there is no page {name}" for name in known.keys() - pages().keys()]
     for name, path in pages().items():
         text, page = path.read_text(encoding="utf-8"), known.get(name, NOTHING)
-        if write and (new := rewritten(text, page)) != text:
+        if asked.write and (new := rewritten(text, page)) != text:
             path.write_text(text := new, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: written")
         for fault in faults(text, page):
             line = text.count("\n", 0, fault.at) + 1
             found.append(f"{path.relative_to(ROOT)}:{line}: {fault.said!r}: {fault.why}")
     found += [f"benchmarks/results: {fault}" for fault in cited.held_faults()]
+    found += outdated(known) if asked.code else []
     missing = unchecked(known.values())
     print(*found, *missing, sep="\n", end="\n" if found or missing else "")
     whole = "every measured number that was checked" if missing else "every measured number"

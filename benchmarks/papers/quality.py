@@ -60,5 +60,9 @@ def quality() -> dict:
     }
 
 
+def quick() -> dict[str, float]:
+    return quality()
+
+
 if __name__ == "__main__":
     write("quality", quality())

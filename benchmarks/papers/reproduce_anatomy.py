@@ -272,6 +272,19 @@ def sections(size: Size) -> dict[str, Callable[[], dict[str, Any]]]:
     return found | {"adult_nominal": few, "acs_nominal": more, "releases": partial(releases, size)}
 
 
+def quick() -> dict[str, float]:
+    """The linear classifier on the first fold of Adult."""
+    table = TABLES["adult"]()
+    fold = next(iter(folds(table, FULL.folds)))
+    kernel = kernel_of(table, fold, FULL)
+    return {
+        f"adult.variants.{{kind={each.kind};level={each.level};model={SVC}}}.errors.0": _judged(
+            SVC, each, fold, kernel
+        )["error"]
+        for each in variants(table, fold, (IDENTIFYING, PRUNED), (2,))
+    }
+
+
 if __name__ == "__main__":
     if ASKED.tiny:
         for name in ASKED.sections or sections(TINY):

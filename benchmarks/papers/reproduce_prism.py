@@ -70,14 +70,8 @@ def section(
     X, y, schema, sensitive, more = load()
     compared = {}
     for threshold in THRESHOLDS:
-        model = md.PrismClassifier(
-            sensitive, threshold=threshold, class_weight=class_weight, schema=schema, tol=GAP, progress=False
-        )
         start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="At most")
-            found = md.evaluation.prism_cost(X, y, model, max_predictors=PREDICTORS, adversary=False)
-        compared[threshold] = found
+        compared[threshold] = _compared(X, y, schema, sensitive, threshold, class_weight)
         print(f"{title}, threshold {threshold}: {time.perf_counter() - start:.0f} s", flush=True)
     attacks = _attacked(X, y, schema, sensitive, compared.values())
     return {
@@ -89,6 +83,23 @@ def section(
         "thresholds": {str(threshold): _figures(found, attacks) for threshold, found in compared.items()},
         **more,
     }
+
+
+def _compared(
+    X: Any,
+    y: Any,
+    schema: Any,
+    sensitive: str,
+    threshold: float,
+    class_weight: Any = None,
+    predictors: Any = PREDICTORS,
+) -> PrismCost:
+    model = md.PrismClassifier(
+        sensitive, threshold=threshold, class_weight=class_weight, schema=schema, tol=GAP, progress=False
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="At most")
+        return md.evaluation.prism_cost(X, y, model, max_predictors=predictors, adversary=False)
 
 
 def _figures(found: PrismCost, attacks: dict[tuple[str, ...], Any]) -> dict[str, Any]:
@@ -177,6 +188,19 @@ SECTIONS = {
     "bank_original": partial(section, "Bank, original", partial(_bank, False), "bank"),
     "bank_balanced": partial(section, "Bank, binarized, classes balanced", partial(_bank, True), "bank", "balanced"),
 }
+
+
+def quick() -> dict[str, float]:
+    """Three predictors of the synthetic set, without adversaries."""
+    X, y, schema, sensitive, _ = _synthetic()
+    found = _compared(X, y, schema, sensitive, THRESHOLDS[0], predictors=[3])
+    path = f'synthetic.thresholds."{THRESHOLDS[0]}"'
+    accuracy = {each.model: each.accuracy.value for each in found.models}
+    return {f"{path}.correlated_sets": len(found.correlations)} | {
+        f"{path}.models.{{model={model};max_predictors=3}}.accuracy.value": accuracy[model]
+        for model in ("Parsimony", PRISM)
+    }
+
 
 if __name__ == "__main__":
     run_sections("reproduce_prism", SECTIONS, ASKED)

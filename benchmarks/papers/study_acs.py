@@ -128,5 +128,12 @@ SECTIONS = {
     "figure_12": lambda: selection_scores(task("income")),
 }
 
+
+def quick() -> dict[str, float]:
+    """PAT on the first split of employment."""
+    found = study_of("canary", task("employment"), minimizers=["PrivacyTree"], seeds=1, fronts_of="each")
+    return {"employment.minimizers.PrivacyTree.hypervolume_by_seed.0": found.hypervolume()["PrivacyTree"].by_seed[0]}
+
+
 if __name__ == "__main__":
     run_studies("study_acs", SECTIONS, ASKED)

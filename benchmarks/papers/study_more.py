@@ -22,7 +22,7 @@ ASKED = read_options(
 from functools import partial
 
 from data import load_crime, load_health, load_loan
-from papers.vdm.studies import compared, run_studies
+from papers.vdm.studies import compared, run_studies, study_of
 
 import modicum as md
 
@@ -39,6 +39,13 @@ SECTIONS = {
     name: partial(lambda name, load: compared(name, load(), ASKED, **SOME.get(name, {})), name, load)
     for name, load in LOADERS.items()
 }
+
+
+def quick() -> dict[str, float]:
+    """PAT on the first split of adult."""
+    found = study_of("canary", LOADERS["adult"](), minimizers=["PrivacyTree"], seeds=1, fronts_of="each")
+    return {"adult.minimizers.PrivacyTree.hypervolume_by_seed.0": found.hypervolume()["PrivacyTree"].by_seed[0]}
+
 
 if __name__ == "__main__":
     run_studies("study_more", SECTIONS, ASKED)

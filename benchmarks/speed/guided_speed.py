@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import judged, read_options, write
+from common import Speed, judged, read_options, write
 
 read_options(__name__, __doc__, ("acs/ny2024.parquet",))
 
@@ -47,13 +47,13 @@ def trees(X: pd.DataFrame, y: pd.Series) -> Any:
     return make_pipeline(prepared, HistGradientBoostingClassifier(random_state=0)).fit(X, y)
 
 
-def main() -> None:
+def measured(sizes: tuple[tuple[int, ...], ...] = SIZES) -> dict:
     data = load_acs("employment")
     model = trees(data.X[:50_000], data.y[:50_000])
     schema, random = data.schema, np.random.default_rng(0)
     fitted(model, schema, drawn(data.X, 5_000, random))
     found = {}
-    for n in sorted(size for group in SIZES for size in group):
+    for n in sorted(size for group in sizes for size in group):
         found[n] = fitted(model, schema, drawn(data.X, n, random))
         print(
             f"{n:9,} rows: {found[n]['seconds']:6.2f} s, of which the model takes {found[n]['model_seconds']:.2f} s; "
@@ -61,12 +61,12 @@ def main() -> None:
             flush=True,
         )
     steps = {}
-    for group in SIZES:
+    for group in sizes:
         for few, many in pairwise(group):
             ratio = found[many]["seconds"] / found[few]["seconds"]
             steps[f"{few} to {many}"] = ratio
             print(f"{few:9,} to {many:9,} rows: {ratio:5.1f} times as long {judged(ratio, MOST)}")
-    write("guided_speed", {"runs": found, "tenfold": steps, "most": MOST})
+    return {"runs": found, "tenfold": steps, "most": MOST}
 
 
 def fitted(model: Any, schema: md.Schema, X: pd.DataFrame) -> dict:
@@ -91,5 +91,12 @@ def fitted(model: Any, schema: md.Schema, X: pd.DataFrame) -> dict:
     }
 
 
+def quick() -> dict[str, float]:
+    """The three smallest tables."""
+    found = measured(((5_000, 50_000), (10_000,)))
+    same = {f"runs.{n}.{name}": found["runs"][n][name] for n in (5_000, 10_000) for name in ("agreement", "ncp")}
+    return same | {'tenfold."5000 to 50000"': Speed(found["tenfold"]["5000 to 50000"])}
+
+
 if __name__ == "__main__":
-    main()
+    write("guided_speed", measured())

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import read_options, run_sections, seconds
+from common import Speed, read_options, run_sections, seconds
 
 ASKED = read_options(
     __name__,
@@ -137,6 +137,14 @@ def _libsvm(X: Any, t: Any, counts: Any) -> float:
     machine = SVC(kernel="linear", C=1.0, tol=1e-6).fit(X, t, sample_weight=counts)
     w = machine.coef_[0]
     return float(w @ w / 2 + counts @ np.maximum(0, 1 - t * machine.decision_function(X)))
+
+
+def quick() -> dict[str, float]:
+    """Correlations and training."""
+    found, trained = correlations(), training()
+    speeds = {f'correlations."{title}".seconds': Speed(own["seconds"]) for title, own in found.items()}
+    same = {f'correlations."{title}".sets': own["sets"] for title, own in found.items()}
+    return same | speeds | {f"training.{most}.times": Speed(trained[most]["times"]) for most in ("3", "5", "8")}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import ROOT, figures_of, machine, read_options, run_sections
+from common import ROOT, Speed, figures_of, machine, read_options, run_sections
 
 ASKED = read_options(
     __name__,
@@ -19,6 +19,15 @@ ASKED = read_options(
     ("acs/ny2024.parquet",),
     sections=True,
     flags={"--steps=": "measure these steps anew (fit, apply, select, a8), by commas; keep the others"},
+    elsewhere=(
+        "speed.scale_step",
+        "modicum.engines",
+        "modicum.generalization",
+        "modicum.table",
+        "modicum.trees",
+        "modicum.minimizers",
+        "modicum.attacks.singling_out",
+    ),
 )
 
 import json
@@ -156,6 +165,15 @@ def cost(figures: dict) -> str:
         minutes = spark / 1e6 * BILLIONS / CLUSTER / 60
         lines.append(f"| {NAMES[name]} | {here:.2f} | {spark:.2f} | {minutes:.1f} minutes |")
     return "\n".join(lines)
+
+
+def quick() -> dict[str, float]:
+    """The smallest table, each step once."""
+    found = {name: step(name, "duckdb", SIZES[0], repeat=1) for name in STEPS}
+    path = f"duckdb.rows.{SIZES[0]}"
+    same = {f"{path}.fit.found.{name}": found["fit"]["found"][name] for name in ("leaves", "buckets")}
+    same[f"{path}.a8.found.unique"] = found["a8"]["found"]["unique"]
+    return same | {f"{path}.{name}.seconds": Speed(found[name]["seconds"]) for name in STEPS}
 
 
 if __name__ == "__main__":

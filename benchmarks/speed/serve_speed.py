@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import markdown, read_options, write
+from common import Speed, markdown, read_options, write
 
 ASKED = read_options(
     __name__,
@@ -23,6 +23,7 @@ ASKED = read_options(
         "--postgres=": "URL of a PostgreSQL database that keeps records as well",
         "--serve=": "run the server alone: BUNDLE:STORE (this benchmark starts it so)",
     },
+    elsewhere=("modicum.service", "modicum.export.model_bundle"),
 )
 
 import asyncio
@@ -38,7 +39,7 @@ import numpy as np
 from targets import target
 
 import modicum as md
-from modicum.export.model_bundle import Bundle, save_bundle
+from modicum.export.model_bundle import save_bundle
 from modicum.provenance import identity
 
 NAME = "serve_speed"
@@ -177,10 +178,11 @@ def costed(server: Server, path: str, asked: list[bytes]) -> dict[str, float]:
     return found | {"server_ms": 1000 * (processor_seconds(server.process.pid) - before) / len(asked)}
 
 
-def predicting(kind: str, artifact: Any, records: list[dict], folder: str, place: str) -> dict[str, Any]:
+def predicting(kind: str, artifact: Any, model: Any, records: list[dict], folder: str) -> dict[str, Any]:
     """Rounds of the empty address and of /predict, one after the other."""
     rounds = []
-    server = Server(folder, place)
+    bundle = save_bundle(Path(folder) / kind, artifact, model, label="income")
+    server = Server(str(Path(folder) / kind), str(Path(folder) / f"{bundle.kind}.duckdb"))
     with server as port:
         load(port, "/empty", bodies(artifact, records, REQUESTS // 4, 99))  # connections, caches, the interpreter
         for i in range(ROUNDS):
@@ -230,9 +232,7 @@ def measured(postgres: str | None) -> dict[str, Any]:
     kinds = artifacts()
     with tempfile.TemporaryDirectory() as folder:
         for kind, (artifact, model, records) in kinds.items():
-            bundle: Bundle = save_bundle(Path(folder) / kind, artifact, model, label="income")
-            place = str(Path(folder) / f"{bundle.kind}.duckdb")
-            found["predict"][kind] = predicting(kind, artifact, records, str(Path(folder) / kind), place)
+            found["predict"][kind] = predicting(kind, artifact, model, records, folder)
         artifact, _, records = kinds["generalization"]
         places = {"duckdb": str(Path(folder) / "records.duckdb")} | ({"postgresql": postgres} if postgres else {})
         for name, place in places.items():
@@ -266,6 +266,13 @@ def records_table(figures: dict[str, Any]) -> str:
         for name, own in figures["records"].items()
     ]
     return markdown(["`/records` into", "a second, 16 at once", "a second, one by one"], rows)
+
+
+def quick() -> dict[str, float]:
+    """One kind of artifact, no store."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = predicting("cells", *artifacts()["cells"], folder)
+    return {"predict.cells.share_of_empty": Speed(own["share_of_empty"])}
 
 
 if __name__ == "__main__":

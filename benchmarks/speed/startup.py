@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import judged, read_options, seconds, write
+from common import Speed, judged, read_options, seconds, write
 
-read_options(__name__, __doc__)
+read_options(__name__, __doc__, elsewhere=("modicum.cli", "modicum.__main__"))
 
 import subprocess
 import tempfile
@@ -40,6 +40,11 @@ def startup(repeat: int = REPEAT) -> dict:
                 f"{found / baseline:.2f} {judged(found / baseline, TARGET)}"
             )
     return figures
+
+
+def quick() -> dict[str, float]:
+    found = startup(5)
+    return {f"{name}.times": Speed(found[name]["times"]) for name in COMMANDS}
 
 
 if __name__ == "__main__":

@@ -7,9 +7,20 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import judged, read_options, seconds, write
+from common import Speed, judged, read_options, seconds, write
 
-read_options(__name__, __doc__, ("acs/ny2024.parquet",))
+read_options(
+    __name__,
+    __doc__,
+    ("acs/ny2024.parquet",),
+    elsewhere=(
+        "modicum.cli.main",
+        "modicum.cli.commands.apply",
+        "modicum.engines",
+        "modicum.generalization",
+        "modicum.table",
+    ),
+)
 
 import subprocess
 import tempfile
@@ -64,6 +75,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
     result = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
     return int(result.stdout.split()[-1]) * (1024 if sys.platform == "linux" else 1)
+
+
+def quick() -> dict[str, float]:
+    return {"coded.seconds": Speed(coded()["seconds"])}
 
 
 if __name__ == "__main__":
