@@ -329,7 +329,7 @@ def test_a_paper_s_figure_in_the_results_stands_in_the_paper(papers, tmp_path, m
 def test_what_the_results_hold_of_the_papers_is_in_them(claims):
     papers = importlib.import_module("claims.cited")
     if not all(map(papers.text_of, "01234")):
-        pytest.skip("the papers are not beside the folder of data")
+        pytest.skip("the papers are not there: a folder `papers` next to the one that MODICUM_DATA names")
     assert list(papers.held_faults()) == []
     assert {paper for _, paper, _, _ in papers.held()} == set("01234")
     assert why_not(claims, "paper 0 §8.4", "34") == []

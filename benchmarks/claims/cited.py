@@ -1,7 +1,7 @@
 """What the papers say: numbers of pages, and of results that tables print beside ours, looked up at the place cited.
 
-The papers are text files that are not part of the repository: `papers` beside the folder of data. Where they are absent
-nothing can be looked up, and the script says how much was not.
+The papers are text files that are not part of the repository: the folder `papers` next to the one that MODICUM_DATA
+names. Where they are absent nothing can be looked up, and the script says how much was not.
 """
 
 import os
