@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from loaded_code import loaded
+from loaded_code import hash_loaded
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -65,7 +65,7 @@ def read_options(
     _ELSEWHERE[Path(sys.argv[0]).stem if is_run else module.rpartition(".")[2]] = tuple(elsewhere)
     parser = argparse.ArgumentParser(
         description=about,
-        epilog=_facts(Path(sys.argv[0]).stem, reads) if is_run else None,
+        epilog=_describe(Path(sys.argv[0]).stem, reads) if is_run else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if sections:
@@ -75,15 +75,15 @@ def read_options(
     return parser.parse_args(None if is_run else [])
 
 
-def elsewhere(name: str) -> tuple[str, ...]:
+def list_elsewhere(name: str) -> tuple[str, ...]:
     """The packages that a benchmark's other processes load."""
     return _ELSEWHERE.get(name, ())
 
 
-def _facts(name: str, reads: Sequence[str]) -> str:
+def _describe(name: str, reads: Sequence[str]) -> str:
     """What a benchmark reads and writes, and how long each part of it took when last run."""
     path = RESULTS / f"{name}.json"
-    times = _times(json.loads(path.read_text())) if path.exists() else {}
+    times = _read_times(json.loads(path.read_text())) if path.exists() else {}
     took = ", ".join(f"{part} {taken:,.0f} s" for part, taken in times.items()) or "not recorded"
     return (
         f"reads:  {', '.join(reads) or 'the embedded data alone'}{' of the folder MODICUM_DATA' if reads else ''}\n"
@@ -92,7 +92,7 @@ def _facts(name: str, reads: Sequence[str]) -> str:
     )
 
 
-def _times(result: dict[str, Any]) -> dict[str, float]:
+def _read_times(result: dict[str, Any]) -> dict[str, float]:
     """The seconds of each part, as recorded with it; of an older result those that its sections have."""
     if "runs" in result:
         return {part: run["seconds"] for part, run in result["runs"].items()}
@@ -145,7 +145,7 @@ def write(name: str, figures: Any, parts: Sequence[str] = (ALL,), start: float =
     path = RESULTS / f"{name}.json"
     known = json.loads(path.read_text()) if ALL not in parts and path.exists() else {}
     run = {"commit": commit(), "seconds": round(time.perf_counter() - start, 1)}
-    run["code"] = loaded(elsewhere(name))
+    run["code"] = hash_loaded(list_elsewhere(name))
     runs = known.get("runs", {}) | dict.fromkeys(parts, run)
     write_result(name, known | {"machine": machine(), "figures": figures, "runs": runs})
 

@@ -17,7 +17,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FORM = {"ctx", "kind", "type_comment"}  # fields of a node that no code depends on
 
 
-def loaded(elsewhere: Iterable[str] = ()) -> dict[str, str]:
+def hash_loaded(elsewhere: Iterable[str] = ()) -> dict[str, str]:
     """The hash of every module that this process has loaded, by its path.
 
     `elsewhere` are packages and modules that other processes load for it, such as `modicum.service`.
@@ -28,7 +28,7 @@ def loaded(elsewhere: Iterable[str] = ()) -> dict[str, str]:
     files |= {file for name in elsewhere for file in _files(name)}
     paths = [path.relative_to(ROOT).as_posix() for path in files if path.suffix == ".py" and path.is_relative_to(ROOT)]
     known = (path for path in paths if path.startswith(("src/modicum/", "benchmarks/")))
-    return {path: hash_of(ROOT / path) for path in sorted(known) if not path.startswith(_NO_PART)}
+    return {path: hash_file(ROOT / path) for path in sorted(known) if not path.startswith(_NO_PART)}
 
 
 def _require_own(package: Any) -> None:
@@ -42,18 +42,18 @@ def _files(name: str) -> Iterator[Path]:
     yield from base.rglob("*.py") if base.is_dir() else [base.with_suffix(".py")]
 
 
-def changed(recorded: Mapping[str, str], root: Path = ROOT) -> list[str]:
+def list_changed(recorded: Mapping[str, str], root: Path = ROOT) -> list[str]:
     """The modules whose code is not what was recorded, or that are gone."""
-    return [path for path, known in recorded.items() if not (root / path).exists() or hash_of(root / path) != known]
+    return [path for path, known in recorded.items() if not (root / path).exists() or hash_file(root / path) != known]
 
 
 @cache
-def hash_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """A hash of a file's code; the same on every version of Python.
 
     Examples
     --------
-    >>> hash_of(Path(__file__)) == hash_of(Path(__file__))
+    >>> hash_file(Path(__file__)) == hash_file(Path(__file__))
     True
     """
     return hash_code(path.read_text(encoding="utf-8"))

@@ -64,7 +64,7 @@ def page_of(claims, text, *sources, holds=(), every=False):
 
 
 def reasons(claims, text, page):
-    return [fault.why for fault in claims.faults(text, page)]
+    return [fault.why for fault in claims.find_faults(text, page)]
 
 
 def why_not(claims, source, said):
@@ -76,13 +76,13 @@ def why_not(claims, source, said):
 def test_the_page_s_claims_hold(claims, page):
     name = page.removeprefix("docs/")
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert claims.pages()[name] == ROOT / page
-    found = claims.faults(text, claims.read(claims.CLAIMS).get(name, claims.NOTHING))
+    assert claims.list_pages()[name] == ROOT / page
+    found = claims.find_faults(text, claims.read(claims.CLAIMS).get(name, claims.NOTHING))
     assert [f"{fault.said}: {fault.why}" for fault in found] == []
 
 
 def test_every_page_that_is_claimed_of_is_there(claims):
-    assert claims.read(claims.CLAIMS).keys() <= claims.pages().keys()
+    assert claims.read(claims.CLAIMS).keys() <= claims.list_pages().keys()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -95,15 +95,15 @@ def test_every_generated_table_can_be_made_here(claims, tables):
     every = [table for page in claims.read(claims.CLAIMS).values() for table in page.tables]
     assert len(every) > 40
     assert [table for table in every if not tables.can_make(table)] == []
-    assert [table for table in every if tables.made(table).split("\n")[0] != table.head] == []
+    assert [table for table in every if tables.make(table).split("\n")[0] != table.head] == []
 
 
 def test_a_table_whose_library_is_absent_is_named_and_no_fault(claims, pages, capsys):
     page = pages.Page(tables=(pages.Table("| 0.7 |", "no_such_module:table", ("scale",)),))
     text = "| 0.7 |\n| --- |\n| 0.8 |\n\nMore."
-    assert claims.faults(text, page) == []
+    assert claims.find_faults(text, page) == []
     assert "no_such_module is not installed" in capsys.readouterr().err
-    assert claims.rewritten(text, page) == text
+    assert claims.rewrite(text, page) == text
 
 
 def test_a_tampered_number_is_found(claims):
@@ -113,7 +113,7 @@ def test_a_tampered_number_is_found(claims):
 
 
 def test_a_number_without_a_source_is_found(claims):
-    found = claims.faults("Fine.\n\nIt keeps 84% of its skill.")
+    found = claims.find_faults("Fine.\n\nIt keeps 84% of its skill.")
     assert [(fault.said, fault.at) for fault in found] == [("84%", 16)]
 
 
@@ -121,8 +121,8 @@ def test_a_sentence_that_is_gone_or_stands_twice_is_found(claims):
     page = page_of(claims, "Of {} cells.", "beyond_pat:goals.compared")
     assert reasons(claims, "Of so many cells, 23.", page) == ["the page has lost it"]
     assert reasons(claims, "Of 23 cells. Of 23 cells.", page) == ["stands 2 times"]
-    assert [fault.at for fault in claims.faults("Of 23 cells.\n\nOf 23 cells.", page)] == [14]
-    assert [fault.at for fault in claims.faults("Well.\n\nOf all of them.", page)] == [7]
+    assert [fault.at for fault in claims.find_faults("Of 23 cells.\n\nOf 23 cells.", page)] == [14]
+    assert [fault.at for fault in claims.find_faults("Well.\n\nOf all of them.", page)] == [7]
     every = page_of(claims, "Of {} cells.", "beyond_pat:goals.compared", every=True)
     assert reasons(claims, "Of 23 cells. Of 23 cells.", every) == []
     assert reasons(claims, "Of 23 cells. Of 22 cells.", every) == ["the results say 23"]
@@ -131,7 +131,7 @@ def test_a_sentence_that_is_gone_or_stands_twice_is_found(claims):
 
 def test_a_sentence_is_found_across_lines_and_its_numbers_where_they_stand(pages):
     text = "- First.\n- It keeps **0.1,\n  0.5 and 0.9** of\n  all"
-    (place,) = pages.places(text, pages.Claim("It keeps **{}** of all"))
+    (place,) = pages.find_places(text, pages.Claim("It keeps **{}** of all"))
     assert place.at == text.index("It")
     assert [(text[start:end], said) for start, end, said in place.numbers] == [
         ("0.1,\n  0.5 and 0.9", "0.1, 0.5 and 0.9")
@@ -149,7 +149,9 @@ def test_a_sentence_is_found_across_lines_and_its_numbers_where_they_stand(pages
     ],
 )
 def test_a_number_is_as_long_as_its_surroundings_say(pages, text, sentence, numbers):
-    assert [[said for *_, said in place.numbers] for place in pages.places(text, pages.Claim(sentence))] == [numbers]
+    assert [[said for *_, said in place.numbers] for place in pages.find_places(text, pages.Claim(sentence))] == [
+        numbers
+    ]
 
 
 @pytest.mark.parametrize(
@@ -188,8 +190,8 @@ def test_a_tampered_table_is_found_and_mended(claims, engines):
     number = re.search(r"\d+\.\d", line)
     assert number is not None
     wrong = text.replace(line, line.replace(number[0], "0.7", 1))
-    assert [fault.said for fault in claims.faults(wrong, page)] == [page.tables[0].head]
-    assert claims.rewritten(wrong, page) == text
+    assert [fault.said for fault in claims.find_faults(wrong, page)] == [page.tables[0].head]
+    assert claims.rewrite(wrong, page) == text
 
 
 def test_a_table_that_is_gone_or_unknown_is_found(claims, pages, engines):
@@ -207,9 +209,9 @@ def test_a_table_that_stands_twice_is_found_and_the_first_is_checked(claims, tab
     text, page = engines
     table = next(own.text for own in tables.find(text, page.tables)[0] if own.table == page.tables[0])
     wrong = table.replace("| fit PAT", "| fits PAT")
-    found = claims.faults(text.replace(table, f"{wrong}\n\n{table}"), page)
+    found = claims.find_faults(text.replace(table, f"{wrong}\n\n{table}"), page)
     assert {fault.said for fault in found} >= {table.split("\n")[0]}
-    assert {"stands 1 times too often", tables.first_difference(wrong, table)} <= {fault.why for fault in found}
+    assert {"stands 1 times too often", tables.find_difference(wrong, table)} <= {fault.why for fault in found}
 
 
 def test_tables_with_one_first_line_are_told_apart_by_their_order(claims, tables):
@@ -219,7 +221,7 @@ def test_tables_with_one_first_line_are_told_apart_by_their_order(claims, tables
     assert len(twice) == 2
     swapped = text.replace(twice[0].text, "?").replace(twice[1].text, twice[0].text).replace("?", twice[1].text, 1)
     page = claims.Page((), known)
-    assert len([fault for fault in claims.faults(swapped, page) if fault.said == twice[0].table.head]) == 2
+    assert len([fault for fault in claims.find_faults(swapped, page) if fault.said == twice[0].table.head]) == 2
 
 
 def test_a_statement_that_no_longer_holds_is_found(claims):
@@ -228,7 +230,7 @@ def test_a_statement_that_no_longer_holds_is_found(claims):
     false = page_of(claims, "Ahead.", holds=("beyond_pat:goals.compared > 23",))
     assert reasons(claims, "Ahead.", false) == ["is not true of the results"]
     several = page_of(claims, "Ahead.", holds=("beyond_pat:goals.compared > 22", "beyond_pat:goals.compared < 23"))
-    assert [fault.said for fault in claims.faults("Ahead.", several)] == ["beyond_pat:goals.compared < 23"]
+    assert [fault.said for fault in claims.find_faults("Ahead.", several)] == ["beyond_pat:goals.compared < 23"]
 
 
 @pytest.mark.parametrize("constant", ["0.999|.1%", "2 + 5|word", "size('beyond_pat:goals')", 'max("demo:asked")'])
@@ -322,32 +324,32 @@ def test_a_paper_s_figure_stands_where_it_is_cited(claims, papers, tmp_path, pla
 )
 def test_a_paper_s_figure_in_the_results_stands_in_the_paper(papers, tmp_path, monkeypatch, value, is_said):
     (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
-    monkeypatch.setattr(papers, "held", lambda: [("some:x", "0", "Table 3", value)])
-    assert list(papers.held_faults()) == ([] if is_said else [f"some:x: {value!r} is not in papers/0 Table 3"])
+    monkeypatch.setattr(papers, "list_held", lambda: [("some:x", "0", "Table 3", value)])
+    assert list(papers.find_held_faults()) == ([] if is_said else [f"some:x: {value!r} is not in papers/0 Table 3"])
 
 
 def test_what_the_results_hold_of_the_papers_is_in_them(claims):
     papers = importlib.import_module("claims.cited")
     if not all(map(papers.text_of, "01234")):
         pytest.skip("the papers are not there: a folder `papers` next to the one that MODICUM_DATA names")
-    assert list(papers.held_faults()) == []
-    assert {paper for _, paper, _, _ in papers.held()} == set("01234")
+    assert list(papers.find_held_faults()) == []
+    assert {paper for _, paper, _, _ in papers.list_held()} == set("01234")
     assert why_not(claims, "paper 0 §8.4", "34") == []
     assert why_not(claims, "paper 0 §8.4", "43") == ["papers/0 §8.4 has no 43"]
 
 
 def test_what_is_not_checked_without_the_papers_is_said(claims, papers):
     page = page_of(claims, "It was {}, then {}.", "paper 0 §8.4", "paper 1 §4.2")
-    lines = claims.unchecked([page])
-    held = f"{len(papers.held())} figures of the results"
+    lines = claims.list_unchecked([page])
+    held = f"{len(papers.list_held())} figures of the results"
     assert lines == [f"not checked, as the papers are not at hand: 2 numbers, {held}"]
-    assert len(papers.held()) > 100
-    assert all(value is not None for *_, value in papers.held())
+    assert len(papers.list_held()) > 100
+    assert all(value is not None for *_, value in papers.list_held())
 
 
 def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
     page = page_of(claims, "Of {}, {}, {}.", "beyond_pat:goals.compared", "none:x", "given")
-    assert claims.rewritten("Of 1,\n2, 3.", page) == "Of 23,\n2, 3."
+    assert claims.rewrite("Of 1,\n2, 3.", page) == "Of 23,\n2, 3."
 
 
 @pytest.mark.parametrize(
@@ -366,11 +368,11 @@ def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
     ],
 )
 def test_what_is_no_measurement_is_left_alone(prose, text):
-    assert list(prose.measured(text)) == []
+    assert list(prose.find_measured(text)) == []
 
 
 def test_a_number_that_is_claimed_is_left_alone(prose):
-    assert list(prose.measured("It is 0.5, a parameter.", [(6, 9)])) == []
+    assert list(prose.find_measured("It is 0.5, a parameter.", [(6, 9)])) == []
 
 
 @pytest.mark.parametrize(
@@ -431,14 +433,14 @@ def test_a_number_that_is_claimed_is_left_alone(prose):
     ],
 )
 def test_what_looks_measured_is_found(prose, text, found):
-    assert [said for _, said in prose.measured(text)] == [found]
+    assert [said for _, said in prose.find_measured(text)] == [found]
 
 
 @pytest.mark.parametrize(("code", "found"), [("python", 0), ("sh", 0), ("json", 1)])
 def test_a_block_of_text_is_read_where_no_code_prints_it(claims, code, found):
     """Where there is code, tests/test_pages.py compares the block with what it prints."""
     text = f"```{code}\nx\n```\n\n```text\nskill 0.97\n```"
-    assert [fault.said for fault in claims.faults(text)] == ["0.97"] * found
+    assert [fault.said for fault in claims.find_faults(text)] == ["0.97"] * found
 
 
 @pytest.mark.parametrize(
@@ -462,7 +464,7 @@ def test_a_block_of_text_is_read_where_no_code_prints_it(claims, code, found):
 )
 def test_the_evaluator_refuses_all_but_sums(values, expression):
     with pytest.raises(values.ClaimError):
-        values.evaluated(expression)
+        values.evaluate(expression)
 
 
 def test_the_evaluator_sums_over_paths(values, monkeypatch, tmp_path):
@@ -472,17 +474,17 @@ def test_the_evaluator_sums_over_paths(values, monkeypatch, tmp_path):
     monkeypatch.setattr(values, "RESULTS", tmp_path)
     values.figures_of.cache_clear()
     try:
-        assert values.evaluated("max(some:cells.{kind=a}.x - some:cells.{kind=b}.x)") == -1
-        assert values.evaluated("mean(some:cells.{level=1/2}.x) / some:cells.2.x") == 0.6
-        assert values.evaluated('some:by."0.5".x + some:by."all of it".x') == 4
-        assert values.evaluated('total(some:by.("0.5","all of it").x)') == 4
-        assert values.evaluated("count(some:cells.*.x > 3)") == 2
-        assert values.evaluated("all(some:cells.*.x >= 2)") is True
-        assert values.evaluated("1 - -abs(2 - 4)") == 3
-        assert values.evaluated("size(some:cells)") == 3
-        assert values.written("some:cells.0.x / 8|.0%") == "25%"
-        assert values.written("some:cells.0.x|.1f") == "2.0"
-        assert values.written("size(some:cells)|Word") == "Three"
+        assert values.evaluate("max(some:cells.{kind=a}.x - some:cells.{kind=b}.x)") == -1
+        assert values.evaluate("mean(some:cells.{level=1/2}.x) / some:cells.2.x") == 0.6
+        assert values.evaluate('some:by."0.5".x + some:by."all of it".x') == 4
+        assert values.evaluate('total(some:by.("0.5","all of it").x)') == 4
+        assert values.evaluate("count(some:cells.*.x > 3)") == 2
+        assert values.evaluate("all(some:cells.*.x >= 2)") is True
+        assert values.evaluate("1 - -abs(2 - 4)") == 3
+        assert values.evaluate("size(some:cells)") == 3
+        assert values.write_value("some:cells.0.x / 8|.0%") == "25%"
+        assert values.write_value("some:cells.0.x|.1f") == "2.0"
+        assert values.write_value("size(some:cells)|Word") == "Three"
     finally:
         values.figures_of.cache_clear()
 
@@ -513,7 +515,7 @@ def test_the_script_fails_where_a_page_is_wrong(tmp_path):
 def test_reading_numbers_alone_needs_no_library():
     """Only a page's generated tables ask for what their benchmark imports."""
     code = (
-        "import sys; sys.path.insert(0, 'benchmarks'); from claims import check; check.faults('It is 3 s.'); "
+        "import sys; sys.path.insert(0, 'benchmarks'); from claims import check; check.find_faults('It is 3 s.'); "
         "sys.exit(bool({'numpy', 'sklearn', 'pandas', 'modicum'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

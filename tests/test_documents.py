@@ -50,7 +50,7 @@ def test_every_file_of_results_is_used_by_a_page():
 def test_the_targets_of_speed_and_memory_were_reached():
     pages, tables = (importlib.import_module(f"claims.{name}") for name in ("pages", "tables"))
     known = pages.read(ROOT / "docs" / "claims.toml")["results.md"].tables
-    table = tables.made(next(one for one in known if one.maker == "claims.target_tables:targets"))
+    table = tables.make(next(one for one in known if one.maker == "claims.target_tables:targets"))
     assert table.count("reached") > 40
     assert "missed" not in table
 

@@ -27,8 +27,8 @@ def root(tmp_path):
 
 def code_of(root):
     """The module's hash as it is now; the cache is of files that do not change while a process runs."""
-    loaded_code.hash_of.cache_clear()
-    return {"src/modicum/a.py": loaded_code.hash_of(root / "src" / "modicum" / "a.py")}
+    loaded_code.hash_file.cache_clear()
+    return {"src/modicum/a.py": loaded_code.hash_file(root / "src" / "modicum" / "a.py")}
 
 
 def result_of(root, **more):
@@ -38,41 +38,41 @@ def result_of(root, **more):
 
 def change(root, text):
     (root / "src" / "modicum" / "a.py").write_text(text)
-    loaded_code.hash_of.cache_clear()
+    loaded_code.hash_file.cache_clear()
 
 
 def test_a_result_is_stale_once_its_code_has_changed(root):
     result = result_of(root)
-    assert staleness.why_stale(result, root) is None
+    assert staleness.explain_stale(result, root) is None
     change(root, CODE.replace("2 * x", "3 * x"))
-    assert staleness.why_stale(result, root) == "changed since abc: src/modicum/a.py"
+    assert staleness.explain_stale(result, root) == "changed since abc: src/modicum/a.py"
     (root / "src" / "modicum" / "a.py").unlink()
-    assert staleness.why_stale(result, root) == "changed since abc: src/modicum/a.py"
+    assert staleness.explain_stale(result, root) == "changed since abc: src/modicum/a.py"
 
 
 def test_comments_docstrings_and_form_do_not_make_a_result_stale(root):
     result = result_of(root)
     change(root, "def f( x ):\n    # another word\n    return (2\n            * x)\n")
-    assert staleness.why_stale(result, root) is None
+    assert staleness.explain_stale(result, root) is None
 
 
 def test_a_canary_that_agreed_at_the_code_there_is_now_keeps_a_result(root):
     result = result_of(root)
     change(root, CODE.replace("2 * x", "x + x"))
     agreed = result | {"canary": {"commit": "def", "code": code_of(root)}}
-    assert staleness.why_stale(result, root) is not None
-    assert staleness.why_stale(agreed, root) is None
+    assert staleness.explain_stale(result, root) is not None
+    assert staleness.explain_stale(agreed, root) is None
     change(root, CODE.replace("2 * x", "x * 2"))
-    assert staleness.why_stale(agreed, root) == "changed since abc: src/modicum/a.py"
+    assert staleness.explain_stale(agreed, root) == "changed since abc: src/modicum/a.py"
 
 
 def test_a_result_that_does_not_say_what_it_rests_on_is_stale_until_its_canary_agrees(root):
     old = {"machine": {"commit": "abc"}, "figures": {"x": 1.0}}
-    assert staleness.why_stale(old, root) == "measured at abc, does not say which code it rests on"
+    assert staleness.explain_stale(old, root) == "measured at abc, does not say which code it rests on"
     agreed = old | {"canary": {"commit": "def", "code": code_of(root)}}
-    assert staleness.why_stale(agreed, root) is None
+    assert staleness.explain_stale(agreed, root) is None
     change(root, "x = 1\n")
-    assert staleness.why_stale(agreed, root) == "changed since def: src/modicum/a.py"
+    assert staleness.explain_stale(agreed, root) == "changed since def: src/modicum/a.py"
 
 
 def test_every_section_answers_for_itself(root):
@@ -80,19 +80,19 @@ def test_every_section_answers_for_itself(root):
     runs = {"one": {"commit": "abc", "code": now}, "two": {"commit": "old", "code": then}}
     figures = {"one": {"machine": {}}, "two": {"machine": {}}}
     result = {"machine": {"commit": "abc"}, "figures": figures, "runs": runs}
-    assert staleness.why_stale(result, root) == "changed since old: src/modicum/a.py"
+    assert staleness.explain_stale(result, root) == "changed since old: src/modicum/a.py"
     del runs["two"]
-    assert staleness.why_stale(result, root) == "measured at abc, does not say which code it rests on"
+    assert staleness.explain_stale(result, root) == "measured at abc, does not say which code it rests on"
     del figures["two"]
-    assert staleness.why_stale(result, root) is None
+    assert staleness.explain_stale(result, root) is None
 
 
 def test_a_stale_result_names_the_pages_that_rest_on_it(root, monkeypatch):
     (root / "results" / "some.json").write_text(json.dumps({"machine": {"commit": "abc"}, "figures": {}}))
-    stale = staleness.stale(root / "results", root)
-    monkeypatch.setattr(check, "stale", lambda: stale)
+    stale = staleness.find_stale(root / "results", root)
+    monkeypatch.setattr(check, "find_stale", lambda: stale)
     page = check.Page((check.Claim("{} of", ("some:x",)), check.Claim("Ahead.", holds=("max(some:y) > other:z",))))
-    (line,) = check.outdated({"a.md": page, "b.md": check.NOTHING})
+    (line,) = check.find_outdated({"a.md": page, "b.md": check.NOTHING})
     assert line.startswith("benchmarks/results/some.json: measured at abc")
     assert line.endswith("sentences of a.md (2) rest on it")
 
@@ -107,8 +107,8 @@ def test_what_is_written_says_which_code_it_rests_on(tmp_path, monkeypatch):
     code = result["runs"]["b"]["code"]
     assert {"src/modicum/service/app.py", "benchmarks/speed/scale_step.py", "src/modicum/__init__.py"} <= code.keys()
     assert not any(path.startswith(("benchmarks/claims/", "benchmarks/common.py")) for path in code)
-    assert staleness.why_stale(result) is None
-    assert common._times(result).keys() == {"a", "b"}
+    assert staleness.explain_stale(result) is None
+    assert common._read_times(result).keys() == {"a", "b"}
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 from claims import values
-from claims.staleness import stale
-from loaded_code import ROOT, hash_of, loaded
+from claims.staleness import find_stale
+from loaded_code import ROOT, hash_file, hash_loaded
 
 CLOSE = 0.01
 
@@ -44,11 +44,11 @@ def compare(name: str, path: str, found: float) -> Compared:
     stored = values.value_of(name, path)
     if isinstance(found, common.Speed):
         return Compared(found, stored, found.factor, stored / found.factor <= found <= stored * found.factor)
-    within = tolerance(name, path, stored)
+    within = find_tolerance(name, path, stored)
     return Compared(found, stored, within, abs(found - stored) <= within)
 
 
-def tolerance(name: str, path: str, stored: float) -> float:
+def find_tolerance(name: str, path: str, stored: float) -> float:
     """How far a figure may be from the stored one: by its interval, by what splits differ, or by its size."""
     segments = re.findall(values._SEGMENT, path)
     key = segments[-1].strip('"')
@@ -57,14 +57,14 @@ def tolerance(name: str, path: str, stored: float) -> float:
         splits = around if isinstance(around, list) else list(around.values())
         if all(isinstance(one, float) for one in splits):
             return (max(splits) - min(splits)) / 2
-    elif interval := next((around[each] for each in _intervals(key) if around.get(each)), None):
+    elif interval := next((around[each] for each in _name_intervals(key) if around.get(each)), None):
         low, high = interval
         if low <= stored <= high:
             return (high - low) / 2
     return 0 if isinstance(stored, int) else CLOSE * abs(stored)
 
 
-def _intervals(key: str) -> tuple[str, ...]:
+def _name_intervals(key: str) -> tuple[str, ...]:
     return f"{key}_interval", f"{key.rpartition('_')[0]}_interval", "interval"
 
 
@@ -87,7 +87,7 @@ def run(name: str) -> bool:
 def _keep(name: str, figures: dict[str, Any], seconds: float) -> None:
     result = json.loads((common.RESULTS / f"{name}.json").read_text())
     known = {path for run in result.get("runs", {}).values() for path in run.get("code", {}) if (ROOT / path).exists()}
-    code = {path: hash_of(ROOT / path) for path in known} | loaded(common.elsewhere(name))
+    code = {path: hash_file(ROOT / path) for path in known} | hash_loaded(common.list_elsewhere(name))
     where = {"commit": common.commit(), "date": date.today().isoformat(), "seconds": seconds}
     common.write_result(name, result | {"canary": {"figures": figures, **where, "code": code}})
 
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a result")
     parser.add_argument("--all-stale", action="store_true", help="every result whose code has changed")
     asked = parser.parse_args()
-    names = list(stale()) if asked.all_stale else asked.names
+    names = list(find_stale()) if asked.all_stale else asked.names
     if len(names) == 1:
         return int(not run(names[0]))
     failed = [name for name in names if subprocess.run([sys.executable, __file__, name]).returncode]

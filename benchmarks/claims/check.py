@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import cited, given, tables
-from claims.pages import Claim, Page, near, places, read
-from claims.prose import measured
-from claims.staleness import stale
-from claims.values import ClaimError, claimed, written
+from claims.pages import Claim, Page, find_near, find_places, read
+from claims.prose import find_measured
+from claims.staleness import find_stale
+from claims.values import ClaimError, evaluate_claim, write_value
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "docs" / "claims.toml"
@@ -35,7 +35,7 @@ class Fault(NamedTuple):
     why: str
 
 
-def pages(root: Path = ROOT) -> dict[str, Path]:
+def list_pages(root: Path = ROOT) -> dict[str, Path]:
     """README and all Markdown under docs, by the name that claims.toml has for them."""
     docs = root / "docs"
     return {"README.md": root / "README.md"} | {
@@ -43,38 +43,38 @@ def pages(root: Path = ROOT) -> dict[str, Path]:
     }
 
 
-def faults(text: str, page: Page = NOTHING) -> list[Fault]:
+def find_faults(text: str, page: Page = NOTHING) -> list[Fault]:
     """All faults of one page, in order.
 
     Examples
     --------
     >>> page = Page((Claim("Of {} cells", ("beyond_pat:goals.compared",)),))
-    >>> [(fault.said, fault.why) for fault in faults("Of 24 cells, or 12%.", page)]
+    >>> [(fault.said, fault.why) for fault in find_faults("Of 24 cells, or 12%.", page)]
     [('24', 'the results say 23'), ('12%', 'docs/claims.toml does not say where this comes from')]
     """
     found, known = [], []
     for claim in page.claims:
-        stands = places(text, claim)
+        stands = find_places(text, claim)
         if not stands or (len(stands) > 1 and not claim.every):
-            at = stands[1].at if stands else near(text, claim)
+            at = stands[1].at if stands else find_near(text, claim)
             found.append(Fault(at, claim.text, f"stands {len(stands)} times" if stands else "the page has lost it"))
         for place in stands:
             known += [(start, end) for start, end, _ in place.numbers]
-            found += _wrong_numbers(claim, place.numbers)
-            found += [Fault(place.at, statement, why) for statement, why in _untrue(claim)]
+            found += _check_numbers(claim, place.numbers)
+            found += [Fault(place.at, statement, why) for statement, why in _check_statements(claim)]
     here, odd = tables.find(text, page.tables)
     found += [
         Fault(0, table.head, f"stands {abs(by)} times too {'often' if by > 0 else 'rarely'}") for table, by in odd
     ]
     for own in here:
         known.append((own.at, own.at + len(own.text)))
-        found += _wrong_table(own)
+        found += _check_table(own)
     unknown = "docs/claims.toml does not say where this comes from"
-    found += [Fault(at, said, unknown) for at, said in measured(text, known)]
+    found += [Fault(at, said, unknown) for at, said in find_measured(text, known)]
     return sorted(found)
 
 
-def _wrong_numbers(claim: Claim, numbers: Iterable[tuple[int, int, str]]) -> Iterator[Fault]:
+def _check_numbers(claim: Claim, numbers: Iterable[tuple[int, int, str]]) -> Iterator[Fault]:
     for source, (at, _, said) in zip(claim.sources, numbers, strict=True):
         if why := why_not(source, said):
             yield Fault(at, said, why)
@@ -88,17 +88,17 @@ def why_not(source: str, said: str) -> str | None:
     if kind == "paper":
         return cited.why_not(where, said)
     try:
-        value = written(source)
+        value = write_value(source)
     except ClaimError as error:
         return str(error)
     return None if said == value else f"the results say {value}"
 
 
-def _untrue(claim: Claim) -> Iterator[tuple[str, str]]:
+def _check_statements(claim: Claim) -> Iterator[tuple[str, str]]:
     """The statements of a claim that are not true of the results, or cannot be read."""
     for statement in claim.holds:
         try:
-            value = claimed(statement)
+            value = evaluate_claim(statement)
         except ClaimError as error:
             yield statement, str(error)
             continue
@@ -106,39 +106,39 @@ def _untrue(claim: Claim) -> Iterator[tuple[str, str]]:
             yield statement, "is not true of the results"
 
 
-def _wrong_table(own: tables.Found) -> Iterator[Fault]:
+def _check_table(own: tables.Found) -> Iterator[Fault]:
     try:
-        right = tables.made(own.table)
+        right = tables.make(own.table)
     except ClaimError as error:
         yield Fault(own.at, own.table.head, str(error))
     except ModuleNotFoundError as error:
         print(f"{own.table.head}: this table is not checked: {error.name} is not installed", file=sys.stderr)
     else:
         if own.text != right:
-            yield Fault(own.at, own.table.head, tables.first_difference(own.text, right))
+            yield Fault(own.at, own.table.head, tables.find_difference(own.text, right))
 
 
-def rewritten(text: str, page: Page) -> str:
+def rewrite(text: str, page: Page) -> str:
     """The page as the results have it; what cannot be read stays, and stays a fault."""
-    new = {(own.at, own.at + len(own.text)): tables.made(own.table)
+    new = {(own.at, own.at + len(own.text)): tables.make(own.table)
            for own in tables.find(text, page.tables)[0] if tables.can_make(own.table)}  # fmt: skip
     for claim in page.claims:
-        for place in places(text, claim):
+        for place in find_places(text, claim):
             for source, (start, end, said) in zip(claim.sources, place.numbers, strict=True):
                 if (why_not(source, said) or "").startswith("the results say "):
-                    new[start, end] = written(source)
+                    new[start, end] = write_value(source)
     for (start, end), right in sorted(new.items(), reverse=True):
         text = text[:start] + right + text[end:]
     return text
 
 
-def unchecked(known: Iterable[Page]) -> list[str]:
+def list_unchecked(known: Iterable[Page]) -> list[str]:
     """What cannot be compared here: tables whose libraries or results, and figures whose papers are not at hand."""
     known = list(known)
     made = sum(not tables.can_make(table) for page in known for table in page.tables)
     absent = tuple(f"paper {number} " for number in "01234" if not cited.text_of(number))
     numbers = sum(source.startswith(absent) for page in known for claim in page.claims for source in claim.sources)
-    held = sum(f"paper {paper} " in absent for _, paper, _, _ in cited.held()) if absent else 0
+    held = sum(f"paper {paper} " in absent for _, paper, _, _ in cited.list_held()) if absent else 0
     lines = {
         f"not checked, as the papers are not at hand: {numbers} numbers, {held} figures of the results": absent,
         f"not checked, as their libraries or results are not here: {made} tables": made,
@@ -146,9 +146,9 @@ def unchecked(known: Iterable[Page]) -> list[str]:
     return [line for line, is_so in lines.items() if is_so]
 
 
-def outdated(known: dict[str, Page]) -> Iterator[str]:
+def find_outdated(known: dict[str, Page]) -> Iterator[str]:
     """What the pages claim by results whose code has changed (see staleness.py)."""
-    for name, why in stale().items():
+    for name, why in find_stale().items():
         own = {page: sum(_rests_on(name, claim) for claim in content.claims) for page, content in known.items()}
         shown = ", ".join(f"{page} ({count})" for page, count in own.items() if count)
         tables_of = sorted(
@@ -168,18 +168,18 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write what the results say into the pages")
     parser.add_argument("--code", action="store_true", help="fail where the code that a result rests on has changed")
     asked, known = parser.parse_args(), read(CLAIMS)
-    found = [f"docs/claims.toml: there is no page {name}" for name in known.keys() - pages().keys()]
-    for name, path in pages().items():
+    found = [f"docs/claims.toml: there is no page {name}" for name in known.keys() - list_pages().keys()]
+    for name, path in list_pages().items():
         text, page = path.read_text(encoding="utf-8"), known.get(name, NOTHING)
-        if asked.write and (new := rewritten(text, page)) != text:
+        if asked.write and (new := rewrite(text, page)) != text:
             path.write_text(text := new, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: written")
-        for fault in faults(text, page):
+        for fault in find_faults(text, page):
             line = text.count("\n", 0, fault.at) + 1
             found.append(f"{path.relative_to(ROOT)}:{line}: {fault.said!r}: {fault.why}")
-    found += [f"benchmarks/results: {fault}" for fault in cited.held_faults()]
-    found += outdated(known) if asked.code else []
-    missing = unchecked(known.values())
+    found += [f"benchmarks/results: {fault}" for fault in cited.find_held_faults()]
+    found += find_outdated(known) if asked.code else []
+    missing = list_unchecked(known.values())
     print(*found, *missing, sep="\n", end="\n" if found or missing else "")
     whole = "every measured number that was checked" if missing else "every measured number"
     print(f"{len(found)} faults" if found else f"{whole} is that of the results")

@@ -100,7 +100,7 @@ def _values(text: str) -> set[float]:
     return set().union(*(values for _, values in _numbers(text)))
 
 
-def held() -> list[tuple[str, str, str, Any]]:
+def list_held() -> list[tuple[str, str, str, Any]]:
     """Each figure of a paper that the results hold: where in the results, paper, place, value (None: it is gone)."""
     found = []
     for path, paper, place in HELD:
@@ -135,9 +135,9 @@ def _of_papers(value: Any, within: bool) -> Iterator[Any]:
         yield value
 
 
-def held_faults() -> Iterator[str]:
+def find_held_faults() -> Iterator[str]:
     """The papers' figures in the results that are not in the paper, told."""
-    for path, paper, place, value in held():
+    for path, paper, place, value in list_held():
         passage = passage_of(text_of(paper), place) if text_of(paper) else ""
         if passage is None or (passage and not _says(passage, value)):
             yield f"{path}: {value!r} is not in papers/{paper} {place}"

@@ -62,12 +62,12 @@ def read(path: Path) -> dict[str, Page]:
     """Each page's claims and tables, by its name under docs, or README.md."""
     content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return {
-        name: Page(tuple(map(_claim, page.get("claim", ()))), tuple(map(_table, page.get("table", ()))))
+        name: Page(tuple(map(_read_claim, page.get("claim", ()))), tuple(map(_read_table, page.get("table", ()))))
         for name, page in content.items()
     }
 
 
-def _claim(entry: dict[str, Any]) -> Claim:
+def _read_claim(entry: dict[str, Any]) -> Claim:
     text, sources, holds, every = (entry.pop(key, default) for key, default in _CLAIM.items())
     if entry or len(sources) != text.count("{}") or not (sources or holds):
         raise SystemExit(f"docs/claims.toml: {text!r} needs as many sources as numbers, or what holds, and no {entry}")
@@ -77,34 +77,34 @@ def _claim(entry: dict[str, Any]) -> Claim:
 _CLAIM: dict[str, Any] = {"text": "", "from": (), "holds": (), "every": False}
 
 
-def _table(entry: dict[str, Any]) -> Table:
+def _read_table(entry: dict[str, Any]) -> Table:
     return Table(entry["head"], entry["maker"], tuple(entry["results"].split()), entry.get("part"))
 
 
-def places(text: str, claim: Claim) -> list[Place]:
+def find_places(text: str, claim: Claim) -> list[Place]:
     """Every place of a page where a claim stands, whatever its numbers are there.
 
     Examples
     --------
-    >>> [place.numbers for place in places("It keeps\\n84% of its skill.", Claim("It keeps {} of its skill."))]
+    >>> [place.numbers for place in find_places("It keeps\\n84% of its skill.", Claim("It keeps {} of its skill."))]
     [((9, 12, '84%'),)]
     """
     folded, positions = _fold(text)
     found = []
-    for match in _pattern(claim.text).finditer(folded):
+    for match in _compile(claim.text).finditer(folded):
         spans = [match.span(i + 1) for i in range(len(match.groups()))]
         numbers = tuple((positions[start], positions[end - 1] + 1, folded[start:end]) for start, end in spans)
         found.append(Place(positions[match.start()], numbers))
     return found
 
 
-def near(text: str, claim: Claim) -> int:
+def find_near(text: str, claim: Claim) -> int:
     """Where the first words of a claim stand that the page has lost; its start where they do not."""
     first = re.search(r"\s+".join(map(re.escape, claim.text.partition("{}")[0].split()[:3])), text)
     return first.start() if first else 0
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile(text: str) -> re.Pattern[str]:
     """The sentence; a number at its start or end is one word, as nothing says where it would stop."""
     parts = text.split("{}")
     numbers = [_NUMBER] * (len(parts) - 1)

@@ -59,7 +59,7 @@ _SPACE = re.compile("&nbsp;|&#160;|[\u00a0\u2007\u2009\u202f]")
 _EMPHASIS = re.compile(r"(?<=[\d%])[*_]{1,3}|[*_]{1,3}(?=[\d.]*\d)")
 
 
-def measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
+def find_measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
     """Each number of a page's prose that looks measured: where it begins, and what is written.
 
     `known` are the starts and ends of what is claimed. Blocks of text are not read on a page that has code: tests
@@ -67,7 +67,7 @@ def measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[tuple
 
     Examples
     --------
-    >>> list(measured("With k=50 (§4.2) it loses 3% of 0.85.", [(32, 36)]))
+    >>> list(find_measured("With k=50 (§4.2) it loses 3% of 0.85.", [(32, 36)]))
     [(26, '3%')]
     """
     for match in MEASURED.finditer(_prose(text, known)):

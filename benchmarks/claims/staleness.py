@@ -8,45 +8,46 @@ import json
 from pathlib import Path
 from typing import Any
 
-from loaded_code import ROOT, changed
+from loaded_code import ROOT, list_changed
 
 RESULTS = Path(__file__).parents[1] / "results"
 SHOWN = 4  # modules that are named
 
 
-def stale(results: Path = RESULTS, root: Path = ROOT) -> dict[str, str]:
+def find_stale(results: Path = RESULTS, root: Path = ROOT) -> dict[str, str]:
     """Each stale result with the reason."""
-    found = {path.stem: why_stale(json.loads(path.read_text()), root) for path in sorted(results.glob("*.json"))}
+    found = {path.stem: explain_stale(json.loads(path.read_text()), root) for path in sorted(results.glob("*.json"))}
     return {name: why for name, why in found.items() if why}
 
 
-def why_stale(result: dict[str, Any], root: Path = ROOT) -> str | None:
+def explain_stale(result: dict[str, Any], root: Path = ROOT) -> str | None:
     """Which modules have changed, and since which commit; None where the result still stands for the code."""
     canary = result.get("canary")
-    if canary and not changed(canary["code"], root):
+    if canary and not list_changed(canary["code"], root):
         return None
-    if any("code" not in result.get("runs", {}).get(part, {}) for part in parts(result)):
-        since = (canary or result["machine"])["commit"]
-        return f"measured at {since}, does not say which code it rests on" if not canary else _told(canary, root)
-    moved = [_told(run, root) for run in result["runs"].values() if changed(run["code"], root)]
-    return "; ".join(dict.fromkeys(moved)) or None
+    runs = [result.get("runs", {}).get(part, {}) for part in list_parts(result)]
+    if canary and not all("code" in run for run in runs):
+        return _describe(canary, root)
+    if not all("code" in run for run in runs):
+        return f"measured at {result['machine']['commit']}, does not say which code it rests on"
+    return "; ".join(dict.fromkeys(_describe(run, root) for run in runs if list_changed(run["code"], root))) or None
 
 
-def parts(result: dict[str, Any]) -> list[str]:
+def list_parts(result: dict[str, Any]) -> list[str]:
     """The parts that were measured by themselves: those with a machine of their own, or the whole."""
-    found = list(_parts(result["figures"]))
+    found = list(_find_parts(result["figures"]))
     return found or ["all"]
 
 
-def _parts(figures: Any, within: str = "") -> Any:
+def _find_parts(figures: Any, within: str = "") -> Any:
     for name, own in figures.items() if isinstance(figures, dict) else ():
         if isinstance(own, dict) and "machine" in own:
             yield within + name
         elif isinstance(own, dict) and not within:
-            yield from _parts(own, f"{name}.")
+            yield from _find_parts(own, f"{name}.")
 
 
-def _told(run: dict[str, Any], root: Path) -> str:
-    modules = changed(run["code"], root)
+def _describe(run: dict[str, Any], root: Path) -> str:
+    modules = list_changed(run["code"], root)
     more = f" and {len(modules) - SHOWN} more" if len(modules) > SHOWN else ""
     return f"changed since {run['commit']}: {', '.join(modules[:SHOWN])}{more}"

@@ -31,7 +31,7 @@ def find(text: str, tables: Iterable[Table]) -> tuple[list[Found], list[tuple[Ta
         by_head.setdefault(table.head, []).append(table)
     found, odd = [], []
     for head, own in by_head.items():
-        starts = _starts(text, head)
+        starts = _find_starts(text, head)
         found += [
             Found(table, at, text[at:].partition("\n\n")[0].rstrip("\n"))
             for table, at in zip(own, starts, strict=False)
@@ -40,7 +40,7 @@ def find(text: str, tables: Iterable[Table]) -> tuple[list[Found], list[tuple[Ta
     return found, odd
 
 
-def _starts(text: str, head: str) -> list[int]:
+def _find_starts(text: str, head: str) -> list[int]:
     """Where lines begin that are this one."""
     found, at = [], 0
     for line in text.split("\n"):
@@ -50,7 +50,7 @@ def _starts(text: str, head: str) -> list[int]:
 
 
 @cache
-def made(table: Table) -> str:
+def make(table: Table) -> str:
     """The table as the results have it."""
     figures = {stem: figures_of(stem) for stem in table.results}
     own = figures if len(figures) > 1 else figures[table.results[0]]
@@ -65,13 +65,13 @@ def made(table: Table) -> str:
 def can_make(table: Table) -> bool:
     """Whether what the table's benchmark imports is installed here, and its results are there."""
     try:
-        made(table)
+        make(table)
     except (ModuleNotFoundError, ClaimError):
         return False
     return True
 
 
-def first_difference(table: str, right: str) -> str:
+def find_difference(table: str, right: str) -> str:
     """The first line in which two tables differ."""
     lines, wanted = table.split("\n"), right.split("\n")
     pairs = [pair for pair in zip(lines, wanted, strict=False) if pair[0] != pair[1]]

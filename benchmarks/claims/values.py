@@ -57,19 +57,19 @@ class ClaimError(ValueError):
     """A source that cannot be read: no such file or path, or an expression with more than sums in it."""
 
 
-def written(claim: str) -> str:
+def write_value(claim: str) -> str:
     """The text that a claim's expression and format stand for.
 
     Examples
     --------
-    >>> written("beyond_pat:goals.compared / 46|.0%")
+    >>> write_value("beyond_pat:goals.compared / 46|.0%")
     '50%'
-    >>> written("beyond_pat:goals.compared - 16|Word")
+    >>> write_value("beyond_pat:goals.compared - 16|Word")
     'Seven'
     """
     expression, separator, form = claim.rpartition("|")
     expression, form = (expression, form.strip()) if separator else (form, "")
-    value = claimed(expression)
+    value = evaluate_claim(expression)
     if isinstance(value, list | dict):
         raise ClaimError(f"{expression.strip()!r} is no single value")
     if form.lower() == "word":
@@ -86,7 +86,7 @@ def _word(value: Any) -> str:
     return _WORDS[int(value)]
 
 
-def claimed(expression: str) -> Any:
+def evaluate_claim(expression: str) -> Any:
     """An expression's value, if a file of results has a part in it: a page could claim anything by constants alone."""
     tree, values = _read(expression)
     if not any(isinstance(node, ast.Name) and node.id in values for node in ast.walk(tree)):
@@ -94,12 +94,12 @@ def claimed(expression: str) -> Any:
     return _value(tree, values)
 
 
-def evaluated(expression: str) -> Any:
+def evaluate(expression: str) -> Any:
     """An expression over references, by sums, ratios, comparisons and the named functions alone.
 
     Examples
     --------
-    >>> evaluated("1 - max(0.25, 0.5)")
+    >>> evaluate("1 - max(0.25, 0.5)")
     0.5
     """
     return _value(*_read(expression))
