@@ -13,6 +13,7 @@ within 1%.
 import argparse
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -70,9 +71,8 @@ def _name_intervals(key: str) -> tuple[str, ...]:
 
 def run(name: str) -> bool:
     """Run one canary; whether it agrees, which is then kept in the result."""
-    (script,) = common.RESULTS.parent.glob(f"*/{name}.py")
     start = time.perf_counter()
-    found = importlib.import_module(f"{script.parent.name}.{name}").quick()
+    found = importlib.import_module(f"{_script(name).parent.name}.{name}").quick()
     compared = {path: compare(name, path, value) for path, value in found.items()}
     for path, one in compared.items():
         state = "agrees" if one.agrees else "MOVED"
@@ -97,13 +97,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a result")
     parser.add_argument("--all-stale", action="store_true", help="every result whose code has changed")
+    parser.add_argument("--here", action="store_true", help="in this process")
     asked = parser.parse_args()
+    if asked.here:
+        return min(1, sum(not run(name) for name in asked.names))
     names = list(find_stale()) if asked.all_stale else asked.names
-    if len(names) == 1:
-        return int(not run(names[0]))
-    failed = [name for name in names if subprocess.run([sys.executable, __file__, name]).returncode]
+    failed = [name for name in names if _run_apart(name)]
     print(f"measure again: {', '.join(failed)}" if failed else f"{len(names)} results agree")
     return int(bool(failed))
+
+
+def _run_apart(name: str) -> int:
+    """Run a canary by as many threads as its benchmark asks for; its exit status."""
+    one = "OMP_NUM_THREADS=1 python" in _script(name).read_text(encoding="utf-8")
+    threads = {"OMP_NUM_THREADS": "1"} if one else {}
+    return subprocess.run([sys.executable, __file__, name, "--here"], env=os.environ | threads).returncode
+
+
+def _script(name: str) -> Path:
+    (script,) = common.RESULTS.parent.glob(f"*/{name}.py")
+    return script
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Our counterparts of papers/2 §4: accuracy against k for four anonymizers, and what anonymous models still leak.
 
-    python benchmarks/papers/reproduce_anonymization.py
+    OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anonymization.py
 
 - adult_12, adult_10, adult_8, loan: accuracy against k (Figures 2 to 6), each method, each model;
 - labels: the tree guided by labels instead of predictions (Figure 8);

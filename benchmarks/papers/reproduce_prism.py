@@ -1,6 +1,6 @@
 """Our counterparts of papers/3 §5.2: accuracy (Figure 6) and adversaries (Figure 7) for 3 to 12 predictors.
 
-    python benchmarks/papers/reproduce_prism.py
+    OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_prism.py
 
 A synthetic set as §5.1 describes it (`papers/prism/data.py`) and Bank Marketing, binarized and original; thresholds
 0.02 and 0.2, π = 1, and Bank once more with both labels counting the same, since the rare one hardly counts otherwise.

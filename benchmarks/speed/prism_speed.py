@@ -1,6 +1,6 @@
 """How fast PriSM is: finding correlations, training beside one LinearSVC, a million rows, and whether it is exact.
 
-    python benchmarks/speed/prism_speed.py
+    OMP_NUM_THREADS=1 python benchmarks/speed/prism_speed.py
 
 All of it goes to results/prism_speed.json.
 """
