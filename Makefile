@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test check docs test-slow test-services wheel-test freeze bench clean
+.PHONY: help demo test check docs test-slow test-services wheel-test freeze bench claims clean
 
 help:
 	@echo "make demo           minimize the embedded data and show the result"
@@ -17,6 +17,7 @@ help:
 	@echo "make wheel-test     build a wheel, and try it in an empty environment"
 	@echo "make freeze         accept changed names, help texts or artifact bytes"
 	@echo "make bench          the figures under benchmarks/results"
+	@echo "make claims         the pages' numbers, and whether results are of the code there is now"
 	@echo "make clean          remove what the above made"
 
 demo: .venv/core
@@ -62,35 +63,38 @@ freeze: .venv/dev
 	$(BIN)/python tests/freeze.py
 
 bench: .venv/dev
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/demo.py
-	$(BIN)/python benchmarks/pat.py
-	$(BIN)/python benchmarks/attack.py
-	$(BIN)/python benchmarks/suite.py
-	$(BIN)/python benchmarks/transform.py
-	$(BIN)/python benchmarks/quality.py
-	$(BIN)/python benchmarks/reproduce_vdm.py
-	$(BIN)/python benchmarks/study_speed.py
-	$(BIN)/python benchmarks/neural.py
-	$(BIN)/python benchmarks/drift.py
-	$(BIN)/python benchmarks/study_acs.py
-	$(BIN)/python benchmarks/study_more.py
-	$(BIN)/python benchmarks/beyond_pat.py
-	$(BIN)/python benchmarks/beyond_pat.py speed
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_ai_privacy_toolkit.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/guided_speed.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/against_peers.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/dp_on_minimized.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anonymizers_speed.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_anonymization.py
-	$(BIN)/python benchmarks/reproduce_apt.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_prism.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/prism_speed.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reproduce_anatomy.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/anatomy_speed.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/serve_speed.py
-	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/claims.py
+	$(BIN)/python benchmarks/speed/startup.py
+	$(BIN)/python benchmarks/papers/demo.py
+	$(BIN)/python benchmarks/speed/pat.py
+	$(BIN)/python benchmarks/speed/attack.py
+	$(BIN)/python benchmarks/speed/suite.py
+	$(BIN)/python benchmarks/speed/transform.py
+	$(BIN)/python benchmarks/papers/quality.py
+	$(BIN)/python benchmarks/papers/reproduce_vdm.py
+	$(BIN)/python benchmarks/speed/study_speed.py
+	$(BIN)/python benchmarks/speed/neural.py
+	$(BIN)/python benchmarks/papers/drift.py
+	$(BIN)/python benchmarks/papers/study_acs.py
+	$(BIN)/python benchmarks/papers/study_more.py
+	$(BIN)/python benchmarks/papers/beyond_pat.py
+	$(BIN)/python benchmarks/papers/beyond_pat.py speed
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers/against_ai_privacy_toolkit.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/guided_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers/against_peers.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/papers/dp_on_minimized.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/anonymizers_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/papers/reproduce_anonymization.py
+	$(BIN)/python benchmarks/papers/reproduce_apt.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/papers/reproduce_prism.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/prism_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/papers/reproduce_anatomy.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/anatomy_speed.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed/serve_speed.py
+	$(BIN)/python benchmarks/speed/scale.py
+	$(BIN)/python benchmarks/claims/check.py --write
+
+claims: .venv/dev
+	$(BIN)/python benchmarks/claims/check.py --code
 
 clean:
 	rm -rf .venv build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -26,7 +26,7 @@ DATA = Path(os.environ.get("MODICUM_DATA", Path(__file__).parents[2] / "shared" 
 
 
 def shared_file(name: str) -> Path:
-    """A file of the shared data; the test is skipped, naming the file, where it is absent."""
+    """A file of the public data in MODICUM_DATA; the test is skipped, naming the file, where it is absent."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"{name} is not there; point MODICUM_DATA at the folder that holds it")

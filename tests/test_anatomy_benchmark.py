@@ -1,13 +1,13 @@
 """The benchmark of learning from anatomized data measures what it says."""
 
-import anatomy_data
-import anatomy_models
-import anatomy_tables
-import anatomy_variants
 import numpy as np
 import pytest
-import reproduce_anatomy
 from conftest import shared_file
+from papers import reproduce_anatomy
+from papers.anatomy import data as anatomy_data
+from papers.anatomy import models as anatomy_models
+from papers.anatomy import tables as anatomy_tables
+from papers.anatomy import variants as anatomy_variants
 from scipy import stats
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.svm import LinearSVC

@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,65 +19,154 @@ PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROO
 @pytest.fixture
 def claims(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    return importlib.import_module("claims")
+    return importlib.import_module("claims.check")
+
+
+@pytest.fixture
+def pages(claims):
+    return importlib.import_module("claims.pages")
+
+
+@pytest.fixture
+def tables(claims):
+    return importlib.import_module("claims.tables")
 
 
 @pytest.fixture
 def values(claims):
-    return importlib.import_module("claim_values")
+    return importlib.import_module("claims.values")
 
 
 @pytest.fixture
 def prose(claims):
-    return importlib.import_module("claim_prose")
+    return importlib.import_module("claims.prose")
 
 
 @pytest.fixture
 def papers(claims, monkeypatch, tmp_path):
     """The module that looks papers up, in a folder of our own; what is written there is read."""
-    module = importlib.import_module("claim_papers")
+    module = importlib.import_module("claims.cited")
     monkeypatch.setattr(module, "PAPERS", tmp_path)
     module.text_of.cache_clear()
     yield module
     module.text_of.cache_clear()
 
 
-def reasons(claims, text, page=""):
-    return [fault.why for fault in claims.faults(text, page)]
+@pytest.fixture
+def engines(claims):
+    """A page with generated tables: its text, and what is claimed there."""
+    return (ROOT / "docs" / "engines.md").read_text(encoding="utf-8"), claims.read(claims.CLAIMS)["engines.md"]
+
+
+def page_of(claims, text, *sources, holds=(), every=False):
+    """A page with one claim, whose text has {} for each number."""
+    return claims.Page((claims.Claim(text, sources, holds, every),))
+
+
+def reasons(claims, text, page):
+    return [fault.why for fault in claims.find_faults(text, page)]
+
+
+def why_not(claims, source, said):
+    """What is wrong with a number of this source, in a sentence."""
+    return reasons(claims, f"It is {said} here.", page_of(claims, "It is {} here.", source))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_page_s_claims_hold(claims, page):
-    path = ROOT / page
-    found = claims.faults(path.read_text(encoding="utf-8"), claims.named(path))
+    name = page.removeprefix("docs/")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert claims.list_pages()[name] == ROOT / page
+    found = claims.find_faults(text, claims.read(claims.CLAIMS).get(name, claims.NOTHING))
     assert [f"{fault.said}: {fault.why}" for fault in found] == []
 
 
-def test_every_generated_table_has_its_page_and_can_be_made_here(claims):
-    tables = importlib.import_module("claim_tables")
-    for page, own in tables.REGISTRY.items():
-        assert (ROOT / "docs" / page).exists()
-        assert [script for script in own if not tables.can_make(page, script)] == []
+def test_every_page_that_is_claimed_of_is_there(claims):
+    assert claims.read(claims.CLAIMS).keys() <= claims.list_pages().keys()
 
 
-def test_a_table_whose_library_is_absent_is_named_and_no_fault(claims, monkeypatch, capsys):
-    tables = importlib.import_module("claim_tables")
-    monkeypatch.setitem(tables.REGISTRY, "x.md", {"none.py": tables.Source("no_such_module:table", "scale")})
-    text = "<!-- table: written by benchmarks/none.py -->\n\n| 1 |\n\n<!-- end of none.py -->"
-    assert claims.faults(text, "x.md") == []
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_reads_as_it_is_written(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert re.findall(r"<!--\s*(?:f|holds|paper|given|table|end of)\b", text) == []
+
+
+def test_every_generated_table_can_be_made_here(claims, tables):
+    every = [table for page in claims.read(claims.CLAIMS).values() for table in page.tables]
+    assert len(every) > 40
+    assert [table for table in every if not tables.can_make(table)] == []
+    assert [table for table in every if tables.make(table).split("\n")[0] != table.head] == []
+
+
+def test_a_table_whose_library_is_absent_is_named_and_no_fault(claims, pages, capsys):
+    page = pages.Page(tables=(pages.Table("| 0.7 |", "no_such_module:table", ("scale",)),))
+    text = "| 0.7 |\n| --- |\n| 0.8 |\n\nMore."
+    assert claims.find_faults(text, page) == []
     assert "no_such_module is not installed" in capsys.readouterr().err
-    assert claims.rewritten(text, "x.md") == text
+    assert claims.rewrite(text, page) == text
 
 
 def test_a_tampered_number_is_found(claims):
-    mark = "<!--f beyond_pat:goals.compared-->{}<!--/-->"
-    assert reasons(claims, f"Of {mark.format(23)} cells.") == []
-    assert reasons(claims, f"Of {mark.format(24)} cells.") == ["the results say 23"]
+    page = page_of(claims, "Of {} cells.", "beyond_pat:goals.compared")
+    assert reasons(claims, "Of 23 cells.", page) == []
+    assert reasons(claims, "Of 24 cells.", page) == ["the results say 23"]
 
 
-def test_a_number_without_a_mark_is_found(claims):
-    found = claims.faults("Fine.\n\nIt keeps 84% of its skill.")
+def test_a_number_without_a_source_is_found(claims):
+    found = claims.find_faults("Fine.\n\nIt keeps 84% of its skill.")
     assert [(fault.said, fault.at) for fault in found] == [("84%", 16)]
+
+
+def test_a_sentence_that_is_gone_or_stands_twice_is_found(claims):
+    page = page_of(claims, "Of {} cells.", "beyond_pat:goals.compared")
+    assert reasons(claims, "Of so many cells, 23.", page) == ["the page has lost it"]
+    assert reasons(claims, "Of 23 cells. Of 23 cells.", page) == ["stands 2 times"]
+    assert [fault.at for fault in claims.find_faults("Of 23 cells.\n\nOf 23 cells.", page)] == [14]
+    assert [fault.at for fault in claims.find_faults("Well.\n\nOf all of them.", page)] == [7]
+    every = page_of(claims, "Of {} cells.", "beyond_pat:goals.compared", every=True)
+    assert reasons(claims, "Of 23 cells. Of 23 cells.", every) == []
+    assert reasons(claims, "Of 23 cells. Of 22 cells.", every) == ["the results say 23"]
+    assert reasons(claims, "None.", every) == ["the page has lost it"]
+
+
+def test_a_sentence_is_found_across_lines_and_its_numbers_where_they_stand(pages):
+    text = "- First.\n- It keeps **0.1,\n  0.5 and 0.9** of\n  all"
+    (place,) = pages.find_places(text, pages.Claim("It keeps **{}** of all"))
+    assert place.at == text.index("It")
+    assert [(text[start:end], said) for start, end, said in place.numbers] == [
+        ("0.1,\n  0.5 and 0.9", "0.1, 0.5 and 0.9")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "numbers"),
+    [
+        ("| 0.1 | 0.2 at 0.3 |", "| {} at {} |", ["0.2", "0.3"]),  # never across cells
+        ("of 1.20.1, and so on", "of {}, and", ["1.20.1"]),
+        ("with 1.20.1.", "with {}.", ["1.20.1"]),  # a full stop within a number ends no sentence
+        ("some 5 of 12 here", "{} of {} here", ["5", "12"]),  # one word at the start
+        ("it is 5", "it is {}", ["5"]),
+    ],
+)
+def test_a_number_is_as_long_as_its_surroundings_say(pages, text, sentence, numbers):
+    assert [[said for *_, said in place.numbers] for place in pages.find_places(text, pages.Claim(sentence))] == [
+        numbers
+    ]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "text = 'Of {} and {}.'\nfrom = ['given']",
+        "text = 'Of them.'\nfrom = ['given']",
+        "text = 'Of them.'",
+        "text = 'Of {}.'\nfrom = ['given']\nhold = ['a:b > 1']",
+    ],
+)
+def test_an_entry_without_a_source_for_each_number_or_of_another_form_is_refused(pages, tmp_path, entry):
+    (tmp_path / "claims.toml").write_text(f'[["x.md".claim]]\n{entry}\n')
+    with pytest.raises(SystemExit, match="needs as many sources as numbers"):
+        pages.read(tmp_path / "claims.toml")
 
 
 @pytest.mark.parametrize(
@@ -91,102 +181,94 @@ def test_a_number_without_a_mark_is_found(claims):
     ],
 )
 def test_a_wrong_path_or_format_is_found(claims, path, why):
-    assert reasons(claims, f"Of <!--f {path}-->23<!--/--> cells.") == [why]
+    assert why_not(claims, path, "23") == [why]
 
 
-def test_a_tampered_table_is_found_and_mended(claims):
-    text = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+def test_a_tampered_table_is_found_and_mended(claims, engines):
+    text, page = engines
     line = next(line for line in text.split("\n") if line.startswith("| fit PAT"))
     number = re.search(r"\d+\.\d", line)
     assert number is not None
     wrong = text.replace(line, line.replace(number[0], "0.7", 1))
-    assert [fault.said for fault in claims.faults(wrong, "engines.md")] == ["table of scale.py"]
-    assert claims.rewritten(wrong, "engines.md") == text
+    assert [fault.said for fault in claims.find_faults(wrong, page)] == [page.tables[0].head]
+    assert claims.rewrite(wrong, page) == text
 
 
-def test_a_table_that_is_gone_or_unknown_is_found(claims):
-    text = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
-    lost = re.sub(
-        r"<!-- table: written by benchmarks/scale.py -->.*?<!-- end of scale.py -->", "", text, flags=re.DOTALL
-    )
-    assert "the page has lost it" in reasons(claims, lost, "engines.md")
-    table = "<!-- table: written by benchmarks/none.py -->\n\n| 1 |\n\n<!-- end of none.py -->"
-    assert reasons(claims, table, "x.md") == ["nothing is known to make the table of none.py in x.md"]
+def test_a_table_that_is_gone_or_unknown_is_found(claims, pages, engines):
+    text, page = engines
+    head = page.tables[0].head
+    lost = text.replace(head, "| another |")
+    assert "stands 1 times too rarely" in reasons(claims, lost, page)
+    where = "docs/claims.toml does not say where this comes from"
+    assert reasons(claims, "| a |\n| --- |\n| 0.97 |", claims.NOTHING) == [where]
+    none = pages.Page(tables=(pages.Table("| a |", "speed.scale:speed", ("none",)),))
+    assert reasons(claims, "| a |\n| --- |\n| 0.97 |", none) == ["there is no benchmarks/results/none.json"]
 
 
-def test_a_table_that_stands_twice_is_checked_twice(claims):
-    text = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
-    table = re.search(r"<!-- table: written by benchmarks/scale.py -->.*?<!-- end of scale.py -->", text, re.DOTALL)
-    assert table is not None
-    wrong = table[0].replace("| fit PAT", "| fits PAT")
-    twice = text.replace(table[0], f"{wrong}\n\n{table[0]}")
-    assert [fault.said for fault in claims.faults(twice, "engines.md")] == ["table of scale.py"]
-    assert claims.rewritten(twice, "engines.md") == text.replace(table[0], f"{table[0]}\n\n{table[0]}")
+def test_a_table_that_stands_twice_is_found_and_the_first_is_checked(claims, tables, engines):
+    text, page = engines
+    table = next(own.text for own in tables.find(text, page.tables)[0] if own.table == page.tables[0])
+    wrong = table.replace("| fit PAT", "| fits PAT")
+    found = claims.find_faults(text.replace(table, f"{wrong}\n\n{table}"), page)
+    assert {fault.said for fault in found} >= {table.split("\n")[0]}
+    assert {"stands 1 times too often", tables.find_difference(wrong, table)} <= {fault.why for fault in found}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!-- table: written by hand -->\n\n| a |\n\n<!-- end of it -->",
-        "<!-- table: written by benchmarks/scale.py -->\n| a |\n\n<!-- end of scale.py -->",
-        "<!-- table: written by benchmarks/scale.py -->\n\n| a |\n",
-        "<!--table: of scale.py -->\n\n| a |\n\n<!-- end of scale.py -->",
-        "| a |\n\n<!-- end of scale.py -->",
-    ],
-)
-def test_a_table_that_is_not_read_is_a_fault_and_its_numbers_are_prose(claims, text):
-    assert "no table is read here: a script, an empty line, an end" in reasons(claims, text, "x.md")
-    assert "no mark says where this comes from" in reasons(claims, text.replace("| a |", "| 0.97 |"), "x.md")
+def test_tables_with_one_first_line_are_told_apart_by_their_order(claims, tables):
+    text = (ROOT / "docs" / "prism.md").read_text(encoding="utf-8")
+    known = claims.read(claims.CLAIMS)["prism.md"].tables
+    twice = [own for own in tables.find(text, known)[0] if [table.head for table in known].count(own.table.head) == 2]
+    assert len(twice) == 2
+    swapped = text.replace(twice[0].text, "?").replace(twice[1].text, twice[0].text).replace("?", twice[1].text, 1)
+    page = claims.Page((), known)
+    assert len([fault for fault in claims.find_faults(swapped, page) if fault.said == twice[0].table.head]) == 2
 
 
 def test_a_statement_that_no_longer_holds_is_found(claims):
-    assert reasons(claims, "Ahead<!--holds size(beyond_pat:goals.behind_others) == 0-->.") == []
-    assert reasons(claims, "Ahead<!--holds beyond_pat:goals.compared > 23-->.") == ["is not true of the results"]
-    several = "Text.\n\n<!--holds\nbeyond_pat:goals.compared > 22\nbeyond_pat:goals.compared < 23\n-->\n\nMore."
-    assert [fault.said for fault in claims.faults(several)] == ["beyond_pat:goals.compared < 23"]
+    true = page_of(claims, "Ahead.", holds=("size(beyond_pat:goals.behind_others) == 0",))
+    assert reasons(claims, "Ahead.", true) == []
+    false = page_of(claims, "Ahead.", holds=("beyond_pat:goals.compared > 23",))
+    assert reasons(claims, "Ahead.", false) == ["is not true of the results"]
+    several = page_of(claims, "Ahead.", holds=("beyond_pat:goals.compared > 22", "beyond_pat:goals.compared < 23"))
+    assert [fault.said for fault in claims.find_faults("Ahead.", several)] == ["beyond_pat:goals.compared < 23"]
 
 
 @pytest.mark.parametrize("constant", ["0.999|.1%", "2 + 5|word", "size('beyond_pat:goals')", 'max("demo:asked")'])
-def test_a_mark_of_constants_alone_is_found(claims, constant):
-    assert reasons(claims, f"It is <!--f {constant}-->99.9%<!--/-->.")[0].endswith("names no file of results")
-    held = constant.partition("|")[0]
-    assert reasons(claims, f"It is<!--holds {held} > 1-->.") == [f"{f'{held} > 1'!r} names no file of results"]
+def test_a_source_of_constants_alone_is_found(claims, constant):
+    assert why_not(claims, constant, "99.9%")[0].endswith("names no file of results")
+    held = f"{constant.partition('|')[0]} > 1"
+    page = page_of(claims, "It is.", holds=(held,))
+    assert reasons(claims, "It is.", page) == [f"{held!r} names no file of results"]
 
 
 @pytest.mark.parametrize(
-    ("mark", "why"),
+    ("source", "said", "why"),
     [
-        ("<!--given-->0.5<!--/-->", None),
-        ("<!--given-->50,000<!--/-->", None),
-        ("<!--given-->95%<!--/-->", None),
-        ("<!--given-->98%<!--/-->", "98% is not round"),
-        ("<!--given-->0.1 and 0.84<!--/-->", "0.84 is not round"),
-        ("<!--given-->10 of 20<!--/-->", "10 of 20 is no number that can be given"),
-        ("<!--given-->10/20<!--/-->", "10/20 is no number that can be given"),
-        ("<!--given-->most<!--/-->", "most is no number that can be given"),
-        ("<!--given src/modicum/table/codes.py-->256<!--/-->", None),
-        ("<!--given src/modicum/table/codes.py-->257<!--/-->", "src/modicum/table/codes.py sets no 257"),
-        ("<!--given benchmarks/reproduce_prism.py-->1e-4 and 30%<!--/-->", None),
-        ("<!--given benchmarks/reproduce_prism.py-->31%<!--/-->", "benchmarks/reproduce_prism.py sets no 31%"),
-        ("<!--given benchmarks/none.py-->5<!--/-->", "there is no code benchmarks/none.py"),
-        ("<!--given benchmarks/results/demo.json-->5<!--/-->", "there is no code benchmarks/results/demo.json"),
+        ("given", "0.5", None),
+        ("given", "50,000", None),
+        ("given", "95%", None),
+        ("given", "98%", "98% is not round"),
+        ("given", "0.1 and 0.84", "0.84 is not round"),
+        ("given", "10 of 20", "10 of 20 is no number that can be given"),
+        ("given", "10/20", "10/20 is no number that can be given"),
+        ("given", "most", "most is no number that can be given"),
+        ("given src/modicum/table/codes.py", "256", None),
+        ("given src/modicum/table/codes.py", "257", "src/modicum/table/codes.py sets no 257"),
+        ("given benchmarks/papers/reproduce_prism.py", "1e-4 and 30%", None),
+        ("given benchmarks/papers/reproduce_prism.py", "31%", "benchmarks/papers/reproduce_prism.py sets no 31%"),
+        ("given benchmarks/none.py", "5", "there is no code benchmarks/none.py"),
+        ("given benchmarks/results/demo.json", "5", "there is no code benchmarks/results/demo.json"),
     ],
 )
-def test_what_is_given_is_a_setting_of_the_code_or_round(claims, mark, why):
-    found = reasons(claims, f"It is {mark}.")
-    assert found == [] if why is None else [told.startswith(why) for told in found] == [True]
+def test_what_is_given_is_a_setting_of_the_code_or_round(claims, source, said, why):
+    found = why_not(claims, source, said)
+    assert found == [] if why is None else [reason.startswith(why) for reason in found] == [True]
 
 
 def test_a_paper_s_figure_names_paper_and_place(claims):
-    assert reasons(claims, "It was <!--paper 0 §8.4-->0.23<!--/-->.") == []
-    for mark in (
-        "<!--paper 5 §1-->",
-        "<!--paper 0-->",
-        "<!--paper PAT §8-->",
-        "<!--paper 0 §-->",
-        "<!--paper 0 Table-->",
-    ):
-        assert "a paper's mark needs" in reasons(claims, f"It was {mark}0.23<!--/-->.")[0]
+    assert why_not(claims, "paper 0 §8.4", "0.23") == []
+    for source in ("paper 5 §1", "paper 0", "paper PAT §8", "paper 0 §", "paper 0 Table"):
+        assert "a paper's figure needs" in why_not(claims, source, "0.23")[0]
 
 
 PAPER = """# 8. Results
@@ -233,7 +315,7 @@ Only 0.5.
 )
 def test_a_paper_s_figure_stands_where_it_is_cited(claims, papers, tmp_path, place, said, why):
     (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
-    assert reasons(claims, f"It was <!--paper 0 {place}-->{said}<!--/-->.") == ([] if why is None else [why])
+    assert why_not(claims, f"paper 0 {place}", said) == ([] if why is None else [why])
 
 
 @pytest.mark.parametrize(
@@ -242,48 +324,32 @@ def test_a_paper_s_figure_stands_where_it_is_cited(claims, papers, tmp_path, pla
 )
 def test_a_paper_s_figure_in_the_results_stands_in_the_paper(papers, tmp_path, monkeypatch, value, is_said):
     (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
-    monkeypatch.setattr(papers, "held", lambda: [("some:x", "0", "Table 3", value)])
-    assert list(papers.held_faults()) == ([] if is_said else [f"some:x: {value!r} is not in papers/0 Table 3"])
+    monkeypatch.setattr(papers, "list_held", lambda: [("some:x", "0", "Table 3", value)])
+    assert list(papers.find_held_faults()) == ([] if is_said else [f"some:x: {value!r} is not in papers/0 Table 3"])
 
 
 def test_what_the_results_hold_of_the_papers_is_in_them(claims):
-    papers = importlib.import_module("claim_papers")
+    papers = importlib.import_module("claims.cited")
     if not all(map(papers.text_of, "01234")):
-        pytest.skip("the papers are not beside the folder of data")
-    assert list(papers.held_faults()) == []
-    assert {paper for _, paper, _, _ in papers.held()} == set("01234")
-    assert reasons(claims, "It was <!--paper 0 §8.4-->34<!--/-->.") == []
-    assert reasons(claims, "It was <!--paper 0 §8.4-->43<!--/-->.") == ["papers/0 §8.4 has no 43"]
+        pytest.skip("the papers are not there: a folder `papers` next to the one that MODICUM_DATA names")
+    assert list(papers.find_held_faults()) == []
+    assert {paper for _, paper, _, _ in papers.list_held()} == set("01234")
+    assert why_not(claims, "paper 0 §8.4", "34") == []
+    assert why_not(claims, "paper 0 §8.4", "43") == ["papers/0 §8.4 has no 43"]
 
 
-def test_what_is_not_checked_without_the_papers_is_told(claims, papers):
-    text = "It was <!--paper 0 §8.4-->34<!--/-->, then <!--paper 1 §4.2-->0.17<!--/-->."
-    told = claims.unchecked([text])
-    assert told == [f"not checked, as the papers are not at hand: 2 marks, {len(papers.held())} figures of the results"]
-    assert len(papers.held()) > 100
-    assert all(value is not None for *_, value in papers.held())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!--given-->0.5<!--/--> stands first",
-        "- <!--given-->0.5<!--/--> is an item",
-        "a line\n<!--holds beyond_pat:goals.compared > 1-->\nanother",
-    ],
-)
-def test_a_mark_that_would_break_the_paragraph_is_found(claims, text):
-    assert reasons(claims, text) == ["a mark at the start of a line breaks the paragraph"]
-
-
-def test_a_mark_without_an_end_is_found(claims):
-    assert any("ends of marks" in why for why in reasons(claims, "It is <!--given-->5 long."))
+def test_what_is_not_checked_without_the_papers_is_said(claims, papers):
+    page = page_of(claims, "It was {}, then {}.", "paper 0 §8.4", "paper 1 §4.2")
+    lines = claims.list_unchecked([page])
+    held = f"{len(papers.list_held())} figures of the results"
+    assert lines == [f"not checked, as the papers are not at hand: 2 numbers, {held}"]
+    assert len(papers.list_held()) > 100
+    assert all(value is not None for *_, value in papers.list_held())
 
 
 def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
-    text = "Of <!--f beyond_pat:goals.compared-->1<!--/-->, <!--f none:x-->2<!--/-->, <!--given-->3<!--/-->."
-    new = claims.rewritten(text)
-    assert new == text.replace("-->1<", "-->23<")
+    page = page_of(claims, "Of {}, {}, {}.", "beyond_pat:goals.compared", "none:x", "given")
+    assert claims.rewrite("Of 1,\n2, 3.", page) == "Of 23,\n2, 3."
 
 
 @pytest.mark.parametrize(
@@ -298,12 +364,15 @@ def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
         "Type\n\n    modicum study people.csv --keep 0.9 \\\n        --rows 100000\n\nand wait.",
         "And [a link](page-0.5.md#1.2).",
         "## 2. A heading",
-        "It is <!--given-->0.5<!--/-->, a parameter.",
         "https://example.org/1.5/x",
     ],
 )
 def test_what_is_no_measurement_is_left_alone(prose, text):
-    assert list(prose.measured(text)) == []
+    assert list(prose.find_measured(text)) == []
+
+
+def test_a_number_that_is_claimed_is_left_alone(prose):
+    assert list(prose.find_measured("It is 0.5, a parameter.", [(6, 9)])) == []
 
 
 @pytest.mark.parametrize(
@@ -364,14 +433,14 @@ def test_what_is_no_measurement_is_left_alone(prose, text):
     ],
 )
 def test_what_looks_measured_is_found(prose, text, found):
-    assert [said for _, said in prose.measured(text)] == [found]
+    assert [said for _, said in prose.find_measured(text)] == [found]
 
 
 @pytest.mark.parametrize(("code", "found"), [("python", 0), ("sh", 0), ("json", 1)])
 def test_a_block_of_text_is_read_where_no_code_prints_it(claims, code, found):
     """Where there is code, tests/test_pages.py compares the block with what it prints."""
     text = f"```{code}\nx\n```\n\n```text\nskill 0.97\n```"
-    assert [fault.said for fault in claims.faults(text)] == ["0.97"] * found
+    assert [fault.said for fault in claims.find_faults(text)] == ["0.97"] * found
 
 
 @pytest.mark.parametrize(
@@ -395,7 +464,7 @@ def test_a_block_of_text_is_read_where_no_code_prints_it(claims, code, found):
 )
 def test_the_evaluator_refuses_all_but_sums(values, expression):
     with pytest.raises(values.ClaimError):
-        values.evaluated(expression)
+        values.evaluate(expression)
 
 
 def test_the_evaluator_sums_over_paths(values, monkeypatch, tmp_path):
@@ -405,22 +474,22 @@ def test_the_evaluator_sums_over_paths(values, monkeypatch, tmp_path):
     monkeypatch.setattr(values, "RESULTS", tmp_path)
     values.figures_of.cache_clear()
     try:
-        assert values.evaluated("max(some:cells.{kind=a}.x - some:cells.{kind=b}.x)") == -1
-        assert values.evaluated("mean(some:cells.{level=1/2}.x) / some:cells.2.x") == 0.6
-        assert values.evaluated('some:by."0.5".x + some:by."all of it".x') == 4
-        assert values.evaluated('total(some:by.("0.5","all of it").x)') == 4
-        assert values.evaluated("count(some:cells.*.x > 3)") == 2
-        assert values.evaluated("all(some:cells.*.x >= 2)") is True
-        assert values.evaluated("1 - -abs(2 - 4)") == 3
-        assert values.evaluated("size(some:cells)") == 3
-        assert values.written("some:cells.0.x / 8|.0%") == "25%"
-        assert values.written("some:cells.0.x\\|.1f") == "2.0"
-        assert values.written("size(some:cells)|Word") == "Three"
+        assert values.evaluate("max(some:cells.{kind=a}.x - some:cells.{kind=b}.x)") == -1
+        assert values.evaluate("mean(some:cells.{level=1/2}.x) / some:cells.2.x") == 0.6
+        assert values.evaluate('some:by."0.5".x + some:by."all of it".x') == 4
+        assert values.evaluate('total(some:by.("0.5","all of it").x)') == 4
+        assert values.evaluate("count(some:cells.*.x > 3)") == 2
+        assert values.evaluate("all(some:cells.*.x >= 2)") is True
+        assert values.evaluate("1 - -abs(2 - 4)") == 3
+        assert values.evaluate("size(some:cells)") == 3
+        assert values.write_value("some:cells.0.x / 8|.0%") == "25%"
+        assert values.write_value("some:cells.0.x|.1f") == "2.0"
+        assert values.write_value("size(some:cells)|Word") == "Three"
     finally:
         values.figures_of.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["claims", "claim_values", "claim_prose", "claim_given"])
+@pytest.mark.parametrize("name", ["claims.check", "claims.pages", "claims.values", "claims.prose", "claims.given"])
 def test_the_examples_of_the_script_run(claims, name):
     done = doctest.testmod(importlib.import_module(name))
     assert done.attempted > 0
@@ -430,23 +499,23 @@ def test_the_examples_of_the_script_run(claims, name):
 def test_the_script_fails_where_a_page_is_wrong(tmp_path):
     """On a copy of the pages: one line for each fault, and exit status 1."""
     (tmp_path / "docs").mkdir()
-    (tmp_path / "benchmarks").mkdir()
-    for path in (ROOT / "benchmarks").glob("claim*.py"):
-        (tmp_path / "benchmarks" / path.name).write_text(path.read_text(encoding="utf-8"))
+    shutil.copy(ROOT / "docs" / "claims.toml", tmp_path / "docs")
+    shutil.copytree(ROOT / "benchmarks" / "claims", tmp_path / "benchmarks" / "claims")
+    shutil.copy(ROOT / "benchmarks" / "loaded_code.py", tmp_path / "benchmarks")
     (tmp_path / "README.md").write_text("Fine.\n\nIt takes 3 s.\n")
-    command = [sys.executable, str(tmp_path / "benchmarks" / "claims.py")]
+    command = [sys.executable, str(tmp_path / "benchmarks" / "claims" / "check.py")]
     elsewhere = {**os.environ, "MODICUM_DATA": str(tmp_path / "data")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=elsewhere)
     assert done.returncode == 1
     told = done.stdout.splitlines()
-    assert "README.md:3: '3 s': no mark says where this comes from" in told
+    assert "README.md:3: '3 s': docs/claims.toml does not say where this comes from" in told
     assert sum(line.startswith("not checked, as ") for line in told) == 2  # neither papers nor results lie there
 
 
 def test_reading_numbers_alone_needs_no_library():
     """Only a page's generated tables ask for what their benchmark imports."""
     code = (
-        "import sys; sys.path.insert(0, 'benchmarks'); import claims; claims.faults('It is 3 s.'); "
+        "import sys; sys.path.insert(0, 'benchmarks'); from claims import check; check.find_faults('It is 3 s.'); "
         "sys.exit(bool({'numpy', 'sklearn', 'pandas', 'modicum'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -160,7 +160,7 @@ def test_adult_file_says_its_licence() -> None:
 
 
 def build_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_adult", ROOT / "benchmarks" / "build_adult.py")
+    spec = importlib.util.spec_from_file_location("build_adult", ROOT / "benchmarks" / "data" / "build_adult.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,7 +1,7 @@
-"""Real public data for tests and benchmarks: loaders that read files from a folder of your own.
+"""Real public data for tests and benchmarks: loaders that read the folder that MODICUM_DATA names.
 
-A loader gives a `Dataset` (features, label, schema with roles, source), or `(X, y)` with `return_X_y=True`. Name the
-folder that holds the files as `folder=` or in the environment variable MODICUM_DATA.
+A loader gives a `Dataset` (features, label, schema with roles, source), or `(X, y)` with `return_X_y=True`. `folder=`
+names another folder than the environment variable.
 """
 
 from data.acs import load_acs
