@@ -1,4 +1,4 @@
-"""One value of the original domain per bucket, in the type that the data has.
+"""Buckets as columns: their labels, or one value of the original domain each, in the type that the data has.
 
 `representatives` is shared by frames and engines, so that both give the same values: numbers for a number column, text
 for a text column, whichever way the same attribute is stored. A number is rounded to no type that cannot hold it.
@@ -65,15 +65,18 @@ def _holds(dtype: Any, numbers: Sequence[float | None]) -> bool:
     return all(v is None or low <= v < high for v in numbers)
 
 
+def label_column(codes: Any, labels: Sequence[str]) -> Any:
+    """Codes as a column of labels that knows all of them, in their order."""
+    return pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), categories=pd.Index(labels), ordered=True)
+
+
 def representative_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Any:
     """The column of representatives for the records of an eager frame."""
     if isinstance(partition, FullDetail):
         partition.encode(column(frame, partition.name))  # refuses what it must
         return column(frame, partition.name).to_native()
-    if isinstance(partition, Dropped):
-        codes = np.zeros(len(frame), dtype=np.int64)
-    else:
-        codes = partition.encode(column(frame, partition.name))
+    dropped = isinstance(partition, Dropped)
+    codes = np.zeros(len(frame), dtype=np.int64) if dropped else partition.encode(column(frame, partition.name))
     return build_typed_column(partition.attribute, partition.representatives, codes, frame)
 
 

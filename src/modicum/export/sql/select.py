@@ -1,7 +1,6 @@
 """An artifact as SQL: one SELECT that gives the buckets or cells where the data is, in five dialects."""
 
 from collections.abc import Iterable, Sequence
-from typing import get_args
 
 import numpy as np
 import sqlglot
@@ -13,7 +12,7 @@ from modicum.export.sql.dialects import Dialect, Node, dialect_of
 from modicum.generalization.bins import Dropped
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
-from modicum.generalization.exports import Output
+from modicum.generalization.exports import Output, check_output
 from modicum.generalization.loading import check_collected
 
 # What SELECTs of generalizations and of cells share: where they read, what they pass through, how they are written.
@@ -44,12 +43,6 @@ def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
         )
     named = [dialect.identifier(part, "table") for part in parts]
     return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(named), strict=False)))
-
-
-def check_output(output: str) -> None:
-    """Refuse what `transform` does not know either."""
-    if output not in get_args(Output):
-        raise ParameterError(f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
 
 
 def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
