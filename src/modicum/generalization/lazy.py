@@ -118,43 +118,31 @@ def bucket_column(
     that is not known.
     """
     if isinstance(partition, FullDetail):
-        return _full_detail(partition, column, output)
+        if output == "codes":
+            raise DataError(
+                f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for it; "
+                "ask for labels or values."
+            )
+        return column
     results = results_of(partition, dtype, output, words)
-    bucket = _build_bucket_expression(partition, column, dtype, results, found)
+    constants = [results.literal(value) for value in results.values]
+    if isinstance(partition, Dropped):
+        bucket = constants[0]
+    elif isinstance(partition, Intervals):
+        bucket = _interval_column(partition, column, dtype, constants)
+    else:
+        bucket = _group_column(partition, column, dtype, results.values, constants, found)
     return bucket if results.fitting is None else bucket.cast(results.fitting)
 
 
-def is_refused(partition: AnyPartition, column: nw.Expr, dtype: Any, found: nw.Expr | None) -> nw.Expr:
-    """Whether the artifact refuses the value."""
-    if isinstance(partition, FullDetail):
-        return missing_mask(column, dtype)
-    code = bucket_column(partition, column, dtype, "codes", words=False, found=found)
-    return code.is_null() | (code < 0)
+def refuses(partition: AnyPartition) -> bool:
+    """Whether the artifact refuses some values of an attribute."""
+    return -1 in (getattr(partition, "missing_code", 0), getattr(partition, "unseen_code", 0))
 
 
 def _plain(labels: Sequence[str]) -> bool:
     """Whether the labels can be a type: narwhals writes them into SQL as Python writes a text, so without any quote."""
     return 2 <= len(labels) <= FEW and all(repr(label) == f"'{label}'" for label in labels)
-
-
-def _build_bucket_expression(
-    partition: Dropped | Intervals | Groups, column: nw.Expr, dtype: Any, results: Results, found: nw.Expr | None
-) -> nw.Expr:
-    constants = [results.literal(value) for value in results.values]
-    if isinstance(partition, Dropped):
-        return constants[0]
-    if isinstance(partition, Intervals):
-        return _interval_column(partition, column, dtype, constants)
-    return _group_column(partition, column, dtype, results.values, constants, found)
-
-
-def _full_detail(partition: FullDetail, column: nw.Expr, output: str) -> nw.Expr:
-    if output == "codes":
-        raise DataError(
-            f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for it; "
-            "ask for labels or values."
-        )
-    return column
 
 
 def _at(constants: Sequence[nw.Expr], code: int) -> nw.Expr:
@@ -306,9 +294,7 @@ def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Exp
 MANY = 16  # values, from which on they are looked up
 
 
-def build_lookup(
-    partition: AnyPartition, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None
-) -> str | None:
+def build_lookup(partition: Groups, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None) -> str | None:
     """SQL for what stands for each value's bucket, NULL where the value is none of them; None where it is not for this.
 
     Parameters
@@ -329,11 +315,9 @@ def build_lookup(
     >>> found[1], found[0][0] == partition.code_of["7"]
     ((None,), True)
     """
-    if not isinstance(partition, Groups):
-        return None
-    if not isinstance(dtype, nw.String) and not (dtype is not None and dtype.is_integer()):
-        return None
     is_text = isinstance(dtype, nw.String)
+    if not is_text and not (dtype is not None and dtype.is_integer()):
+        return None
     pairs = {
         str(key): results[group]
         for group, bucket in enumerate(partition.buckets)
@@ -385,7 +369,7 @@ def select_columns(
 ) -> Any:
     """The columns by name, of a table in which no value is refused."""
     named = [column.alias(name) for name, column in columns.items()]
-    strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
+    strict = [p for p in partitions if refuses(p)]
     if strict and one_pass and source.frame.implementation in (nw.Implementation.DUCKDB, *_SPARK):
         return _failing(source, strict, named, list(columns))
     if strict:
@@ -438,8 +422,11 @@ class Source:
         return nw.col(name)
 
     def is_refused(self, partition: AnyPartition) -> nw.Expr:
-        column, dtype = nw.col(self.names[partition.name]), self.types[partition.name]
-        return is_refused(partition, column, dtype, self._add_lookup(partition, "codes"))
+        """Whether the artifact refuses the value."""
+        if isinstance(partition, FullDetail):
+            return missing_mask(nw.col(self.names[partition.name]), self.types[partition.name])
+        code = self.bucket(partition, "codes")
+        return code.is_null() | (code < 0)
 
 
 def _normalize_texts(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
@@ -470,14 +457,11 @@ def _failing(source: Source, strict: Sequence[AnyPartition], columns: Sequence[n
     wanted = [source.is_refused(partition).alias(flag) for flag, partition in flags.items()]
     both: Any = source.frame.select(*columns, *wanted).to_native()
     for flag, partition in flags.items():
-        both = _fails_where(both, flag, f"modicum.errors.DataError: {_refusal(partition)}")
+        sentence = f"The column {partition.name!r} has missing or unseen values, which this artifact refuses."
+        both = _fails_where(both, flag, f"modicum.errors.DataError: {sentence}")
     if source.frame.implementation is nw.Implementation.DUCKDB:
         return both.project(", ".join(quote_name(name) for name in names))
     return both.drop(*flags)
-
-
-def _refusal(partition: AnyPartition) -> str:
-    return f"The column {partition.name!r} has missing or unseen values, which this artifact refuses."
 
 
 def _fails_where(table: Any, flag: str, sentence: str) -> Any:
