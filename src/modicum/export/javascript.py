@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import ParameterError
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.loading import Collected, kind_of
@@ -100,7 +100,6 @@ def _words(attribute: Attribute) -> dict[str, object]:
 
 def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> dict[str, object]:
     """An attribute as a form shows it, and its buckets; no partition where it is not collected."""
-    dropped = partition is None or isinstance(partition, Dropped)
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -109,7 +108,7 @@ def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> 
         "question": attribute.question,
         "help": attribute.help,
         "domain": None if attribute.domain is None else [_number(value) for value in attribute.domain],
-        "told": None if dropped or partition is None else describe_buckets(partition),
+        "told": None if partition is None else describe_buckets(partition),
     }
 
 

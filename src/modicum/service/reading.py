@@ -19,6 +19,7 @@ from modicum.generalization.record_format import Told
 OTHER_VERSION = "This form belongs to another version; reload it."
 RANDOM_ID = "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 _PATIENCE = 30.0  # seconds for a request to arrive
+_REMEMBERED = 10_000  # records; those sent least recently are forgotten
 _REMEMBERED_BYTES = 4096
 _SLACK = 4096  # for the other fields, and spaces
 
@@ -99,12 +100,11 @@ class SentRecords:
     Parameters
     ----------
     bundle : whose artifact's records are admitted
-    remembered : how many; those sent least recently are forgotten
     """
 
-    def __init__(self, bundle: Bundle, remembered: int = 10_000) -> None:
+    def __init__(self, bundle: Bundle) -> None:
         self._identity, self._format = bundle.identity, bundle.format
-        self._most = remembered if isinstance(bundle.artifact, Questionnaire) else 0
+        self._remembers = isinstance(bundle.artifact, Questionnaire)
         self._known: OrderedDict[str, Told] = OrderedDict()
 
     def read_record(self, fields: Mapping[str, object]) -> Told:
@@ -114,7 +114,7 @@ class SentRecords:
         if fields["generalization"] != self._identity:
             raise HTTPException(409, OTHER_VERSION)
         try:
-            return self._check_cached(fields["record"]) if self._most else self._format.check(fields["record"])
+            return self._check_cached(fields["record"]) if self._remembers else self._format.check(fields["record"])
         except DataError as error:
             raise HTTPException(422, str(error)) from None
         except RecursionError:
@@ -127,7 +127,7 @@ class SentRecords:
             found = self._format.check(record)
         if len(text) <= _REMEMBERED_BYTES:
             self._known[text] = found
-            if len(self._known) > self._most:
+            if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return found
 

@@ -90,7 +90,7 @@ def _full_detail(partition: FullDetail, dialect: Dialect, output: str) -> Node:
     own = dialect.column(partition.name)
     if partition.missing == "separate" or partition.attribute.kind == "date":
         return own
-    absent = dialect.is_nan(dialect, dialect.cast(own.copy(), dialect.double))
+    absent = dialect.is_nan(dialect.cast(own.copy(), dialect.double))
     return exp.Case(ifs=[exp.If(this=absent, true=exp.Null())], default=own)
 
 
@@ -103,7 +103,7 @@ def _interval_column(partition: Intervals, dialect: Dialect, found: Sequence[Nod
     else:
         whole = dialect.cast(own, "INT") if partition.attribute.storage == "boolean" else own
         compared = dialect.cast(whole, dialect.double)
-        absent = exp.Or(this=absent, expression=dialect.is_nan(dialect, compared.copy()))
+        absent = exp.Or(this=absent, expression=dialect.is_nan(compared.copy()))
         edges = [number(edge) for edge in partition.edges.tolist()]
     branches = [(absent, _at(found, partition.missing_code))]
     branches += [(exp.LTE(this=compared.copy(), expression=edge), found[i]) for i, edge in enumerate(edges)]
@@ -152,7 +152,7 @@ def _comparable(attribute: Attribute, dialect: Dialect) -> tuple[Node, Node, Spe
     absent: Node = exp.Is(this=own.copy(), expression=exp.Null())
     if attribute.storage in ("integer", "float"):
         double = dialect.cast(own.copy(), dialect.double)
-        absent = exp.Or(this=absent, expression=dialect.is_nan(dialect, double))
+        absent = exp.Or(this=absent, expression=dialect.is_nan(double))
         if attribute.storage == "integer":  # compared as it is: a float64 is not exact beyond 2**53
             return own, absent, lambda value: [number(each) for each in as_integers(value)]
         return double.copy(), absent, lambda value: _floats(value, dialect)
