@@ -13,7 +13,6 @@ Whole numbers beyond 2**53 are exact as text or BigInt only. An attribute that a
 import json
 import math
 import os
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from modicum.generalization.core import Generalization
 from modicum.generalization.loading import Collected, kind_of
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.provenance import identity
-from modicum.table.atomic_writing import replacing
+from modicum.table.atomic_writing import replacing_together
 from modicum.table.schema import Attribute
 
 # An artifact as the data of its JavaScript module: lists and fixed field names, so that no name in it is a key.
@@ -195,10 +194,7 @@ class JavaScript:
         if target.suffix not in (".js", ".mjs"):
             raise ParameterError(f"The 'path' parameter must end in .js or .mjs. Got {os.fspath(path)!r} instead.")
         beside = target.with_suffix(f".d{target.suffix.replace('js', 'ts')}")
-        with ExitStack() as both:  # neither takes its place before both are written
-            for file, text in ((target, self.module), (beside, self.types)):
-                temporary = both.enter_context(replacing(file))
-                Path(temporary).write_text(text, encoding="ascii", newline="\n")
+        replacing_together({target: self.module.encode("ascii"), beside: self.types.encode("ascii")})
 
 
 def to_javascript(artifact: Collected, *, representatives: bool = False) -> JavaScript:

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.table.codes import CategoryCoding, NumberCoding
-from modicum.table.frames import numbers, texts
+from modicum.table.frames import numbers, place_numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.targets import Target
 from modicum.table.values import canonical, iso, seconds
@@ -378,11 +378,9 @@ class Intervals(Partition):
         return self.encode_numbers(numbers(series, self.attribute))
 
     def encode_numbers(self, values: Floats) -> Codes:
-        codes = np.searchsorted(self.edges, values, side="left").astype(np.int64)
-        absent = np.isnan(values)
-        codes[absent] = self.missing_code
+        codes = place_numbers(values, self.edges, self.missing_code)
         if self.missing_code < 0:
-            self._refuse(absent, "missing")
+            self._refuse(codes < 0, "missing")
         return codes
 
 

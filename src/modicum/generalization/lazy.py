@@ -535,8 +535,7 @@ def _build_cell_column(cells: "CellPartition", name: str, output: str, dtype: An
 
 
 def _by_cell(values: Sequence[Any]) -> nw.Expr:
-    ends = [
-        i for i in range(len(values) - 1) if values[i] != values[i + 1]
-    ]  # the last cells of runs that tell the same
+    # The last cells of runs that tell the same.
+    ends = [i for i in range(len(values) - 1) if values[i] != values[i + 1]]
     steps = [nw.lit(values[i]) for i in [*ends, len(values) - 1]]
     return select_step(nw.col(_CELL), ends, steps)

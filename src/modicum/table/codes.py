@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import DataError
-from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.frames import as_frame, column, numbers, place_numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import plainest_date_between, shortest_between
 from modicum.typing import Floats, Mask
@@ -154,10 +154,7 @@ class NumberCoding:
         return self.n_values + (self.missing > 0)
 
     def encode(self, series: nw.Series[Any]) -> CodeArray:
-        values = numbers(series, self.attribute)
-        codes = np.searchsorted(self.edges, values, side="left")
-        codes[np.isnan(values)] = missing_code(self)
-        return codes.astype(np.uint16)
+        return place_numbers(numbers(series, self.attribute), self.edges, missing_code(self)).astype(np.uint16)
 
 
 @dataclass(frozen=True)
