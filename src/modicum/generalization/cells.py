@@ -31,7 +31,7 @@ from modicum.generalization.core import Generalization
 from modicum.generalization.description import CellsDescription, describe_cells
 from modicum.generalization.exports import Output, TableExports, check_output
 from modicum.generalization.lazy import cells_in_engine
-from modicum.generalization.representatives import build_typed_column, label_column, representative_column
+from modicum.generalization.representatives import build_typed_column, label_codes, transform_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema, first_complaint
 from modicum.table.targets import Target
@@ -465,14 +465,14 @@ class CellPartition(TableExports):
 
     def _values(self, name: str, cells: Codes, frame: nw.DataFrame[Any]) -> Any:
         if name in self._kept:
-            return representative_column(self._kept[name], frame)
+            return transform_column(self._kept[name], frame, "values")
         own = [cell.values[self.names.index(name)] for cell in self._tree.cells]
         return build_typed_column(self.schema[name], own, cells, frame)
 
     def _label_codes(self, name: str, codes: Codes, frame: nw.DataFrame[Any]) -> Any:
         if isinstance(self._kept.get(name), FullDetail):
             return column(frame, name).to_native()
-        return label_column(codes, self.labels(name))
+        return label_codes(codes, self.labels(name))
 
     # Looking at it
 

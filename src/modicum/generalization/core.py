@@ -24,7 +24,7 @@ from modicum.generalization.build import (
 from modicum.generalization.description import Description, describe
 from modicum.generalization.exports import GeneralizationExports, Output, check_output
 from modicum.generalization.lazy import in_engine
-from modicum.generalization.representatives import label_column, representative_column
+from modicum.generalization.representatives import transform_column
 from modicum.table.codes import CategoryCoding, Coder, Coding, NumberCoding
 from modicum.table.frames import as_frame, column, is_lazy, missing_mask, numbers, same_kind, texts
 from modicum.table.schema import Attribute, Schema
@@ -273,7 +273,7 @@ class Generalization(GeneralizationExports):
                 raise ArtifactError("This generalization collects nothing, and an engine has no table without columns.")
             return in_engine(X, chosen, output)
         frame = self._frame(X)
-        return same_kind({p.name: _eager_column(p, frame, output) for p in chosen}, like=X)
+        return same_kind({p.name: transform_column(p, frame, output) for p in chosen}, like=X)
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
         return as_frame(X, self.names)
@@ -413,18 +413,6 @@ def _plainest(partition: AnyPartition) -> AnyPartition:
     if not isinstance(partition, Dropped | FullDetail) and len(partition.labels) == 1:
         return Dropped(attribute=partition.attribute, value=partition.representatives[0])
     return partition
-
-
-def _eager_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Output) -> Any:
-    if output == "values":
-        return representative_column(partition, frame)
-    series = column(frame, partition.name)
-    codes = partition.encode(series)
-    if output == "codes":
-        return codes
-    if isinstance(partition, FullDetail):
-        return series.to_native()
-    return label_column(codes, partition.labels)
 
 
 # Many generalizations of the same records: every column's distinct values are read once, then only looked up.

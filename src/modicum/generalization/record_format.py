@@ -26,7 +26,7 @@ from modicum.generalization.core import Generalization
 from modicum.generalization.exports import Output
 from modicum.generalization.loading import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
-from modicum.generalization.representatives import build_typed_column, label_column
+from modicum.generalization.representatives import build_typed_column, decode_column, label_codes
 from modicum.table.values import iso
 from modicum.typing import Codes
 
@@ -113,14 +113,12 @@ def rows(count: int) -> nw.DataFrame[Any]:
     return nw.from_native(pd.DataFrame(index=pd.RangeIndex(count)), eager_only=True)
 
 
-def column(partition: AnyPartition, own: Any, count: int, kind: Inputs) -> Any:
+def column(partition: AnyPartition, own: Any, frame: nw.DataFrame[Any], kind: Inputs) -> Any:
     """A column for a model, of codes or full-detail numbers; `own` is not used where the attribute is dropped."""
     if isinstance(partition, FullDetail):
         return _full_detail(partition, own, kind)
-    codes = np.zeros(count, dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
-    if kind == "values":
-        return build_typed_column(partition.attribute, partition.representatives, codes, rows(count))
-    return codes if kind == "codes" else label_column(codes, partition.labels)
+    codes = np.zeros(len(frame), dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
+    return decode_column(partition, codes, frame, kind)
 
 
 def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Inputs) -> Any:
@@ -136,16 +134,16 @@ def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Input
 def cell_inputs(cells: CellPartition, at: Codes, kept: dict[str, list[Any]], kind: Inputs) -> pd.DataFrame:
     """What a model is given for records in these cells; `kept` holds what is told in every cell besides."""
     columns: dict[str, object] = {}
-    needed = cells.needed
+    needed, frame = cells.needed, rows(len(at))
     for j, name in enumerate(cells.names):
         if name in kept:
-            columns[name] = column(cells.told(name)[0], kept[name], len(at), kind)
+            columns[name] = column(cells.told(name)[0], kept[name], frame, kind)
         elif kind == "values":
             values = [cell.values[j] for cell in cells.tree.cells]
-            columns[name] = build_typed_column(cells.schema[name], values, at, rows(len(at)))
+            columns[name] = build_typed_column(cells.schema[name], values, at, frame)
         elif name in needed:
             codes = cells.told_by_cell(name)[at]
-            columns[name] = codes if kind == "codes" else label_column(codes, cells.labels(name))
+            columns[name] = codes if kind == "codes" else label_codes(codes, cells.labels(name))
     return pd.DataFrame(columns, index=pd.RangeIndex(len(at)))
 
 
@@ -285,7 +283,8 @@ class _PlainRecords:
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         own = dict(zip(self.names, zip(*told, strict=True), strict=True)) if told else dict.fromkeys(self.names, ())
         chosen = self.generalization.names if kind == "values" else self.names
-        columns = {name: column(self.generalization[name], own.get(name), len(told), kind) for name in chosen}
+        frame = rows(len(told))
+        columns = {name: column(self.generalization[name], own.get(name), frame, kind) for name in chosen}
         return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
 
     def prediction(self, told: Told) -> None:
