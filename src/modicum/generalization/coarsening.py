@@ -21,6 +21,7 @@ from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.build import partition as partition_of
 from modicum.generalization.description import persons_in
+from modicum.generalization.representatives import encode_column
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.table.codes import MAX_CODES, EqualCounts, first_rows, group_numbers, group_rows
 from modicum.table.estimator_input import person_codes
@@ -81,7 +82,7 @@ def coarsen_partitions(
     _check(min_group, len(frame), persons)
     labels = Labels.fit(label_values(y, len(frame), label_name(y)), label_bins, name=label_name(y))
     classes = labels.encode(y)
-    codes = [_encode_column(p, frame) for p in partitions]
+    codes = [encode_column(p, frame) for p in partitions]
     if _smallest(codes, persons) >= min_group:
         return list(partitions)
     held = [j for j, p in enumerate(partitions) if p.attribute.locked]
@@ -97,7 +98,7 @@ def coarsen_partitions(
     for j, axis, group in zip(free, axes, groups, strict=True):
         found[j] = _merge_buckets(partitions[j], axis, group)
     # What was promised is counted again, from the records.
-    if _smallest([_encode_column(p, frame) for p in found], persons) < min_group:
+    if _smallest([encode_column(p, frame) for p in found], persons) < min_group:
         raise DataError(f"No coarser generalization was found in which every group has {min_group:,} members.")
     return found
 
@@ -120,12 +121,6 @@ def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons:
         f"Groups of at least {k:,} would need {format_names(alone[:1] or [p.name for p in held])} coarser, which the "
         "schema locks."
     )
-
-
-def _encode_column(partition: AnyPartition, frame: Any) -> Codes:
-    if isinstance(partition, Dropped):
-        return np.zeros(len(frame), dtype=np.int64)
-    return partition.encode(column(frame, partition.name))
 
 
 def _smallest(codes: Sequence[Codes], persons: Codes | None) -> int:

@@ -66,12 +66,16 @@ def _holds(dtype: Any, numbers: Sequence[float | None]) -> bool:
     return all(v is None or low <= v < high for v in numbers)
 
 
+def encode_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Codes:
+    """The bucket of each record in one attribute; a dropped one need not be in the frame."""
+    if isinstance(partition, Dropped):
+        return np.zeros(len(frame), dtype=np.int64)
+    return partition.encode(column(frame, partition.name))
+
+
 def transform_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Output) -> Any:
     """One attribute of an eager frame as `transform` gives it; a number in full detail stays as it is."""
-    if isinstance(partition, Dropped):
-        codes = np.zeros(len(frame), dtype=np.int64)
-    else:
-        codes = partition.encode(column(frame, partition.name))  # refuses what it must
+    codes = encode_column(partition, frame)  # refuses what it must
     if isinstance(partition, FullDetail) and output != "codes":
         return column(frame, partition.name).to_native()
     return decode_column(partition, codes, frame, output)
