@@ -92,10 +92,12 @@ class Results:
     fixed: list[str] | None = None
     fitting: Any = None
 
-    def literal(self, value: Any) -> nw.Expr:
-        if value is None or self.fixed is None:
-            return nw.lit(value)
-        return nw.lit(value).cast(nw.Enum(self.fixed))
+    @property
+    def constants(self) -> list[nw.Expr]:
+        """The values as expressions."""
+        if self.fixed is None:
+            return [nw.lit(value) for value in self.values]
+        return [nw.lit(value).cast(nw.Enum(self.fixed)) for value in self.values]
 
 
 def results_of(partition: Dropped | Intervals | Groups, dtype: Any, output: str, words: bool) -> Results:
@@ -107,32 +109,6 @@ def results_of(partition: Dropped | Intervals | Groups, dtype: Any, output: str,
     if output == "codes":
         return Results(list(range(len(labels))))
     return Results(labels, labels if words and _plain(labels) else None)
-
-
-def bucket_column(
-    partition: AnyPartition, column: nw.Expr, dtype: Any, output: str, words: bool, found: nw.Expr | None = None
-) -> nw.Expr:
-    """The attribute's label, code or representative value.
-
-    `words`: the engine has a type for a fixed list of words. `found`: what was looked up for the category, NULL for one
-    that is not known.
-    """
-    if isinstance(partition, FullDetail):
-        if output == "codes":
-            raise DataError(
-                f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for it; "
-                "ask for labels or values."
-            )
-        return column
-    results = results_of(partition, dtype, output, words)
-    constants = [results.literal(value) for value in results.values]
-    if isinstance(partition, Dropped):
-        bucket = constants[0]
-    elif isinstance(partition, Intervals):
-        bucket = _interval_column(partition, column, dtype, constants)
-    else:
-        bucket = _group_column(partition, column, dtype, results.values, constants, found)
-    return bucket if results.fitting is None else bucket.cast(results.fitting)
 
 
 def refuses(partition: AnyPartition) -> bool:
@@ -201,16 +177,10 @@ def select_step(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr
     return nw.when(column <= edges[middle]).then(below).otherwise(above)
 
 
-def _group_column(
-    partition: Groups,
-    column: nw.Expr,
-    dtype: Any,
-    results: Sequence[Any],
-    constants: Sequence[nw.Expr],
-    found: nw.Expr | None,
-) -> nw.Expr:
+def _group_column(partition: Groups, column: nw.Expr, dtype: Any, results: Results, found: nw.Expr | None) -> nw.Expr:
     column, absent, spell = _comparable(partition.name, column, dtype)
     spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
+    constants = results.constants
     unseen = _at(constants, partition.unseen_code)
     if found is not None:
         found = nw.when(found.is_null()).then(unseen).otherwise(found)
@@ -219,7 +189,7 @@ def _group_column(
     elif len(spelled) <= FEW:
         found = _few_groups(column, spelled, constants, unseen)
     else:
-        found = _many_groups(column, spelled, results, unseen)
+        found = _many_groups(column, spelled, results.values, unseen)
     return nw.when(absent).then(_at(constants, partition.missing_code)).otherwise(found)
 
 
@@ -396,22 +366,35 @@ class Source:
         self.frame: nw.LazyFrame[Any] = nw.from_native(_normalize_texts(X, words, given) if words else X)
 
     def bucket(self, partition: AnyPartition, output: str) -> nw.Expr:
-        if isinstance(partition, Dropped):
-            column = nw.lit(None)
-        elif partition.name in self.names:
-            column = nw.col(self.names[partition.name])
-        else:
+        """The attribute's label, code or representative value; a number in full detail as it is."""
+        if not isinstance(partition, Dropped) and partition.name not in self.names:
             raise DataError(f"The column {partition.name!r} is not in the data.")
-        words, dtype = self.frame.implementation in _WORDS, self.types.get(partition.name)
-        return bucket_column(partition, column, dtype, output, words, self._add_lookup(partition, output))
+        dtype = self.types.get(partition.name)
+        if isinstance(partition, FullDetail):
+            if output == "codes":
+                raise DataError(
+                    f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for "
+                    "it; ask for labels or values."
+                )
+            return nw.col(self.names[partition.name])
+        results = results_of(partition, dtype, output, words=self.frame.implementation in _WORDS)
+        if isinstance(partition, Dropped):
+            bucket = results.constants[0]
+        elif isinstance(partition, Intervals):
+            bucket = _interval_column(partition, nw.col(self.names[partition.name]), dtype, results.constants)
+        else:
+            found = self._add_lookup(partition, output, results)
+            bucket = _group_column(partition, nw.col(self.names[partition.name]), dtype, results, found)
+        return bucket if results.fitting is None else bucket.cast(results.fitting)
 
-    def _add_lookup(self, partition: AnyPartition, output: str) -> nw.Expr | None:
-        """A column of the frame, made for this, with what DuckDB has looked up for a category with many values."""
-        if self.frame.implementation is not nw.Implementation.DUCKDB or not isinstance(partition, Groups):
+    def _add_lookup(self, partition: Groups, output: str, results: Results) -> nw.Expr | None:
+        """A column of the frame, made for this, with what DuckDB has looked up for a category with many values.
+
+        NULL stands for a value that is not known.
+        """
+        if self.frame.implementation is not nw.Implementation.DUCKDB:
             return None
-        dtype = self.types[partition.name]
-        results = results_of(partition, dtype, output, words=True)
-        sql = build_lookup(partition, dtype, results.values, results.fixed)
+        sql = build_lookup(partition, self.types[partition.name], results.values, results.fixed)
         if sql is None:
             return None
         native: Any = self.frame.to_native()
