@@ -23,8 +23,17 @@ from modicum.export.model_bundle import Bundle
 from modicum.export.web_form import content_security_policy, form_page
 from modicum.generalization.loading import content_of
 from modicum.service.batching import Busy, RememberedPredictions, Taken, Writer
-from modicum.service.limits import Limited, RequestLimits, refuse
-from modicum.service.reading import RANDOM_ID, SentOutcomes, SentRecords, largest_body, read_fields, read_id
+from modicum.service.reading import (
+    RANDOM_ID,
+    Limited,
+    RequestLimits,
+    SentOutcomes,
+    SentRecords,
+    largest_body,
+    read_fields,
+    read_id,
+    refuse,
+)
 from modicum.service.stores.store import PATIENCE, OtherVersions, Store, StoreUnavailable, new_entry
 from modicum.service.versions import check_alone
 
