@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import modicum as md
 from modicum.export.model_bundle import Bundle
 from modicum.service.app import create_app
-from modicum.service.limits import RequestLimits
+from modicum.service.reading import RequestLimits
 from modicum.service.stores.store import PATIENCE, open_store
 
 

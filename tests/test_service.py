@@ -6,7 +6,7 @@ import logging
 import pytest
 from serving import Service, bundle_of, records_of
 
-from modicum.service.limits import Rates, RequestLimits
+from modicum.service.reading import Rates, RequestLimits
 from modicum.service.stores.store import StoreUnavailable, read_records
 
 KINDS = ["generalization", "cells", "questionnaire", "number", "full detail"]

@@ -55,7 +55,7 @@ def served(folder: str, place: str) -> None:
 
     from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
-    from modicum.service.limits import RequestLimits
+    from modicum.service.reading import RequestLimits
     from modicum.service.running import listening, run, stoppable
     from modicum.service.stores.store import open_store
 

@@ -1,4 +1,3 @@
-from .adult import load_adult
-from .dataset import Dataset
+from .dataset import Dataset, load_adult
 
 __all__ = ["Dataset", "load_adult"]

@@ -13,7 +13,6 @@ Whole numbers beyond 2**53 are exact as text or BigInt only. An attribute that a
 import json
 import math
 import os
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import ParameterError
-from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.loading import Collected, kind_of
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.provenance import identity
-from modicum.table.atomic_writing import replacing
+from modicum.table.atomic_writing import replacing_together
 from modicum.table.schema import Attribute
 
 # An artifact as the data of its JavaScript module: lists and fixed field names, so that no name in it is a key.
@@ -100,7 +99,6 @@ def _words(attribute: Attribute) -> dict[str, object]:
 
 def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> dict[str, object]:
     """An attribute as a form shows it, and its buckets; no partition where it is not collected."""
-    dropped = partition is None or isinstance(partition, Dropped)
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -109,7 +107,7 @@ def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> 
         "question": attribute.question,
         "help": attribute.help,
         "domain": None if attribute.domain is None else [_number(value) for value in attribute.domain],
-        "told": None if dropped or partition is None else describe_buckets(partition),
+        "told": None if partition is None else describe_buckets(partition),
     }
 
 
@@ -196,10 +194,7 @@ class JavaScript:
         if target.suffix not in (".js", ".mjs"):
             raise ParameterError(f"The 'path' parameter must end in .js or .mjs. Got {os.fspath(path)!r} instead.")
         beside = target.with_suffix(f".d{target.suffix.replace('js', 'ts')}")
-        with ExitStack() as both:  # neither takes its place before both are written
-            for file, text in ((target, self.module), (beside, self.types)):
-                temporary = both.enter_context(replacing(file))
-                Path(temporary).write_text(text, encoding="ascii", newline="\n")
+        replacing_together({target: self.module.encode("ascii"), beside: self.types.encode("ascii")})
 
 
 def to_javascript(artifact: Collected, *, representatives: bool = False) -> JavaScript:

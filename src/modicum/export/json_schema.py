@@ -64,7 +64,8 @@ def _cells(cells: CellPartition) -> JsonSchema:
         name: _build_value_schema(kept[name]) if name in kept else _labels(cells.labels(name)) for name in cells.needed
     }
     said = "What is collected of a person: what one of the cells tells."
-    if any(_is_full_date(partition) and _is_asked(cells, name) for name, partition in kept.items()):
+    asked = [cells.names[j] for j in cells.tree.asked]
+    if any(_is_full_date(partition) and name in asked for name, partition in kept.items()):
         said += " In which cell a date lies is checked by the service."
     found = _record(cells, cells.needed, told, cells.needed, said)
     local = [name for name in cells.needed if name not in kept]
@@ -154,7 +155,3 @@ def _range(partition: Intervals, code: int) -> JsonSchema:
 
 def _is_full_date(partition: AnyPartition) -> bool:
     return isinstance(partition, FullDetail) and partition.attribute.kind == "date"
-
-
-def _is_asked(cells: CellPartition, name: str) -> bool:
-    return cells.names.index(name) in cells.tree.asked

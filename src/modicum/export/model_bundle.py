@@ -22,6 +22,7 @@ from modicum.export.stored_model import model_bytes, model_of
 from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
 from modicum.generalization.cells import code_of
+from modicum.generalization.exports import check_output
 from modicum.generalization.loading import Collected, check_collected, content_of, kind_of, with_content
 from modicum.generalization.record_format import Inputs, PredictedRecord, RecordFormat, Told, record_format
 from modicum.provenance import identity
@@ -43,20 +44,15 @@ def check_bound(
     if model is None:
         return
     names = list(format.inputs([], inputs).columns)
-    trained_on = _feature_names(model)
-    if trained_on is not None and trained_on != names:
-        strange = sorted(set(trained_on) ^ set(names))
+    trained_on = getattr(model, "feature_names_in_", None)
+    if trained_on is not None and list(map(str, trained_on)) != names:
+        strange = sorted(set(map(str, trained_on)) ^ set(names))
         what = f"it differs in {format_names(strange)}" if strange else "the order differs"
         raise ArtifactError(f"The model was trained on other attributes than this artifact gives it: {what}.")
     if inputs == "labels":
         _check_categories(artifact, model)
     if predict is not None:
         _try(artifact, predict)
-
-
-def _feature_names(model: Any) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def _check_categories(artifact: Collected, model: Any) -> None:
@@ -355,8 +351,7 @@ def save_bundle(
     """
     check_collected(artifact)
     check_bundle_folder(folder)
-    if inputs not in get_args(Inputs):
-        raise ParameterError(f"The 'inputs' parameter must be 'labels', 'codes' or 'values'. Got {inputs!r} instead.")
+    check_output(inputs, "inputs")
     _check_named(label, classes)
     schema = artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
     known = classes if classes is not None else getattr(model, "classes_", None)
@@ -382,12 +377,9 @@ def _check_named(label: Any, classes: Any) -> None:
     if not (label is None or isinstance(label, str)):
         raise ParameterError(f"The 'label' parameter must be a text. Got {type(label).__name__} instead.")
     given = classes.tolist() if isinstance(classes, np.ndarray) else classes
-    if given is not None and not (isinstance(given, list | tuple) and all(_is_class(each) for each in given)):
+    known = str | bool | int | float | np.generic
+    if given is not None and not (isinstance(given, list | tuple) and all(isinstance(each, known) for each in given)):
         raise ParameterError("The 'classes' parameter must be a list of texts, numbers or truth values.")
-
-
-def _is_class(value: Any) -> bool:
-    return isinstance(value, str | bool | int | float | np.generic)
 
 
 def load_bundle(folder: str | os.PathLike[str]) -> Bundle:

@@ -153,30 +153,20 @@ def _below(found: Any, width: Any) -> list[tuple[Any, Any]]:
 
 
 def _is_sound(tree: Any, width: Any) -> bool:
-    return _lead_on(*_nodes(tree), width) if _is_whole(tree) else False
-
-
-def _is_whole(tree: Any) -> bool:
-    """Whether the nodes that are counted are there."""
-    if not hasattr(tree, "node_count"):  # of histogram gradient boosting
-        return isinstance(tree.nodes, np.ndarray) and tree.nodes.ndim == 1 and len(tree.nodes) > 0
-    return 0 < tree.node_count <= tree.capacity
-
-
-def _nodes(tree: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Which nodes ask, for which column, and where they lead."""
-    if hasattr(tree, "node_count"):
-        return tree.children_left != -1, tree.feature, tree.children_left, tree.children_right
-    nodes = tree.nodes
-    asks = nodes["is_leaf"] == 0
-    lost = asks & (nodes["is_categorical"] != 0) & (nodes["bitset_idx"] >= len(tree.raw_left_cat_bitsets))
-    return asks, np.where(lost, -1, nodes["feature_idx"]), nodes["left"], nodes["right"]
-
-
-def _lead_on(asks: np.ndarray, column: np.ndarray, left: np.ndarray, right: np.ndarray, width: Any) -> bool:
     """Whether every node that asks has a column to ask for, and leads to later nodes of its tree."""
+    if hasattr(tree, "node_count"):
+        if not 0 < tree.node_count <= tree.capacity:
+            return False
+        asks, column, children = tree.children_left != -1, tree.feature, (tree.children_left, tree.children_right)
+    else:  # of histogram gradient boosting
+        nodes = tree.nodes
+        if not isinstance(nodes, np.ndarray) or nodes.ndim != 1 or not len(nodes):
+            return False
+        asks, children = nodes["is_leaf"] == 0, (nodes["left"], nodes["right"])
+        lost = asks & (nodes["is_categorical"] != 0) & (nodes["bitset_idx"] >= len(tree.raw_left_cat_bitsets))
+        column = np.where(lost, -1, nodes["feature_idx"])
     place = np.arange(len(asks))
-    later = [(place < child) & (child < len(asks)) for child in (left, right)]
+    later = [(place < child) & (child < len(asks)) for child in children]
     return bool(np.all(~asks | (column >= 0) & (column < width) & later[0] & later[1]))
 
 

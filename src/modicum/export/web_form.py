@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from modicum.errors import ParameterError
-from modicum.export.javascript import to_javascript
+from modicum.export.javascript import literal, to_javascript
 from modicum.generalization.bins import AnyPartition, Groups, Intervals, group_label
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
@@ -86,7 +86,8 @@ def origin(endpoint: str | None) -> str:
 
 # The words of a form's page, in a file per language that can be translated.
 
-_FOLDER = Path(__file__).parent / "form_page" / "strings"
+_PARTS = Path(__file__).parent / "form_page"
+_FOLDER = _PARTS / "strings"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z")
 
 
@@ -137,12 +138,12 @@ def _check_strings(found: Any, what: str) -> dict[str, str]:
     if not isinstance(found, dict):
         raise ParameterError(f"The {what} must be an object of texts by key.")
     known = _read(_FOLDER / "en.json")
-    lacking = next((key for key in known if key not in found), None)
-    if lacking is not None:
-        raise ParameterError(f"The {what} lack {lacking!r}.")
-    unknown = next((key for key in found if key not in known), None)
-    if unknown is not None:
-        raise ParameterError(f"The {what} have an unknown key {unknown!r}.")
+    for key in known:
+        if key not in found:
+            raise ParameterError(f"The {what} lack {key!r}.")
+    for key in found:
+        if key not in known:
+            raise ParameterError(f"The {what} have an unknown key {key!r}.")
     for key, text in found.items():
         _check_text(key, text, _places(known[key]), what)
     if not _LANGUAGE.match(found["language"]) or found["direction"] not in ("ltr", "rtl"):
@@ -178,15 +179,8 @@ def wording(artifact: Collected) -> list[list[Any] | None]:
     >>> wording(g)
     [[None, None]]
     """
-    return [_names(partition) for partition in list_asked_partitions(artifact)]
-
-
-def list_asked_partitions(artifact: Collected) -> list[AnyPartition]:
-    """The buckets in which each attribute is asked, kept ones as they are kept."""
-    if isinstance(artifact, Generalization):
-        return list(artifact.partitions)
-    cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
-    return [cells.told(name)[0] for name in cells.names]
+    asked = artifact.cells if isinstance(artifact, Questionnaire) else artifact
+    return [_names(asked.told(name)[0]) for name in asked.names]  # kept ones as they are kept
 
 
 def _names(partition: AnyPartition) -> list[Any] | None:
@@ -208,21 +202,15 @@ def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None
     return RANGE if plain != unordered else None
 
 
-def list_told_labels(artifact: Collected) -> list[list[Any] | None] | None:
-    """Of cells, for each attribute: every label that a cell may tell, with its buckets; null for kept attributes."""
-    if not isinstance(artifact, CellPartition):
+def list_told_labels(cells: CellPartition, name: str) -> list[list[Any]] | None:
+    """Every label that a cell may tell of an attribute, with its buckets; null for a kept attribute."""
+    if name in cells.kept:
         return None
-    return [
-        None
-        if name in artifact.kept
-        else list(map(list, zip(artifact.labels(name), artifact.told(name)[1], strict=True)))
-        for name in artifact.names
-    ]
+    return [[label, codes] for label, codes in zip(cells.labels(name), cells.told(name)[1], strict=True)]
 
 
 # The page
 
-_PARTS = Path(__file__).parent / "form_page"
 _SCRIPTS = ("elements.js", "words.js", "model.js", "choices.js", "exact.js", "question.js", "preview.js", "steps.js")
 
 
@@ -329,15 +317,10 @@ def _hash(text: str) -> str:
 
 def _script(artifact: Collected, data: Mapping[str, object]) -> str:
     """The artifact's module, then the page's own code in a block of its own, so that no two names meet."""
-    data = {**data, "wording": wording(artifact), "told": list_told_labels(artifact)}
+    told = [list_told_labels(artifact, n) for n in artifact.names] if isinstance(artifact, CellPartition) else None
+    data = {**data, "wording": wording(artifact), "told": told}
     own = "\n".join((_PARTS / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    return f"\n{to_javascript(artifact).module}\n{{\nconst page = {_literal(data)};\n{own}}}\n"
-
-
-def _literal(data: Any) -> str:
-    """Plain data as JavaScript that holds no character that ends or opens anything in HTML."""
-    text = json.dumps(data, ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return f"\n{to_javascript(artifact).module}\n{{\nconst page = {literal(data)};\n{own}}}\n"
 
 
 def _render_page(script: str, style: str, **texts: str) -> str:

@@ -13,7 +13,8 @@ Codes number the buckets from 0 in their order, then `(other)`, then `(missing)`
 """
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -25,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.table.codes import CategoryCoding, NumberCoding
-from modicum.table.frames import numbers, texts
+from modicum.table.frames import numbers, place_numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.targets import Target
 from modicum.table.values import canonical, iso, seconds
@@ -377,11 +378,9 @@ class Intervals(Partition):
         return self.encode_numbers(numbers(series, self.attribute))
 
     def encode_numbers(self, values: Floats) -> Codes:
-        codes = np.searchsorted(self.edges, values, side="left").astype(np.int64)
-        absent = np.isnan(values)
-        codes[absent] = self.missing_code
+        codes = place_numbers(values, self.edges, self.missing_code)
         if self.missing_code < 0:
-            self._refuse(absent, "missing")
+            self._refuse(codes < 0, "missing")
         return codes
 
 
@@ -396,8 +395,7 @@ class Groups(Partition):
     def _consistent(self) -> "Groups":
         if not self.attribute.is_category:
             raise ValueError("groups of values belong to a category, not to a number or date")
-        values = [value for bucket in self.buckets for value in bucket.values]
-        repeated = next((value for value in values if values.count(value) > 1), None) if _repeats(values) else None
+        repeated = _first_repeated(value for bucket in self.buckets for value in bucket.values)
         if repeated is not None:
             raise ValueError(f"the category {repeated!r} is in more than one bucket")
         _check_takes(self.buckets, "unseen", self.unseen)
@@ -475,16 +473,13 @@ def _with_special(names: list[str], special: list[str]) -> tuple[str, ...]:
 
 
 def _check_labels(buckets: Sequence[Bucket]) -> None:
-    given = [bucket.label for bucket in buckets if bucket.label is not None]
-    repeated = (
-        next((label for label in given if given.count(label) > 1), None) if len(set(given)) < len(given) else None
-    )
+    repeated = _first_repeated(bucket.label for bucket in buckets if bucket.label is not None)
     if repeated is not None:
         raise ValueError(f"two buckets are called {repeated!r}")
 
 
-def _repeats(values: list[str]) -> bool:
-    return len(set(values)) < len(values)
+def _first_repeated(texts: Iterable[str]) -> str | None:
+    return next((text for text, count in Counter(texts).items() if count > 1), None)
 
 
 def _check_takes(buckets: Sequence[Bucket], what: Literal["unseen", "missing"], policy: Policy) -> None:
@@ -524,7 +519,10 @@ def _mask_groups(partition: Groups, target: Target) -> Mask:
     assert isinstance(target.coding, CategoryCoding)
     mask = np.zeros((len(partition.labels), target.size), dtype=bool)
     bucket_of = [partition.code_of.get(value, partition.unseen_code) for value in target.coding.values]
-    return _fill_mask(mask, [*bucket_of, *[partition.missing_code] * target.has_missing])
+    buckets = np.array([*bucket_of, *[partition.missing_code] * target.has_missing], dtype=np.int64)
+    accepted = np.flatnonzero(buckets >= 0)
+    mask[buckets[accepted], accepted] = True
+    return mask
 
 
 def _overlapping(partition: Intervals, target: Target) -> Mask:
@@ -548,13 +546,6 @@ def _exactly(partition: FullDetail, target: Target, codes: Codes | None) -> Mask
     value = target.encode_numbers(partition.decode(codes))
     mask = np.zeros((len(codes), target.size), dtype=bool)
     mask[np.flatnonzero(value >= 0), value[value >= 0]] = True
-    return mask
-
-
-def _fill_mask(mask: Mask, bucket_of: list[int]) -> Mask:
-    buckets: Any = np.array(bucket_of, dtype=np.int64)
-    accepted = np.flatnonzero(buckets >= 0)
-    mask[buckets[accepted], accepted] = True
     return mask
 
 

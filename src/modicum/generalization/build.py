@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -193,34 +193,25 @@ def merge_buckets(partition: AnyPartition, labels: Sequence[str], label: str | N
         raise ArtifactError(
             f"Merging buckets of {partition.name!r} needs at least one that is not (other) or (missing)."
         )
-    if isinstance(partition, Intervals):
-        return _merge_intervals(partition, own, label, missing=partition.missing_code in codes)
-    takes = {"unseen": partition.unseen_code in codes, "missing": partition.missing_code in codes}
-    return _merge_groups(partition, own, label, takes)
-
-
-def _merge_intervals(partition: Intervals, own: list[int], label: str | None, missing: bool) -> AnyPartition:
-    if own != list(range(own[0], own[-1] + 1)):
+    if isinstance(partition, Intervals) and own != list(range(own[0], own[-1] + 1)):
         raise ArtifactError(f"Only neighbouring buckets of {partition.name!r} can be merged: it has an order.")
-    joined = Interval(
-        up_to=partition.buckets[own[-1]].up_to,
-        value=partition.buckets[own[0]].value,
-        label=label,
-        takes=("missing",) if missing else (),
-    )
-    buckets = (*partition.buckets[: own[0]], joined, *partition.buckets[own[-1] + 1 :])
-    return _replace_buckets(partition, buckets)
-
-
-def _merge_groups(partition: Groups, own: list[int], label: str | None, takes: dict[str, bool]) -> AnyPartition:
-    joined = Group(
-        values=tuple(value for code in own for value in partition.buckets[code].values),
-        value=partition.buckets[own[0]].value,
-        label=label,
-        takes=tuple(what for what in ("unseen", "missing") if takes[what]),
-    )
-    rest = [bucket for code, bucket in enumerate(partition.buckets) if code not in own]
+    joined = _join_buckets(partition, own, label, codes)
+    buckets: tuple[Interval | Group, ...] = partition.buckets
+    rest = [bucket for code, bucket in enumerate(buckets) if code not in own]
     return _replace_buckets(partition, (*rest[: own[0]], joined, *rest[own[0] :]))
+
+
+def _join_buckets(
+    partition: Intervals | Groups, own: Sequence[int], label: str | None, codes: Sequence[int]
+) -> Interval | Group:
+    """The buckets `own` as one, which takes unseen or missing values where their code is among `codes`."""
+    value = partition.buckets[own[0]].value
+    missing: tuple[Literal["missing"], ...] = ("missing",) if partition.missing_code in codes else ()
+    if isinstance(partition, Intervals):
+        return Interval(up_to=partition.buckets[own[-1]].up_to, value=value, label=label, takes=missing)
+    unseen: tuple[Literal["unseen"], ...] = ("unseen",) if partition.unseen_code in codes else ()
+    members = tuple(member for code in own for member in partition.buckets[code].values)
+    return Group(values=members, value=value, label=label, takes=(*unseen, *missing))
 
 
 def _replace_buckets(partition: Intervals | Groups, buckets: Sequence[Interval | Group]) -> AnyPartition:

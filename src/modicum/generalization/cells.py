@@ -9,10 +9,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from modicum.errors import ArtifactError, ParameterError
+from modicum.errors import ArtifactError
 from modicum.generalization import storage
 from modicum.generalization.bins import (
     MISSING,
@@ -30,9 +29,9 @@ from modicum.generalization.bins import (
 )
 from modicum.generalization.core import Generalization
 from modicum.generalization.description import CellsDescription, describe_cells
-from modicum.generalization.exports import Output, TableExports
+from modicum.generalization.exports import Output, TableExports, check_output
 from modicum.generalization.lazy import cells_in_engine
-from modicum.generalization.representatives import build_typed_column, representative_column
+from modicum.generalization.representatives import build_typed_column, label_codes, transform_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
 from modicum.table.schema import Schema, first_complaint
 from modicum.table.targets import Target
@@ -394,17 +393,12 @@ class CellPartition(TableExports):
 
     def labels(self, name: str) -> tuple[str, ...]:
         """What may be told of an attribute, in words, one for each code; nothing for a number in full detail."""
-        return self._words[name]
+        return self._kept[name].labels if name in self._kept else self._words[name]
 
     @cached_property
     def _words(self) -> dict[str, tuple[str, ...]]:
-        return {name: self._words_of(name) for name in self.names}
-
-    def _words_of(self, name: str) -> tuple[str, ...]:
-        if name in self._kept:
-            return self._kept[name].labels
-        partition, told = self.told(name)
-        return unique([format_label(partition, codes) for codes in told])
+        told = {name: self.told(name) for name in self.names if name not in self._kept}
+        return {name: unique([format_label(p, codes) for codes in sets]) for name, (p, sets) in told.items()}
 
     def told_by_cell(self, name: str) -> Codes:
         """Which of its codes each cell tells of an attribute that is not kept."""
@@ -456,10 +450,7 @@ class CellPartition(TableExports):
             `labels`: what is told, in words; `codes`: the same as integers; `values`: each cell's representative
             record in the original types, for all attributes, kept ones as they are: what the model is given.
         """
-        if output not in ("labels", "codes", "values"):
-            raise ParameterError(
-                f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead."
-            )
+        check_output(output)
         if is_lazy(X):
             return cells_in_engine(X, self, output)
         frame = as_frame(X, self.names)
@@ -474,14 +465,14 @@ class CellPartition(TableExports):
 
     def _values(self, name: str, cells: Codes, frame: nw.DataFrame[Any]) -> Any:
         if name in self._kept:
-            return representative_column(self._kept[name], frame)
+            return transform_column(self._kept[name], frame, "values")
         own = [cell.values[self.names.index(name)] for cell in self._tree.cells]
         return build_typed_column(self.schema[name], own, cells, frame)
 
     def _label_codes(self, name: str, codes: Codes, frame: nw.DataFrame[Any]) -> Any:
         if isinstance(self._kept.get(name), FullDetail):
             return column(frame, name).to_native()
-        return pd.Categorical.from_codes(codes, categories=pd.Index(self.labels(name)), ordered=True)
+        return label_codes(codes, self.labels(name))
 
     # Looking at it
 

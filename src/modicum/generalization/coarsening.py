@@ -21,8 +21,9 @@ from modicum.errors import DataError, ParameterError, format_names
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals
 from modicum.generalization.build import partition as partition_of
 from modicum.generalization.description import persons_in
+from modicum.generalization.representatives import encode_column
 from modicum.progress import Stop, stoppable, track_progress
-from modicum.table.codes import MAX_CODES, equal_starts, group_numbers, group_rows
+from modicum.table.codes import MAX_CODES, EqualCounts, first_rows, group_numbers, group_rows
 from modicum.table.estimator_input import person_codes
 from modicum.table.frames import as_frame, column, numbers
 from modicum.table.schema import Schema
@@ -81,7 +82,7 @@ def coarsen_partitions(
     _check(min_group, len(frame), persons)
     labels = Labels.fit(label_values(y, len(frame), label_name(y)), label_bins, name=label_name(y))
     classes = labels.encode(y)
-    codes = [_encode_column(p, frame) for p in partitions]
+    codes = [encode_column(p, frame) for p in partitions]
     if _smallest(codes, persons) >= min_group:
         return list(partitions)
     held = [j for j, p in enumerate(partitions) if p.attribute.locked]
@@ -97,7 +98,7 @@ def coarsen_partitions(
     for j, axis, group in zip(free, axes, groups, strict=True):
         found[j] = _merge_buckets(partitions[j], axis, group)
     # What was promised is counted again, from the records.
-    if _smallest([_encode_column(p, frame) for p in found], persons) < min_group:
+    if _smallest([encode_column(p, frame) for p in found], persons) < min_group:
         raise DataError(f"No coarser generalization was found in which every group has {min_group:,} members.")
     return found
 
@@ -118,15 +119,8 @@ def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons:
     alone = [p.name for p, column_codes in zip(held, codes, strict=True) if _smallest([column_codes], persons) < k]
     raise DataError(
         f"Groups of at least {k:,} would need {format_names(alone[:1] or [p.name for p in held])} coarser, which the "
-        "schema "
-        "locks."
+        "schema locks."
     )
-
-
-def _encode_column(partition: AnyPartition, frame: Any) -> Codes:
-    if isinstance(partition, Dropped):
-        return np.zeros(len(frame), dtype=np.int64)
-    return partition.encode(column(frame, partition.name))
 
 
 def _smallest(codes: Sequence[Codes], persons: Codes | None) -> int:
@@ -138,7 +132,7 @@ def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Cod
     exact = len(np.unique(codes))
     if isinstance(partition, FullDetail):
         values = numbers(column(frame, partition.name), partition.attribute)
-        coding = group_numbers(partition.attribute, values, None, lambda _, counts: equal_starts(counts, MAX_CODES))
+        coding = group_numbers(partition.attribute, values, None, EqualCounts(MAX_CODES).starts)
         cut = partition_of(coding, np.arange(coding.n_codes))
         partition = cut.model_copy(update={"missing": partition.missing})
         codes = partition.encode(column(frame, partition.name))
@@ -155,7 +149,7 @@ def _cells(places: Sequence[Codes], fixed: Codes, classes: Codes, n_classes: int
     table = np.column_stack([*places, fixed])
     of_row = group_rows(table)
     m = int(of_row.max()) + 1
-    first = np.unique(of_row, return_index=True)[1]
+    first = first_rows(of_row)
     counts = np.bincount(of_row * n_classes + classes, minlength=m * n_classes).reshape(m, n_classes)
     people = None
     if persons is not None:

@@ -9,9 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from modicum.errors import ArtifactError, ParameterError, format_names
+from modicum.errors import ArtifactError, format_names
 from modicum.generalization import storage
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, possible
 from modicum.generalization.build import (
@@ -23,11 +22,11 @@ from modicum.generalization.build import (
     refine_buckets,
 )
 from modicum.generalization.description import Description, describe
-from modicum.generalization.exports import GeneralizationExports, Output
+from modicum.generalization.exports import GeneralizationExports, Output, check_output
 from modicum.generalization.lazy import in_engine
-from modicum.generalization.representatives import representative_column
+from modicum.generalization.representatives import transform_column
 from modicum.table.codes import CategoryCoding, Coder, Coding, NumberCoding
-from modicum.table.frames import as_frame, column, is_lazy, numbers, same_kind, texts
+from modicum.table.frames import as_frame, column, is_lazy, missing_mask, numbers, same_kind, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Mask
@@ -267,18 +266,14 @@ class Generalization(GeneralizationExports):
         The same kind of frame, with the needed attributes (for `values`: all) in the schema's order. Where nothing is
         needed a pandas frame keeps its rows; polars has no rows without columns.
         """
-        if output not in ("labels", "codes", "values"):
-            raise ParameterError(
-                f"The 'output' parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead."
-            )
+        check_output(output)
         chosen = [p for p in self._partitions if output == "values" or not isinstance(p, Dropped)]
         if is_lazy(X):
             if not chosen:
                 raise ArtifactError("This generalization collects nothing, and an engine has no table without columns.")
             return in_engine(X, chosen, output)
         frame = self._frame(X)
-        columns = {p.name: _eager_column(p, frame, output) for p in chosen}
-        return same_kind(columns, like=X)
+        return same_kind({p.name: transform_column(p, frame, output) for p in chosen}, like=X)
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
         return as_frame(X, self.names)
@@ -420,18 +415,6 @@ def _plainest(partition: AnyPartition) -> AnyPartition:
     return partition
 
 
-def _eager_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Output) -> Any:
-    if output == "values":
-        return representative_column(partition, frame)
-    series = column(frame, partition.name)
-    codes = partition.encode(series)
-    if output == "codes":
-        return codes
-    if isinstance(partition, FullDetail):
-        return series.to_native()
-    return pd.Categorical.from_codes(codes, categories=pd.Index(partition.labels), ordered=True)
-
-
 # Many generalizations of the same records: every column's distinct values are read once, then only looked up.
 
 
@@ -480,7 +463,7 @@ class DistinctColumns:
     def with_missing(self) -> list[str]:
         """The attributes of which some record has no value."""
         pairs = zip(self.names, self.values, strict=True)
-        return [name for name, values in pairs if values.is_null().any() or _has_nan(values)]
+        return [name for name, values in pairs if missing_mask(values, values.dtype).any()]
 
     def fingerprint(self) -> str:
         """A hash of all values in their order: other data, other text."""
@@ -496,10 +479,6 @@ def _distinct(series: Any, attribute: Any) -> tuple[Any, npt.NDArray[np.int32]]:
     keys = texts(series)[0] if attribute.is_category else numbers(series, attribute)
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
     return series[first.tolist()], places.astype(np.int32)
-
-
-def _has_nan(values: Any) -> bool:
-    return bool(values.dtype.is_float() and values.is_nan().any())
 
 
 # Raw data as a generalization: everything is collected, in full detail.

@@ -1,9 +1,17 @@
 """What an artifact becomes where data is collected and kept; `modicum.export`, which lies above, does the work."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from modicum.errors import ParameterError
 
 Output = Literal["labels", "codes", "values"]
+
+
+def check_output(output: Any, name: str = "output") -> None:
+    """Refuse what is no form of a record."""
+    if output not in get_args(Output):
+        raise ParameterError(f"The {name!r} parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
 
 
 class Exports:

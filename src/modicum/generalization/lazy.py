@@ -92,10 +92,12 @@ class Results:
     fixed: list[str] | None = None
     fitting: Any = None
 
-    def literal(self, value: Any) -> nw.Expr:
-        if value is None or self.fixed is None:
-            return nw.lit(value)
-        return nw.lit(value).cast(nw.Enum(self.fixed))
+    @property
+    def constants(self) -> list[nw.Expr]:
+        """The values as expressions."""
+        if self.fixed is None:
+            return [nw.lit(value) for value in self.values]
+        return [nw.lit(value).cast(nw.Enum(self.fixed)) for value in self.values]
 
 
 def results_of(partition: Dropped | Intervals | Groups, dtype: Any, output: str, words: bool) -> Results:
@@ -109,52 +111,14 @@ def results_of(partition: Dropped | Intervals | Groups, dtype: Any, output: str,
     return Results(labels, labels if words and _plain(labels) else None)
 
 
-def bucket_column(
-    partition: AnyPartition, column: nw.Expr, dtype: Any, output: str, words: bool, found: nw.Expr | None = None
-) -> nw.Expr:
-    """The attribute's label, code or representative value.
-
-    `words`: the engine has a type for a fixed list of words. `found`: what was looked up for the category, NULL for one
-    that is not known.
-    """
-    if isinstance(partition, FullDetail):
-        return _full_detail(partition, column, output)
-    results = results_of(partition, dtype, output, words)
-    bucket = _build_bucket_expression(partition, column, dtype, results, found)
-    return bucket if results.fitting is None else bucket.cast(results.fitting)
-
-
-def is_refused(partition: AnyPartition, column: nw.Expr, dtype: Any, found: nw.Expr | None) -> nw.Expr:
-    """Whether the artifact refuses the value."""
-    if isinstance(partition, FullDetail):
-        return missing_mask(column, dtype)
-    code = bucket_column(partition, column, dtype, "codes", words=False, found=found)
-    return code.is_null() | (code < 0)
+def refuses(partition: AnyPartition) -> bool:
+    """Whether the artifact refuses some values of an attribute."""
+    return -1 in (getattr(partition, "missing_code", 0), getattr(partition, "unseen_code", 0))
 
 
 def _plain(labels: Sequence[str]) -> bool:
     """Whether the labels can be a type: narwhals writes them into SQL as Python writes a text, so without any quote."""
     return 2 <= len(labels) <= FEW and all(repr(label) == f"'{label}'" for label in labels)
-
-
-def _build_bucket_expression(
-    partition: Dropped | Intervals | Groups, column: nw.Expr, dtype: Any, results: Results, found: nw.Expr | None
-) -> nw.Expr:
-    constants = [results.literal(value) for value in results.values]
-    if isinstance(partition, Dropped):
-        return constants[0]
-    if isinstance(partition, Intervals):
-        return _interval_column(partition, column, dtype, constants)
-    return _group_column(partition, column, dtype, results.values, constants, found)
-
-
-def _full_detail(partition: FullDetail, column: nw.Expr, output: str) -> nw.Expr:
-    if output == "codes":
-        raise DataError(
-            f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for it; "
-            "ask for labels or values."
-        )
-    return column
 
 
 def _at(constants: Sequence[nw.Expr], code: int) -> nw.Expr:
@@ -213,16 +177,10 @@ def select_step(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr
     return nw.when(column <= edges[middle]).then(below).otherwise(above)
 
 
-def _group_column(
-    partition: Groups,
-    column: nw.Expr,
-    dtype: Any,
-    results: Sequence[Any],
-    constants: Sequence[nw.Expr],
-    found: nw.Expr | None,
-) -> nw.Expr:
+def _group_column(partition: Groups, column: nw.Expr, dtype: Any, results: Results, found: nw.Expr | None) -> nw.Expr:
     column, absent, spell = _comparable(partition.name, column, dtype)
     spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
+    constants = results.constants
     unseen = _at(constants, partition.unseen_code)
     if found is not None:
         found = nw.when(found.is_null()).then(unseen).otherwise(found)
@@ -231,7 +189,7 @@ def _group_column(
     elif len(spelled) <= FEW:
         found = _few_groups(column, spelled, constants, unseen)
     else:
-        found = _many_groups(column, spelled, results, unseen)
+        found = _many_groups(column, spelled, results.values, unseen)
     return nw.when(absent).then(_at(constants, partition.missing_code)).otherwise(found)
 
 
@@ -306,9 +264,7 @@ def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Exp
 MANY = 16  # values, from which on they are looked up
 
 
-def build_lookup(
-    partition: AnyPartition, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None
-) -> str | None:
+def build_lookup(partition: Groups, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None) -> str | None:
     """SQL for what stands for each value's bucket, NULL where the value is none of them; None where it is not for this.
 
     Parameters
@@ -329,11 +285,9 @@ def build_lookup(
     >>> found[1], found[0][0] == partition.code_of["7"]
     ((None,), True)
     """
-    if not isinstance(partition, Groups):
-        return None
-    if not isinstance(dtype, nw.String) and not (dtype is not None and dtype.is_integer()):
-        return None
     is_text = isinstance(dtype, nw.String)
+    if not is_text and not (dtype is not None and dtype.is_integer()):
+        return None
     pairs = {
         str(key): results[group]
         for group, bucket in enumerate(partition.buckets)
@@ -385,7 +339,7 @@ def select_columns(
 ) -> Any:
     """The columns by name, of a table in which no value is refused."""
     named = [column.alias(name) for name, column in columns.items()]
-    strict = [p for p in partitions if -1 in (getattr(p, "missing_code", 0), getattr(p, "unseen_code", 0))]
+    strict = [p for p in partitions if refuses(p)]
     if strict and one_pass and source.frame.implementation in (nw.Implementation.DUCKDB, *_SPARK):
         return _failing(source, strict, named, list(columns))
     if strict:
@@ -412,22 +366,35 @@ class Source:
         self.frame: nw.LazyFrame[Any] = nw.from_native(_normalize_texts(X, words, given) if words else X)
 
     def bucket(self, partition: AnyPartition, output: str) -> nw.Expr:
-        if isinstance(partition, Dropped):
-            column = nw.lit(None)
-        elif partition.name in self.names:
-            column = nw.col(self.names[partition.name])
-        else:
+        """The attribute's label, code or representative value; a number in full detail as it is."""
+        if not isinstance(partition, Dropped) and partition.name not in self.names:
             raise DataError(f"The column {partition.name!r} is not in the data.")
-        words, dtype = self.frame.implementation in _WORDS, self.types.get(partition.name)
-        return bucket_column(partition, column, dtype, output, words, self._add_lookup(partition, output))
+        dtype = self.types.get(partition.name)
+        if isinstance(partition, FullDetail):
+            if output == "codes":
+                raise DataError(
+                    f"The attribute {partition.name!r} is kept as a plain number, so an engine has no bucket codes for "
+                    "it; ask for labels or values."
+                )
+            return nw.col(self.names[partition.name])
+        results = results_of(partition, dtype, output, words=self.frame.implementation in _WORDS)
+        if isinstance(partition, Dropped):
+            bucket = results.constants[0]
+        elif isinstance(partition, Intervals):
+            bucket = _interval_column(partition, nw.col(self.names[partition.name]), dtype, results.constants)
+        else:
+            found = self._add_lookup(partition, output, results)
+            bucket = _group_column(partition, nw.col(self.names[partition.name]), dtype, results, found)
+        return bucket if results.fitting is None else bucket.cast(results.fitting)
 
-    def _add_lookup(self, partition: AnyPartition, output: str) -> nw.Expr | None:
-        """A column of the frame, made for this, with what DuckDB has looked up for a category with many values."""
-        if self.frame.implementation is not nw.Implementation.DUCKDB or not isinstance(partition, Groups):
+    def _add_lookup(self, partition: Groups, output: str, results: Results) -> nw.Expr | None:
+        """A column of the frame, made for this, with what DuckDB has looked up for a category with many values.
+
+        NULL stands for a value that is not known.
+        """
+        if self.frame.implementation is not nw.Implementation.DUCKDB:
             return None
-        dtype = self.types[partition.name]
-        results = results_of(partition, dtype, output, words=True)
-        sql = build_lookup(partition, dtype, results.values, results.fixed)
+        sql = build_lookup(partition, self.types[partition.name], results.values, results.fixed)
         if sql is None:
             return None
         native: Any = self.frame.to_native()
@@ -438,8 +405,11 @@ class Source:
         return nw.col(name)
 
     def is_refused(self, partition: AnyPartition) -> nw.Expr:
-        column, dtype = nw.col(self.names[partition.name]), self.types[partition.name]
-        return is_refused(partition, column, dtype, self._add_lookup(partition, "codes"))
+        """Whether the artifact refuses the value."""
+        if isinstance(partition, FullDetail):
+            return missing_mask(nw.col(self.names[partition.name]), self.types[partition.name])
+        code = self.bucket(partition, "codes")
+        return code.is_null() | (code < 0)
 
 
 def _normalize_texts(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> Any:
@@ -470,14 +440,11 @@ def _failing(source: Source, strict: Sequence[AnyPartition], columns: Sequence[n
     wanted = [source.is_refused(partition).alias(flag) for flag, partition in flags.items()]
     both: Any = source.frame.select(*columns, *wanted).to_native()
     for flag, partition in flags.items():
-        both = _fails_where(both, flag, f"modicum.errors.DataError: {_refusal(partition)}")
+        sentence = f"The column {partition.name!r} has missing or unseen values, which this artifact refuses."
+        both = _fails_where(both, flag, f"modicum.errors.DataError: {sentence}")
     if source.frame.implementation is nw.Implementation.DUCKDB:
         return both.project(", ".join(quote_name(name) for name in names))
     return both.drop(*flags)
-
-
-def _refusal(partition: AnyPartition) -> str:
-    return f"The column {partition.name!r} has missing or unseen values, which this artifact refuses."
 
 
 def _fails_where(table: Any, flag: str, sentence: str) -> Any:
@@ -551,8 +518,7 @@ def _build_cell_column(cells: "CellPartition", name: str, output: str, dtype: An
 
 
 def _by_cell(values: Sequence[Any]) -> nw.Expr:
-    ends = [
-        i for i in range(len(values) - 1) if values[i] != values[i + 1]
-    ]  # the last cells of runs that tell the same
+    # The last cells of runs that tell the same.
+    ends = [i for i in range(len(values) - 1) if values[i] != values[i + 1]]
     steps = [nw.lit(values[i]) for i in [*ends, len(values) - 1]]
     return select_step(nw.col(_CELL), ends, steps)

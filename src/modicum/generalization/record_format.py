@@ -13,7 +13,7 @@ or a name that came from outside.
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -23,14 +23,16 @@ from modicum.errors import ArtifactError, DataError, ParameterError
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
 from modicum.generalization.cells import CellPartition, code_of, same_bucket
 from modicum.generalization.core import Generalization
+from modicum.generalization.exports import Output
 from modicum.generalization.loading import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
-from modicum.generalization.representatives import build_typed_column
+from modicum.generalization.representatives import build_typed_column, decode_column, label_codes
 from modicum.table.values import iso
+from modicum.typing import Codes
 
 # One attribute of a generalized record: how it is checked, written as plain data and given to a model.
 
-Inputs = Literal["labels", "codes", "values"]
+Inputs = Output
 Record = dict[str, Scalar | list[str]]  # what is told of each attribute
 Told = tuple[Any, ...]  # a checked record, ready to be a key: equal where records tell the same
 
@@ -111,19 +113,12 @@ def rows(count: int) -> nw.DataFrame[Any]:
     return nw.from_native(pd.DataFrame(index=pd.RangeIndex(count)), eager_only=True)
 
 
-def label_codes(codes: Any, labels: Sequence[str]) -> Any:
-    """Codes as a column of labels, as `transform` gives them."""
-    return pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), categories=pd.Index(labels), ordered=True)
-
-
-def column(partition: AnyPartition, own: Any, count: int, kind: Inputs) -> Any:
+def column(partition: AnyPartition, own: Any, frame: nw.DataFrame[Any], kind: Inputs) -> Any:
     """A column for a model, of codes or full-detail numbers; `own` is not used where the attribute is dropped."""
     if isinstance(partition, FullDetail):
         return _full_detail(partition, own, kind)
-    codes = np.zeros(count, dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
-    if kind == "values":
-        return build_typed_column(partition.attribute, partition.representatives, codes, rows(count))
-    return codes if kind == "codes" else label_codes(codes, partition.labels)
+    codes = np.zeros(len(frame), dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
+    return decode_column(partition, codes, frame, kind)
 
 
 def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Inputs) -> Any:
@@ -136,6 +131,22 @@ def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Input
     return numbers.astype(np.int64) if whole and bool(np.all(np.abs(numbers) < 2**63)) else numbers
 
 
+def cell_inputs(cells: CellPartition, at: Codes, kept: dict[str, list[Any]], kind: Inputs) -> pd.DataFrame:
+    """What a model is given for records in these cells; `kept` holds what is told in every cell besides."""
+    columns: dict[str, object] = {}
+    needed, frame = cells.needed, rows(len(at))
+    for j, name in enumerate(cells.names):
+        if name in kept:
+            columns[name] = column(cells.told(name)[0], kept[name], frame, kind)
+        elif kind == "values":
+            values = [cell.values[j] for cell in cells.tree.cells]
+            columns[name] = build_typed_column(cells.schema[name], values, at, frame)
+        elif name in needed:
+            codes = cells.told_by_cell(name)[at]
+            columns[name] = codes if kind == "codes" else label_codes(codes, cells.labels(name))
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(at)))
+
+
 # Records of a questionnaire as they travel: what was asked, in no finer buckets than the result needs.
 
 
@@ -145,15 +156,11 @@ class QuestionnaireRecords:
     def __init__(self, form: Questionnaire) -> None:
         self.form = form
         self.names = form.cells.needed
-        self._kept = {name: AskedAttribute(form.cells.told(name)[0]) for name in form.cells.kept}
-        self._codes = {
-            name: {label: i for i, label in enumerate(form.cells.detail[name].labels)}
-            for name in self.names
-            if name not in self._kept
-        }
+        self._kept = form.cells.kept
+        self._asked = {name: AskedAttribute(form.cells.told(name)[0]) for name in self.names}
 
     def check(self, record: Any) -> Told:
-        check_fields(record, list(self._kept), self.form.cells.names, self.names)
+        check_fields(record, self._kept, self.form.cells.names, self.names)
         told = tuple((name, self._own(name, record[name])) for name in self.names if name in record)
         answers = self._answers(told)
         state = self.form.state(answers)
@@ -166,28 +173,28 @@ class QuestionnaireRecords:
         return told
 
     def _own(self, name: str, sent: Any) -> Any:
+        asked = self._asked[name]
         if name in self._kept:
-            return self._kept[name].check(sent)
+            return asked.check(sent)
         if not isinstance(sent, list) or not sent:
             raise DataError(f"What is sent about {name!r} must be a list of its buckets.")
-        codes = sorted({bucket_code(self._codes[name], name, each) for each in sent})
+        codes = sorted({asked.check(each) for each in sent})
         if len(codes) < len(sent):
             raise DataError(f"What is sent about {name!r} names a bucket twice.")
-        if len(codes) == len(self._codes[name]):
+        if len(codes) == len(asked.partition.labels):
             raise DataError(f"What is sent about {name!r} names all its buckets, which tells nothing; leave it out.")
         return tuple(codes)
 
     def _answers(self, told: Told) -> dict[str, object]:
         """The key as `Questionnaire.state` takes it."""
-        return {name: self._kept[name].answer(own) if name in self._kept else own for name, own in told}
+        return {name: self._asked[name].answer(own) if name in self._kept else own for name, own in told}
 
     def record(self, told: Told) -> Record:
-        return {
-            name: self._kept[name].word(own)
-            if name in self._kept
-            else [self.form.cells.detail[name].labels[code] for code in own]
-            for name, own in told
-        }
+        found: Record = {}
+        for name, own in told:
+            asked = self._asked[name]
+            found[name] = asked.word(own) if name in self._kept else [asked.partition.labels[code] for code in own]
+        return found
 
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         if kind != "values":
@@ -195,14 +202,7 @@ class QuestionnaireRecords:
         states = [self.form.state(self._answers(each)) for each in told]
         cells = np.array([state.cells[0] for state in states], dtype=np.int64)
         kept = {name: [dict(each)[name] for each in told] for name in self._kept}
-        tree, schema = self.form.cells.tree, self.form.cells.schema
-        columns = {
-            name: column(self.form.cells.told(name)[0], kept[name], len(told), kind)
-            if name in kept
-            else build_typed_column(schema[name], [cell.values[j] for cell in tree.cells], cells, rows(len(told)))
-            for j, name in enumerate(self.form.cells.names)
-        }
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
+        return cell_inputs(self.form.cells, cells, kept, kind)
 
     def prediction(self, told: Told) -> bool | int | float | str | None:
         return self.form.state(self._answers(told)).prediction
@@ -283,7 +283,8 @@ class _PlainRecords:
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         own = dict(zip(self.names, zip(*told, strict=True), strict=True)) if told else dict.fromkeys(self.names, ())
         chosen = self.generalization.names if kind == "values" else self.names
-        columns = {name: column(self.generalization[name], own.get(name), len(told), kind) for name in chosen}
+        frame = rows(len(told))
+        columns = {name: column(self.generalization[name], own.get(name), frame, kind) for name in chosen}
         return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
 
     def prediction(self, told: Told) -> None:
@@ -337,17 +338,7 @@ class _CellRecords:
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         cells = np.array([each[0] for each in told], dtype=np.int64)
         kept = {a.name: [each[1 + i] for each in told] for i, a in enumerate(self._kept)}
-        columns: dict[str, object] = {}
-        for j, name in enumerate(self.cells.names):
-            if name in kept:
-                columns[name] = column(self.cells.told(name)[0], kept[name], len(told), kind)
-            elif kind == "values":
-                values = [cell.values[j] for cell in self.cells.tree.cells]
-                columns[name] = build_typed_column(self.cells.schema[name], values, cells, rows(len(told)))
-            elif name in self.names:
-                codes = self.cells.told_by_cell(name)[cells]
-                columns[name] = codes if kind == "codes" else label_codes(codes, self.cells.labels(name))
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
+        return cell_inputs(self.cells, cells, kept, kind)
 
     def prediction(self, told: Told) -> bool | int | float | str | None:
         return None if self.cells.kept else self.cells.tree.cells[told[0]].prediction

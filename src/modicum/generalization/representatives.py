@@ -1,4 +1,4 @@
-"""One value of the original domain per bucket, in the type that the data has.
+"""Buckets as columns: their labels, or one value of the original domain each, in the type that the data has.
 
 `representatives` is shared by frames and engines, so that both give the same values: numbers for a number column, text
 for a text column, whichever way the same attribute is stored. A number is rounded to no type that cannot hold it.
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
+from modicum.generalization.exports import Output
 from modicum.table.frames import column
 from modicum.table.schema import Attribute
 from modicum.table.values import canonical, seconds
@@ -65,16 +66,31 @@ def _holds(dtype: Any, numbers: Sequence[float | None]) -> bool:
     return all(v is None or low <= v < high for v in numbers)
 
 
-def representative_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Any:
-    """The column of representatives for the records of an eager frame."""
-    if isinstance(partition, FullDetail):
-        partition.encode(column(frame, partition.name))  # refuses what it must
-        return column(frame, partition.name).to_native()
+def encode_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Codes:
+    """The bucket of each record in one attribute; a dropped one need not be in the frame."""
     if isinstance(partition, Dropped):
-        codes = np.zeros(len(frame), dtype=np.int64)
-    else:
-        codes = partition.encode(column(frame, partition.name))
-    return build_typed_column(partition.attribute, partition.representatives, codes, frame)
+        return np.zeros(len(frame), dtype=np.int64)
+    return partition.encode(column(frame, partition.name))
+
+
+def transform_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Output) -> Any:
+    """One attribute of an eager frame as `transform` gives it; a number in full detail stays as it is."""
+    codes = encode_column(partition, frame)  # refuses what it must
+    if isinstance(partition, FullDetail) and output != "codes":
+        return column(frame, partition.name).to_native()
+    return decode_column(partition, codes, frame, output)
+
+
+def decode_column(partition: AnyPartition, codes: Codes, frame: nw.DataFrame[Any], output: Output) -> Any:
+    """Codes as a column of labels, of codes, or of representatives in the type that the attribute has in the frame."""
+    if output == "values":
+        return build_typed_column(partition.attribute, partition.representatives, codes, frame)
+    return codes if output == "codes" else label_codes(codes, partition.labels)
+
+
+def label_codes(codes: Codes, labels: Sequence[str]) -> Any:
+    """Codes as a column of labels that knows all of them, in their order."""
+    return pd.Categorical.from_codes(codes, categories=pd.Index(labels), ordered=True)
 
 
 def build_typed_column(attribute: Attribute, values: Sequence[Scalar], codes: Codes, frame: nw.DataFrame[Any]) -> Any:

@@ -1,12 +1,14 @@
 """The service: it serves the form, keeps generalized records and predicts from them; nothing finer gets in.
 
 Bodies are read as they are, without a model in between, so that `/predict` costs hardly more than an empty address.
+What the addresses take and answer is therefore written down here for the OpenAPI document.
 """
 
 import json
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
@@ -20,10 +22,18 @@ from modicum.export.json_schema import to_json_schema
 from modicum.export.model_bundle import Bundle
 from modicum.export.web_form import content_security_policy, form_page
 from modicum.generalization.loading import content_of
-from modicum.service import contract
 from modicum.service.batching import Busy, RememberedPredictions, Taken, Writer
-from modicum.service.limits import Limited, RequestLimits, refuse
-from modicum.service.reading import SentOutcomes, SentRecords, largest_body, read_fields, read_id
+from modicum.service.reading import (
+    RANDOM_ID,
+    Limited,
+    RequestLimits,
+    SentOutcomes,
+    SentRecords,
+    largest_body,
+    read_fields,
+    read_id,
+    refuse,
+)
 from modicum.service.stores.store import PATIENCE, OtherVersions, Store, StoreUnavailable, new_entry
 from modicum.service.versions import check_alone
 
@@ -83,6 +93,108 @@ def _answer(error: Exception) -> tuple[int, str, list[tuple[bytes, bytes]]]:
     if isinstance(error, StoreUnavailable | Busy):
         return 503, UNAVAILABLE, [(b"retry-after", b"5")]
     return 500, FAILED, []
+
+
+# What the service promises, for the OpenAPI document: only buckets are admitted.
+
+Responses = dict[int | str, dict[str, object]]  # status → its description and schema
+
+
+def describe_object(properties: Mapping[str, object], required: Sequence[str] | None = None) -> dict[str, object]:
+    """A JSON object of these fields and no other, which must all be there unless `required` names those that must."""
+    needed = list(properties if required is None else required)
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+def describe_json(schema: Mapping[str, object]) -> dict[str, object]:
+    """A body that is JSON of this schema."""
+    return {"application/json": {"schema": schema}}
+
+
+_WHY = {
+    400: "It is not valid JSON.",
+    404: "There is no model.",
+    405: "The address takes another method.",
+    408: "It took too long to arrive.",
+    409: "It belongs to another version of the generalization, or its id to another record.",
+    413: "It is larger than any record need be.",
+    415: "It is not JSON by its content type.",
+    422: "It is not a generalized record: something is absent, not known, or finer than it may be.",
+    429: "There were too many requests.",
+    500: "Something failed.",
+    503: "The store cannot be reached, or holds records of another version.",
+}
+_REFUSALS = (400, 405, 408, 409, 413, 415, 422, 429, 500, 503)
+
+
+def list_refusals(*statuses: int) -> Responses:
+    """The refusals that an address may answer with."""
+    error = describe_json(describe_object({"detail": {"type": "string"}}))
+    return {status: {"description": _WHY[status], "content": error} for status in statuses}
+
+
+def describe_answer(status: int, what: str, schema: Mapping[str, object]) -> Responses:
+    """The answer where all is well."""
+    return {status: {"description": what, "content": describe_json(schema)}}
+
+
+_ID: dict[str, object] = {
+    "type": "string",
+    "format": "uuid",
+    "pattern": RANDOM_ID,
+    "description": "Made at random by the sender: sent again under the same id, a record is kept once.",
+}
+
+
+def describe_sent_record(
+    bundle: Bundle, record: Mapping[str, object], outcomes: SentOutcomes | None = None
+) -> dict[str, object]:
+    """The body of a request with a record; where it is to be kept, with an id and an outcome where one may be sent."""
+    properties: dict[str, object] = {
+        "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
+        "record": record,
+    }
+    if outcomes is not None:
+        properties["id"] = _ID
+    if outcomes is not None and outcomes.taken:
+        own = {"type": ["number", "null"]} if outcomes.numbers else {"enum": [*(outcomes.classes or []), None]}
+        properties["label"] = {**own, "description": "What came of it."}
+    schema = describe_object(properties, ["generalization", "record"])
+    return {"requestBody": {"required": True, "content": describe_json(schema)}}
+
+
+def describe_kept_answer() -> Responses:
+    """Answers of POST /records."""
+    schema = describe_object({"id": {"type": "string", "format": "uuid"}})
+    kept = describe_answer(201, "The record is kept, on disk, under this random name.", schema)
+    return kept | list_refusals(*_REFUSALS)
+
+
+def describe_prediction(bundle: Bundle) -> Responses:
+    """Answers of POST /predict."""
+    chances = {"type": ["object", "null"], "additionalProperties": {"type": "number"}}
+    predicted = {"type": ["string", "number", "boolean", "null"]}
+    schema = describe_object({"prediction": predicted, "probabilities": chances})
+    told = describe_answer(200, "What the model says of such records.", schema) if bundle.can_predict else {}
+    return told | list_refusals(404, *_REFUSALS)
+
+
+def describe_artifact() -> Responses:
+    """Answers of GET /generalization."""
+    properties = {
+        "generalization": {"type": "string"},
+        "kind": {"enum": ["generalization", "cells", "questionnaire"]},
+        "artifact": {"type": "object"},
+        "record_schema": {"type": "object"},
+    }
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return describe_answer(200, "What is collected.", schema) | list_refusals(405, 429, 500)
+
+
+def describe_health() -> Responses:
+    """Answers of GET /healthz."""
+    schema = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
+    return describe_answer(200, "They can.", schema) | list_refusals(405, 429, 500, 503)
 
 
 # The service
@@ -169,7 +281,7 @@ class _Service:
 
     def add_routes(self, app: FastAPI) -> None:
         """All addresses, each with what it promises."""
-        add = app.add_api_route
+        add = partial(app.add_api_route, response_class=Response)
         add("/", self.form, methods=["GET", "HEAD"], include_in_schema=False)
         add(
             "/records",
@@ -177,35 +289,30 @@ class _Service:
             methods=["POST"],
             status_code=201,
             summary="Keep a generalized record.",
-            response_class=Response,
-            responses=contract.describe_kept_answer(),
-            openapi_extra=contract.describe_sent_record(self.bundle, self.schema, self.outcomes),
+            responses=describe_kept_answer(),
+            openapi_extra=describe_sent_record(self.bundle, self.schema, self.outcomes),
         )
         add(
             "/predict",
             self.predict,
             methods=["POST"],
             summary="Predict from a generalized record, which is not kept.",
-            response_class=Response,
-            responses=contract.prediction_answer(self.bundle),
-            openapi_extra=contract.describe_sent_record(self.bundle, self.schema),
+            responses=describe_prediction(self.bundle),
+            openapi_extra=describe_sent_record(self.bundle, self.schema),
         )
         add(
             "/generalization",
             self.generalization,
             methods=["GET"],
             summary="What is collected.",
-            response_class=Response,
-            responses=contract.artifact_answer(),
+            responses=describe_artifact(),
         )
-        alive = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
         add(
             "/healthz",
             self.health,
             methods=["GET"],
             summary="Whether records can be kept.",
-            response_class=Response,
-            responses=contract.answer(200, "They can.", alive) | contract.responses(405, 429, 500, 503),
+            responses=describe_health(),
         )
         add("/healthz", self.health, methods=["HEAD"], include_in_schema=False)  # some monitors ask so
 

@@ -21,6 +21,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_WAITING = 10_000
+_MOST_TOGETHER = 500  # in one batch
 
 
 class Busy(Exception):
@@ -36,7 +37,6 @@ class Together(Generic[Item, Result]):
         nobody but its own caller
     name : the thread's
     common : failures that are nobody's own, after which nothing is tried again
-    most : items in one batch
 
     Examples
     --------
@@ -56,11 +56,9 @@ class Together(Generic[Item, Result]):
         name: str,
         *,
         common: type[Exception] | tuple[()] = (),
-        most: int = 500,
     ) -> None:
         self._work = work
         self._common = common
-        self._most = most
         self._queue: SimpleQueue[tuple[Item, asyncio.Future[Result]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -81,7 +79,7 @@ class Together(Generic[Item, Result]):
     def _run(self) -> None:
         while (first := self._queue.get()) is not None:
             batch, last = [first], False
-            while len(batch) < self._most and not last:
+            while len(batch) < _MOST_TOGETHER and not last:
                 try:
                     following = self._queue.get_nowait()
                 except Empty:

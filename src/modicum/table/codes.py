@@ -6,7 +6,7 @@ make the same ones. Missing is a code of its own, the last, where it occurs at f
 code occurred and one typical value, from which an artifact's representatives are made.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from modicum.errors import DataError
-from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.frames import as_frame, column, numbers, place_numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.values import plainest_date_between, shortest_between
 from modicum.typing import Floats, Mask
@@ -34,19 +34,16 @@ Keys = npt.NDArray[np.int64]
 class Grouping(Protocol):
     """Where a new group of values begins."""
 
-    @property
-    def most(self) -> int:
-        """How many groups there can be."""
-
     def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
         """Each value's key, the first and the last value among them; `before` of `total` records lie below it."""
 
     def starts(self, distinct: Floats, counts: Weights) -> Mask:
         """Which values begin a group, from all distinct values and how many records have each."""
+        return rises(self, distinct, counts)
 
 
 @dataclass(frozen=True)
-class EqualCounts:
+class EqualCounts(Grouping):
     """At most so many groups, of about as many records each; each value alone where there are no more than that.
 
     Examples
@@ -63,13 +60,11 @@ class EqualCounts:
         return before * self.most // total
 
     def starts(self, distinct: Floats, counts: Weights) -> Mask:
-        if len(counts) <= self.most:
-            return np.ones(len(counts), dtype=bool)
-        return rises(self, distinct, counts)
+        return np.ones(len(counts), dtype=bool) if len(counts) <= self.most else rises(self, distinct, counts)
 
 
 @dataclass(frozen=True)
-class EqualWidths:
+class EqualWidths(Grouping):
     """At most so many groups, as wide each: a value x, scaled to [0, 1], goes to group ⌊k·x⌋ (papers/0 §6).
 
     Examples
@@ -87,12 +82,9 @@ class EqualWidths:
         scaled = (distinct - distinct[0]) / (width if width > 0 else 1)
         return np.minimum(self.most - 1, np.floor(self.most * scaled)).astype(np.int64)
 
-    def starts(self, distinct: Floats, counts: Weights) -> Mask:
-        return rises(self, distinct, counts)
-
 
 @dataclass(frozen=True)
-class AtEdges:
+class AtEdges(Grouping):
     """Groups by given edges: group i holds `edges[i-1] < x <= edges[i]`.
 
     Examples
@@ -105,19 +97,12 @@ class AtEdges:
 
     edges: tuple[float, ...]
 
-    @property
-    def most(self) -> int:
-        return len(self.edges) + 1
-
     def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
         return np.searchsorted(np.array(self.edges), distinct, side="left")
 
-    def starts(self, distinct: Floats, counts: Weights) -> Mask:
-        return rises(self, distinct, counts)
-
 
 @dataclass(frozen=True)
-class AtRanks:
+class AtRanks(Grouping):
     """Groups that end with the records of given ranks: the 1st smallest, the 10th smallest, …
 
     Examples
@@ -130,15 +115,8 @@ class AtRanks:
 
     ranks: tuple[int, ...]
 
-    @property
-    def most(self) -> int:
-        return len(self.ranks) + 1
-
     def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
         return np.searchsorted(np.array(self.ranks), before, side="right")
-
-    def starts(self, distinct: Floats, counts: Weights) -> Mask:
-        return rises(self, distinct, counts)
 
 
 def rises(grouping: Grouping, distinct: Floats, counts: Weights) -> Mask:
@@ -176,10 +154,7 @@ class NumberCoding:
         return self.n_values + (self.missing > 0)
 
     def encode(self, series: nw.Series[Any]) -> CodeArray:
-        values = numbers(series, self.attribute)
-        codes = np.searchsorted(self.edges, values, side="left")
-        codes[np.isnan(values)] = missing_code(self)
-        return codes.astype(np.uint16)
+        return place_numbers(numbers(series, self.attribute), self.edges, missing_code(self)).astype(np.uint16)
 
 
 @dataclass(frozen=True)
@@ -452,7 +427,7 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     >>> group_rows(np.array([[1, 0], [0, 5], [1, 0]])).tolist()
     [1, 0, 1]
     """
-    key, size = _keys(codes)
+    key, size = _keys(codes.T if len(codes) else (), len(codes))
     if size > _MOST_PLACES * len(key):
         return np.unique(key, return_inverse=True)[1]
     there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
@@ -460,18 +435,15 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return (np.cumsum(there) - 1)[key]
 
 
-def _keys(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
-    """A number per row, ordered as the codes are and equal where they are, and a limit that all lie below."""
-    n, d = codes.shape
-    key = np.zeros(n, dtype=np.int64)
-    size = 1
-    for j in range(d if n else 0):
-        column, width = _narrow(codes[:, j])
-        if size * width >= 2**62:
-            _, key = np.unique(key, return_inverse=True)
+def _keys(columns: Iterable[npt.NDArray[Any]], n: int, *, ordered: bool = True) -> tuple[npt.NDArray[np.int64], int]:
+    """A number per row, equal where all codes are and `ordered` as they are, and a limit that all lie below."""
+    key, size = np.zeros(n, dtype=np.int64), 1
+    for codes in columns:
+        column, width = _narrow(codes)
+        if size * width >= 2**62:  # hashing takes less than sorting, where the order does not matter
+            key = np.unique(key, return_inverse=True)[1] if ordered else pd.factorize(key)[0].astype(np.int64)
             size = int(key.max()) + 1
-        key = key * width + column
-        size *= width
+        key, size = key * width + column, size * width
     return key, size
 
 
@@ -509,13 +481,7 @@ def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
     >>> sizes_of([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
     [1, 2]
     """
-    key, size = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for codes in columns:
-        column, width = _narrow(codes)
-        if size * width >= 2**62:  # the order of groups does not matter here, and hashing takes less than sorting
-            key = np.asarray(pd.factorize(key)[0], dtype=np.int64)
-            size = int(key.max()) + 1
-        key, size = key * width + column, size * width
+    key, size = _keys(columns, len(columns[0]), ordered=False)
     if size > _MOST_PLACES * len(key):
         return np.unique(key, return_counts=True)[1]
     found = np.bincount(key)

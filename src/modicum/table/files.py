@@ -329,7 +329,8 @@ def _build_cast(attribute: Attribute) -> str:
         return f"CAST({column} AS TIMESTAMP)"
     as_text = normalize_column(attribute.name)
     if attribute.storage == "boolean":
-        return f"CASE {column} {' '.join(_truth(word) for word in _TRUTHS)} ELSE {as_text} END"
+        truths = " ".join(f"WHEN '{word}' THEN '{str(truth).lower()}'" for word, truth in _TRUTHS.items())
+        return f"CASE {column} {truths} ELSE {as_text} END"
     if attribute.storage in ("integer", "float"):
         digits = f"CASE WHEN regexp_full_match({column}, '[+-]?[0-9]+') THEN TRY_CAST({column} AS HUGEINT) END"
         number = f"TRY_CAST({column} AS DOUBLE)"
@@ -337,7 +338,3 @@ def _build_cast(attribute: Attribute) -> str:
         texts = ", ".join(f"CAST({value} AS VARCHAR)" for value in (digits, whole, number))
         return f"coalesce({texts}, {as_text})"
     return as_text
-
-
-def _truth(word: str) -> str:
-    return f"WHEN '{word}' THEN '{str(_TRUTHS[word]).lower()}'"

@@ -196,6 +196,21 @@ def readable_numbers(series: nw.Series[Any], attribute: Attribute) -> tuple[Floa
     return found, int(failed.sum())
 
 
+def place_numbers(values: Floats, edges: Floats, missing: int) -> Codes:
+    """The interval of each number, `edges[i-1] < x <= edges[i]`, and `missing` for NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.table.frames import place_numbers
+    >>> place_numbers(np.array([3.0, 20.0, 21.0, np.nan]), np.array([5.0, 20.0]), missing=-1).tolist()
+    [0, 1, 2, -1]
+    """
+    codes = np.searchsorted(edges, values, side="left").astype(np.int64, copy=False)
+    codes[np.isnan(values)] = missing
+    return codes
+
+
 def not_readable(attribute: Attribute, unreadable: int) -> DataError:
     """The complaint about values that are no numbers or dates."""
     kind = "date" if attribute.kind == "date" else "number"

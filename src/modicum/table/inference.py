@@ -15,7 +15,7 @@ import pandas as pd
 
 from modicum.errors import DataError
 from modicum.table.frames import as_frame, numbers, texts
-from modicum.table.schema import Attribute, Kind, Schema, Storage, Suggestion
+from modicum.table.schema import Attribute, Kind, Schema, Storage, Suggestion, Topic
 from modicum.typing import Floats
 
 _KINDS: dict[Storage, Kind] = {
@@ -53,9 +53,9 @@ def infer_schema(X: Any) -> tuple[Schema, list[Suggestion]]:
     if not frame.columns:
         raise DataError("The data has no columns.")
     attributes = [infer_attribute(frame[name]) for name in frame.columns]
-    suggestions = [s for a in attributes for s in _about(frame[a.name], a)]
-    flagged = {s.attribute for s in suggestions if s.topic == "special category"}
-    suggestions += _proxies(frame, attributes, flagged)
+    found = [(a.name, *about) for a in attributes for about in _about(frame[a.name], a)]
+    found += _proxies(frame, attributes, {name for name, topic, _ in found if topic == "special category"})
+    suggestions = [Suggestion(attribute=name, topic=topic, reason=reason) for name, topic, reason in found]
     return Schema(attributes=tuple(attributes)), suggestions
 
 
@@ -97,21 +97,16 @@ def storage_of(series: nw.Series[Any]) -> Storage:
     if dtype == nw.Boolean:
         return "boolean"
     if isinstance(dtype, nw.Datetime | nw.Date):
-        return "date" if _all_midnight(series) else "datetime"
-    return _number_storage(series) if dtype.is_numeric() else _object_storage(series)
+        dates = numbers(series, Attribute(name=series.name, kind="date"))
+        return "datetime" if not_whole(dates, 86_400) else "date"
+    if dtype.is_numeric():
+        return "float" if not_whole(series.to_numpy().astype(np.float64)) else "integer"
+    return _object_storage(series)
 
 
 def _is_ordered_categorical(series: nw.Series[Any]) -> bool:
     native = series.to_native()
     return isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype) and bool(native.cat.ordered)
-
-
-def _all_midnight(series: nw.Series[Any]) -> bool:
-    return not not_whole(numbers(series, Attribute(name=series.name, kind="date")), 86_400)
-
-
-def _number_storage(series: nw.Series[Any]) -> Storage:
-    return "float" if not_whole(series.to_numpy().astype(np.float64)) else "integer"
 
 
 def not_whole(values: Floats, unit: int = 1) -> int:
@@ -138,27 +133,25 @@ def _object_storage(series: nw.Series[Any]) -> Storage:
     return storages.get(inferred, "text")
 
 
-def _about(series: nw.Series[Any], attribute: Attribute) -> Iterator[Suggestion]:
-    name, words = attribute.name, _words(attribute.name)
+def _about(series: nw.Series[Any], attribute: Attribute) -> Iterator[tuple[Topic, str]]:
+    """The topics to consider about one attribute, each with a reason."""
+    words = _words(attribute.name)
     n, distinct = len(series), int(series.n_unique())
     if words & set(_IDENTIFIERS.split()):
-        yield Suggestion(attribute=name, topic="identifier", reason="its name reads like a direct identifier; drop it?")
+        yield "identifier", "its name reads like a direct identifier; drop it?"
     elif attribute.kind == "category" and n > 50 and distinct > 0.9 * n:
         reason = f"{distinct:,} different values in {n:,} rows, nearly one each: a direct identifier? Drop it?"
-        yield Suggestion(attribute=name, topic="identifier", reason=reason)
+        yield "identifier", reason
     for category, known in _SPECIAL.items():
         if words & set(known.split()):
             reason = f"may be a special category under GDPR Article 9 ({category}); is it needed at all?"
-            yield Suggestion(attribute=name, topic="special category", reason=reason)
+            yield "special category", reason
     if words & set(_QUASI.split()):
-        reason = "a common quasi-identifier: others may know it of a person"
-        yield Suggestion(attribute=name, topic="quasi-identifier", reason=reason)
+        yield "quasi-identifier", "a common quasi-identifier: others may know it of a person"
     if attribute.kind == "number" and attribute.storage == "integer" and _looks_like_code(series, distinct, n):
-        reason = "whole numbers that look like codes; if they are not amounts, declare it a category"
-        yield Suggestion(attribute=name, topic="kind", reason=reason)
+        yield "kind", "whole numbers that look like codes; if they are not amounts, declare it a category"
     if attribute.kind == "category" and attribute.storage == "text" and _mostly_numbers(series):
-        reason = "mostly numbers, but some values are text; if it is an amount, turn those into numbers or missing"
-        yield Suggestion(attribute=name, topic="kind", reason=reason)
+        yield "kind", "mostly numbers, but some values are text; if it is an amount, turn those into numbers or missing"
 
 
 def _words(name: str) -> set[str]:
@@ -184,19 +177,19 @@ def _mostly_numbers(series: nw.Series[Any]) -> bool:
     return len(words) > 10 and readable >= 0.8 * len(words)
 
 
-def _proxies(frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]) -> Iterator[Suggestion]:
+def _proxies(
+    frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]
+) -> Iterator[tuple[str, Topic, str]]:
+    """Each attribute that tells much about a flagged one, the topic and the reason."""
     if not flagged:
         return
     step = max(1, len(frame) // _SAMPLE)
     coarse = {a.name: _coarse_codes(frame[a.name][::step], a) for a in attributes}
     for target in sorted(flagged):
-        for attribute in attributes:
-            if attribute.name in flagged:
-                continue
-            strength = association(coarse[attribute.name], coarse[target])
+        for name in [a.name for a in attributes if a.name not in flagged]:
+            strength = association(coarse[name], coarse[target])
             if strength >= _PROXY:
-                reason = f"tells much about {target!r} (Cramér's V {strength:.2f}): a proxy for it?"
-                yield Suggestion(attribute=attribute.name, topic="proxy", reason=reason)
+                yield name, "proxy", f"tells much about {target!r} (Cramér's V {strength:.2f}): a proxy for it?"
 
 
 def _coarse_codes(series: nw.Series[Any], attribute: Attribute) -> npt.NDArray[np.int64]:

@@ -19,6 +19,7 @@ from modicum.table.values import canonical, seconds
 
 Kind = Literal["number", "ordered", "category", "date"]
 Role = Literal["personal", "quasi-identifier", "sensitive", "label", "person", "identifier"]
+Topic = Literal["kind", "identifier", "special category", "quasi-identifier", "proxy"]
 Storage = Literal["text", "integer", "float", "boolean", "date", "datetime"]
 
 _NOT_COLLECTED_ROLES = {"label", "person", "identifier"}
@@ -136,7 +137,7 @@ class Suggestion(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     attribute: str
-    topic: Literal["kind", "identifier", "special category", "quasi-identifier", "proxy"]
+    topic: Topic
     reason: str
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.table.codes import CategoryCoding, Coding, EqualCounts, NumberCoding, Weights, group_numbers
-from modicum.table.frames import as_frame, column, numbers, texts
+from modicum.table.frames import as_frame, column, numbers, place_numbers, texts
 from modicum.table.schema import Attribute
 from modicum.table.splits import MOST_CLASSES
 from modicum.table.values import UNKNOWN
@@ -108,9 +108,7 @@ class Target:
     def encode_numbers(self, values: Floats) -> Codes:
         """Each number's bin."""
         assert isinstance(self.coding, NumberCoding)
-        codes = np.searchsorted(self.coding.edges, values, side="left").astype(np.int64)
-        codes[np.isnan(values)] = self.missing_code
-        return codes
+        return place_numbers(values, self.coding.edges, self.missing_code)
 
 
 def build_named_coding(

@@ -56,7 +56,7 @@ def serve(
         require(package, extra="serve")
     from modicum.export.model_bundle import load_bundle
     from modicum.service.app import create_app
-    from modicum.service.limits import RequestLimits
+    from modicum.service.reading import RequestLimits
     from modicum.service.running import is_loopback, listening, run, stoppable
     from modicum.service.stores.store import open_store
     from modicum.service.versions import check_alone, other_versions

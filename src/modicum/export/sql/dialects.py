@@ -29,14 +29,14 @@ _NO_BIGQUERY_NAME = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """One dialect.
+    """One dialect; the defaults are what most of them have.
 
     Attributes
     ----------
     name, title : what sqlglot calls it, and people
     double, text, moment : its types for float64, text, and a date with time but without zone
     normal : a text in Unicode normal form C; None where the dialect has no function for it
-    is_nan : whether a float64 is NaN
+    asks_for_nan : whether it has a function that asks for NaN; else NaN equals itself
     fold : what two names have in common that are the same column to it
     longest, measured_in : how long a name may be, in 'bytes' or 'characters'
     cuts_at_nul : whether `normal` would cut a text at a NUL character
@@ -45,13 +45,13 @@ class Dialect:
 
     name: str
     title: str
-    double: str
-    text: str
     moment: str
-    normal: Callable[[Node], Node] | None
-    is_nan: Callable[["Dialect", Node], Node]
-    fold: Callable[[str], str]
     longest: int | None
+    double: str = "DOUBLE"
+    text: str = "TEXT"
+    normal: Callable[[Node], Node] | None = None
+    asks_for_nan: bool = True
+    fold: Callable[[str], str] = str
     measured_in: str = "characters"
     cuts_at_nul: bool = False
     no_name: tuple[str, str] = _NUL
@@ -60,6 +60,12 @@ class Dialect:
     def cast(self, node: Node, kind: str) -> Node:
         """`CAST(node AS kind)`; what sqlglot reads back in this dialect decides which of its casts that is."""
         return _cast(self.name)(this=node, to=exp.DataType.build(kind, dialect=self.name))
+
+    def is_nan(self, node: Node) -> Node:
+        """Whether a float64 is NaN."""
+        if self.asks_for_nan:
+            return exp.IsNan(this=node)
+        return exp.EQ(this=node, expression=self.cast(exp.Literal.string("NaN"), self.double))
 
     def identifier(self, name: str, what: str) -> exp.Identifier:
         """A quoted name; `what` it names is said where the dialect cannot hold it."""
@@ -120,15 +126,6 @@ def _plain_lower(name: str) -> str:
     return re.sub("[A-Z]", lambda letter: letter[0].lower(), name)
 
 
-def _isnan(dialect: Dialect, node: Node) -> Node:
-    return exp.IsNan(this=node)
-
-
-def _equals_nan(dialect: Dialect, node: Node) -> Node:
-    """For dialects in which NaN equals itself and there is no function to ask."""
-    return exp.EQ(this=node, expression=dialect.cast(exp.Literal.string("NaN"), dialect.double))
-
-
 def _normalize(node: Node) -> Node:
     return exp.Normalize(this=node, form=exp.Var(this="NFC"))
 
@@ -141,64 +138,52 @@ _ALL = (
     Dialect(
         name="duckdb",
         title="DuckDB",
-        double="DOUBLE",
-        text="TEXT",
         moment="TIMESTAMP",
-        normal=_nfc_normalize,
-        is_nan=_isnan,
-        fold=_plain_lower,
         longest=None,
+        normal=_nfc_normalize,
+        fold=_plain_lower,
         cuts_at_nul=True,
         no_name=_NOTHING,
     ),
     Dialect(
         name="postgres",
         title="PostgreSQL",
-        double="DOUBLE PRECISION",
-        text="TEXT",
         moment="TIMESTAMP",
-        normal=_normalize,
-        is_nan=_equals_nan,
-        fold=str,
         longest=63,
         measured_in="bytes",
+        double="DOUBLE PRECISION",
+        normal=_normalize,
+        asks_for_nan=False,
         no_text=_NUL,
     ),
     Dialect(
         name="spark",
         title="Spark",
-        double="DOUBLE",
-        text="STRING",
         moment="TIMESTAMP_NTZ",
-        normal=None,
-        is_nan=_isnan,
-        fold=str.lower,
         longest=255,
+        text="STRING",
+        fold=str.lower,
         no_name=_VARIABLE,
         no_text=_VARIABLE,
     ),
     Dialect(
         name="bigquery",
         title="BigQuery",
+        moment="DATETIME",
+        longest=300,
         double="FLOAT64",
         text="STRING",
-        moment="DATETIME",
         normal=_normalize,
-        is_nan=_isnan,
         fold=str.lower,
-        longest=300,
         no_name=_NO_BIGQUERY_NAME,
     ),
     Dialect(
         name="snowflake",
         title="Snowflake",
-        double="DOUBLE",
-        text="VARCHAR",
         moment="TIMESTAMPNTZ",
-        normal=None,
-        is_nan=_equals_nan,
-        fold=str,
         longest=255,
+        text="VARCHAR",
+        asks_for_nan=False,
     ),
 )
 DIALECTS = {dialect.name: dialect for dialect in _ALL}
