@@ -26,6 +26,7 @@ NOT_RUN = {
     "make check",
     "make docs",
     "make wheel-test",
+    "make claims",
     "make freeze",
     "modicum demo",
     "python -m venv .venv",

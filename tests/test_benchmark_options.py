@@ -1,9 +1,11 @@
 """Every benchmark says by `--help` what it measures, reads and writes, and how long that took."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
+import loaded_code
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +35,20 @@ def test_help_imports_nothing_slow():
     for script in SCRIPTS:
         done = subprocess.run([sys.executable, "-c", code, script], capture_output=True, text=True, cwd=ROOT)
         assert done.stdout.splitlines()[-1] == "set()", script.name
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_the_modules_of_other_processes_are_there(script):
+    named = [
+        ast.literal_eval(option.value)
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_options"
+        for option in node.keywords
+        if option.arg == "elsewhere"
+    ]
+    files = [file for names in named for name in names for file in loaded_code._files(name)]
+    assert [file for file in files if not file.exists()] == []
+    assert bool(files) == bool(named)
 
 
 def test_every_result_has_its_benchmark():

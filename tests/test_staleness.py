@@ -16,6 +16,12 @@ CODE = '"""About."""\n\ndef f(x):\n    """Twice."""\n    return 2 * x  # so\n'
 SCRIPT = "from common import Speed\n\n\ndef quick():\n    return {figures}\n"
 
 
+@pytest.fixture(autouse=True)
+def commit(monkeypatch):
+    """A copy without its history has no commit of its own."""
+    monkeypatch.setenv("MODICUM_COMMIT", "abc")
+
+
 @pytest.fixture
 def root(tmp_path):
     """A checkout with one module and a result that rests on it."""
