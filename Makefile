@@ -3,17 +3,21 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Two workers share two cores: libraries that start threads of their own would fight over them.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# CONSTRAINTS=constraints-lowest.txt installs the oldest versions that work, CONSTRAINTS=/dev/null the newest.
+CONSTRAINTS ?= constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
-.PHONY: help demo test check docs test-slow test-services wheel-test freeze bench claims clean
+.PHONY: help demo test test-all check docs test-slow test-services coverage wheel-test freeze bench claims clean
 
 help:
 	@echo "make demo           minimize the embedded data and show the result"
-	@echo "make test           the tests (a few minutes)"
+	@echo "make test           the tests (a few minutes), without PyTorch and Spark"
+	@echo "make test-all       all tests: with PyTorch and Spark, the long ones, those with services"
 	@echo "make check          ruff, ruff format, mypy"
 	@echo "make docs           the documentation, as a site in site/"
 	@echo "make test-slow      long tests: many random tables, a million rows"
 	@echo "make test-services  tests that need Chromium, PostgreSQL or Java"
+	@echo "make coverage       which lines the tests run"
 	@echo "make wheel-test     build a wheel, and try it in an empty environment"
 	@echo "make freeze         accept changed names, help texts or artifact bytes"
 	@echo "make bench          the figures under benchmarks/results"
@@ -23,8 +27,17 @@ help:
 demo: .venv/core
 	$(BIN)/modicum demo
 
+# What needs a library that is not there is skipped by name.
 test: .venv/dev
 	$(PYTEST) -n 2
+
+test-all: .venv/all
+	$(PYTEST) -n 2
+	$(MAKE) test-slow
+	$(MAKE) test-services
+
+coverage: .venv/dev
+	$(PYTEST) -n 2 --cov --cov-report=term:skip-covered
 
 check: .venv/dev
 	$(BIN)/ruff check .
@@ -36,12 +49,12 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is in site/; open site/index.html, or, to search it, serve it with: $(BIN)/mkdocs serve"
 
-test-slow: .venv/dev
+test-slow: .venv/all
 	$(PYTEST) -n 2 -m slow
 	$(PYTEST) -n 2 --hypothesis-profile=thorough tests/test_properties.py
 
 # A test whose service is absent is skipped by name; apt installs what it may.
-test-services: .venv/dev
+test-services: .venv/all
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
 		echo "Chromium is not here and could not be installed."
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
@@ -62,7 +75,7 @@ wheel-test: .venv/made
 freeze: .venv/dev
 	$(BIN)/python tests/freeze.py
 
-bench: .venv/dev
+bench: .venv/all
 	$(BIN)/python benchmarks/speed/startup.py
 	$(BIN)/python benchmarks/papers/demo.py
 	$(BIN)/python benchmarks/speed/pat.py
@@ -106,14 +119,18 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/core: .venv/made pyproject.toml constraints.txt
+.venv/core: .venv/made pyproject.toml $(CONSTRAINTS)
 	$(PIP) --editable .
 	@touch $@
 
-.venv/docs: .venv/made pyproject.toml constraints.txt
+.venv/docs: .venv/made pyproject.toml $(CONSTRAINTS)
 	$(PIP) --editable '.[docs]'
 	@touch $@ .venv/core
 
-.venv/dev: .venv/made pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev,docs,neural,dp,serve,scale,spark]'
+.venv/dev: .venv/made pyproject.toml $(CONSTRAINTS)
+	$(PIP) --editable '.[dev,docs,serve,scale]'
 	@touch $@ .venv/core .venv/docs
+
+.venv/all: .venv/made pyproject.toml $(CONSTRAINTS)
+	$(PIP) --editable '.[dev,docs,neural,dp,serve,scale,spark]'
+	@touch $@ .venv/core .venv/docs .venv/dev
