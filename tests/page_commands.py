@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 NOT_RUN = {
     "make demo",
     "make test",
+    "make test-all",
     "make check",
     "make docs",
     "make wheel-test",
