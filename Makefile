@@ -51,7 +51,7 @@ docs: .venv/docs
 
 test-slow: .venv/all
 	$(PYTEST) -n 2 -m slow
-	$(PYTEST) -n 2 --hypothesis-profile=thorough tests/test_properties.py
+	$(PYTEST) -n 2 --hypothesis-profile=thorough tests/package/test_properties.py
 
 # A test whose service is absent is skipped by name; apt installs what it may.
 test-services: .venv/all

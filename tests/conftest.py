@@ -2,13 +2,14 @@
 
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from engines import held_in, spark_session
+from engine_places import held_in, spark_session
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from nodejs import in_node
@@ -23,6 +24,22 @@ settings.register_profile("thorough", max_examples=1000, **_common)
 settings.load_profile("quick")
 
 DATA = Path(os.environ.get("MODICUM_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+EXAMPLES_NEED = {
+    "modicum.minimizers.neural.adversarial_training": "torch",
+    "modicum.minimizers.neural.mutual_information": "torch",
+    "modicum.learners.private_network": "opacus",
+}
+
+
+def pytest_collection_modifyitems(items):
+    """An example that needs a library of an extra is skipped by name where the library is absent."""
+    absent = {module: package for module, package in EXAMPLES_NEED.items() if find_spec(package) is None}
+    for item in items:
+        package = next((package for module, package in absent.items() if item.name.startswith(module)), None)
+        if isinstance(item, pytest.DoctestItem) and package:
+            item.add_marker(pytest.mark.skip(reason=f"{package} is not installed"))
 
 
 def shared_file(name: str) -> Path:
@@ -152,7 +169,7 @@ def spark():
 
 @pytest.fixture
 def held(request):
-    """`held(place, X)`: the records of a pandas frame in another place; see tests/engines.py."""
+    """`held(place, X)`: the records of a pandas frame in another place; see tests/engine_places.py."""
     return lambda place, X: held_in(place, X, spark=lambda: request.getfixturevalue("spark"))
 
 

@@ -63,7 +63,7 @@ def find_measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[
     """Each number of a page's prose that looks measured: where it begins, and what is written.
 
     `known` are the starts and ends of what is claimed. Blocks of text are not read on a page that has code: tests
-    compare them with what it prints (tests/test_pages.py).
+    compare them with what it prints (tests/docs/test_pages.py).
 
     Examples
     --------
