@@ -9,10 +9,12 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 from report_numbers import leaves
 
 import modicum as md
@@ -29,7 +31,17 @@ from modicum.reporting.disclosure import (
 )
 from modicum.reporting.generalization.data import CertificateContent
 from modicum.reporting.generalization.page import build_certificate_section
-from modicum.reporting.parts import ExpectedUniques
+from modicum.reporting.parts import (
+    ContentPart,
+    Count,
+    Ends,
+    ExpectedUniques,
+    Few,
+    Share,
+    Tens,
+    TensEnds,
+    TensUp,
+)
 from modicum.reporting.study.data import ChosenCertificate
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'quoted' \"twice\""
@@ -420,3 +432,29 @@ def test_a_bound_that_rounds_to_one_says_nothing_in_every_report(judged):
         assert part.vacuous == list(bounds)
         assert "says nothing about" in part.note
         assert part.mean_error == 0
+
+
+class Shares(ContentPart):
+    """Every kind of type that evidence fills, with its rule or without."""
+
+    made: Share
+    listed: dict[str, Share]
+    many: Count
+    ends: Ends
+    rounded: Tens
+    above: TensUp | None
+    few: Few
+    between: TensEnds
+
+
+def test_an_exact_number_is_not_taken_from_evidence_unless_its_type_has_a_rule():
+    exact = {"made": 0.1234, "listed": {"a": 0.1234}, "many": 7, "ends": (0.1, 0.2)}
+    ruled = {"rounded": 0.1234, "above": 0.1201, "few": 7, "between": (0.1234, 0.1291)}
+    with pytest.raises(ValidationError) as refused:
+        Shares.fill(SimpleNamespace(**exact, **ruled), 1_000)
+    assert {error["loc"][0] for error in refused.value.errors()} == set(exact)
+
+    found = Shares.fill(SimpleNamespace(**ruled), 1_000, **exact)
+    assert (found.rounded, found.above, found.few, found.between) == (0.12, 0.13, "< 10", [0.12, 0.13])
+    assert Shares.model_validate(found.model_dump()) == found
+    assert Shares.fill(found) == found

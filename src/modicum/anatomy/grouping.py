@@ -376,9 +376,8 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     sizes = np.bincount(groups, minlength=many)
     width = int(sizes.max())
     order = np.argsort(groups, kind="stable")
-    places = groups[order] * width + _number_within(
-        sizes
-    )  # groups of equal width lie close in memory; what is left over stays empty
+    # Groups of equal width lie close in memory; what is left over stays empty.
+    places = groups[order] * width + _number_within(sizes)
     held, who = (np.full(many * width, _EMPTY, dtype=np.int32) for _ in range(2))
     held[places], who[places] = values[order], records[order]
     _swap(held, who, width, _ROUNDS, random)

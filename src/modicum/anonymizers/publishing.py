@@ -208,7 +208,7 @@ def measure_anonymity(task: Task, frame: Any) -> tuple[int, float | None, float 
     if needs.sensitive is None:
         return k, None, None
     sensitive, own = needs.sensitive, _codes(_SENSITIVE, needs.sensitive.codes, task.frame)
-    if needs.requirement.distance == "hierarchical":
+    if needs.requirement.t is not None and needs.requirement.distance == "hierarchical":
         words = np.array([*sensitive.values, None], dtype=object)[sensitive.codes].tolist()
         own = nw.new_series(_SENSITIVE, words, nw.String, backend=task.frame.implementation)
     table = table.select(names).with_columns(own)

@@ -74,13 +74,13 @@ class SeenCrowd:
         return compute_interval_from_counts(np.where(sizes > 1, sizes, 0), often, sizes)
 
 
-_EMPTY = DataError("The breached data has 0 rows, so nobody can be singled out.")
+_EMPTY = "The breached data has 0 rows, so nobody can be singled out."
 
 
 def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd:
     """The people of a breach in memory."""
     if not len(frame):
-        raise _EMPTY
+        raise DataError(_EMPTY)
     persons = person_codes(g.schema, frame)
     codes = g.codes(frame)
     groups = group_rows(codes)
@@ -109,7 +109,7 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> SeenCrowd:
     seen = buckets_at(table, g)
     sizes = sizes_at(seen.lazy, seen.keys, person)
     if not len(sizes[0]):
-        raise _EMPTY
+        raise DataError(_EMPTY)
     raw, keys = _raw(table, g.schema)
     return SeenCrowd(
         people=int((sizes[0] * sizes[1]).sum()) if person is None else int(records_of(table.lazy, person)[1].sum()),

@@ -513,9 +513,9 @@ def necessity(
     >>> found.attributes["age"].without.is_worse, found.attributes["race"].verdict
     (True, 'not collected, not missed')
     """
-    cores(n_jobs)
     given = X_train, y_train, X_test, y_test
     data = make_need_data(g, *given, personal, weights, estimator, label_bins, sample, random_state)
+    cores(n_jobs)
     with threadpool_limits(1):
         return _measure_necessity(data, n_jobs, progress)
 

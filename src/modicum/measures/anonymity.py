@@ -23,7 +23,7 @@ from modicum.typing import Ints
 # what occurs is counted: there is never a table of every group with every value.
 
 
-_EMPTY = DataError("The data has no rows, so nobody is hidden in it.")
+_EMPTY = "The data has no rows, so nobody is hidden in it."
 _CLOSE = 4096
 MANY = "modicum_many"
 _MOST_PLACES = 4  # for each record, of a table of all combinations
@@ -66,7 +66,7 @@ def resolve_columns(frame: Any, names: Sequence[str] | None, *others: str | None
         if name not in table.columns:
             raise DataError(f"The column {name!r} is not in the data.")
     if isinstance(table, nw.DataFrame) and not len(table):
-        raise _EMPTY
+        raise DataError(_EMPTY)
     return table, found
 
 
@@ -116,7 +116,7 @@ def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> t
         lazy = lazy.unique()
     sizes = sizes_at(lazy, ["modicum_all", *keys[: len(names)]])
     if not len(sizes[0]):
-        raise _EMPTY
+        raise DataError(_EMPTY)
     return sizes
 
 
@@ -205,7 +205,7 @@ def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, pa
         lazy, keys = with_keys(table, [*names, name])
         found, records = count_combinations(lazy, keys, "quasi-identifiers and sensitive values")
         if not len(found):
-            raise _EMPTY
+            raise DataError(_EMPTY)
         table = found.rename(dict(zip(keys, [*names, name], strict=True)))
         return Sensitive(alike(table, names), table[name], records)
     return Sensitive(alike(table, names), table[name])
@@ -362,7 +362,7 @@ def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: s
     _check_suppressed(suppressed, "classification_metric")
     n, right = _most_frequent(frame, quasi_identifiers, label)
     if not n:
-        raise _EMPTY
+        raise DataError(_EMPTY)
     return (n - right + int(suppressed)) / (n + int(suppressed))
 
 

@@ -45,7 +45,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
 from modicum.typing import Codes
 
-_EMPTY = DataError("The holdout has no rows, so nothing can be certified.")
+_EMPTY = "The holdout has no rows, so nothing can be certified."
 _THIN = 5  # records in a cell on average, below which cells are too small to bound much
 _SEEN = {
     "nothing": "the generalized record",
@@ -262,7 +262,7 @@ def _count_records(
     if known is None and any(not g.schema[name].is_category for name in attributes):
         holdout, known = _set_aside(holdout, g.schema, random_state)
     if len(holdout) == 0:
-        raise _EMPTY
+        raise DataError(_EMPTY)
     cells = _cells(g, holdout, attributes, knowledge)
     persons = person_codes(g.schema, holdout)
     values = {name: _values(g.schema, name, holdout, known, bins) for name in attributes}
@@ -289,7 +289,7 @@ def _count_records_at(
         )
     n = table.rows()
     if not n:
-        raise _EMPTY
+        raise DataError(_EMPTY)
     targets = {name: target_of(known, g.schema[name], bins) for name in numbers}
     found = {
         name: best_at(table, g, name, targets.get(name), _side(g, attributes, name, knowledge)) for name in attributes

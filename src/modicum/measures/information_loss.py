@@ -94,13 +94,13 @@ class _LossRecords:
     values: Callable[[Attribute], Floats]
 
 
-_EMPTY = DataError("The data has no rows, so that nothing can be measured.")
+_EMPTY = "The data has no rows, so that nothing can be measured."
 
 
 def _records_in_memory(g: Generalization | CellPartition, X: Any) -> _LossRecords:
     frame = as_frame(X, g.names)
     if not len(frame):
-        raise _EMPTY
+        raise DataError(_EMPTY)
     codes = g.codes(frame)
     return _LossRecords(
         lambda j, n: np.bincount(codes[:, j], minlength=n),
@@ -112,7 +112,7 @@ def _records_in_memory(g: Generalization | CellPartition, X: Any) -> _LossRecord
 def _records_in_engine(g: Generalization | CellPartition, X: Any) -> _LossRecords:
     table = table_at(X)
     if not table.rows():
-        raise _EMPTY
+        raise DataError(_EMPTY)
     if not isinstance(g, Generalization):
         raise ParameterError(
             f"NCP of cells is measured in memory; a table in {table.engine} is only counted by buckets."

@@ -1,7 +1,8 @@
 """What every kind of report has in common: what is said of it, where it comes from, and fields that say what they hold.
 
-A report's data is a pydantic model of its kind. Its method `of` takes evidence, rounds each number once and nothing
-else does; the JSON is its `model_dump`, and page and Markdown read its attributes.
+A report's data is a pydantic model of its kind. `fill` takes evidence and rounds each number once, as the type of its
+field says; `of` gives what no attribute of the evidence has. The JSON is the model's `model_dump`; page and Markdown
+read its attributes.
 """
 
 import datetime
@@ -9,9 +10,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic.fields import FieldInfo
 
 from modicum import __version__
 from modicum.errors import ParameterError, check_words
@@ -40,11 +42,14 @@ def round_by(rule: Callable[[Any, Any], object]) -> BeforeValidator:
     return BeforeValidator(apply)
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
-Ends = Annotated[list[float] | None, Field(min_length=2, max_length=2)]
-SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2)]  # one may not exist
-Count = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below that.')]
+_BY_HAND = object()  # marks types without a rule: `fill` does not take their numbers from evidence
+
+Share = Annotated[float, Field(ge=0, le=1), _BY_HAND]
+Pair = Annotated[list[float], Field(min_length=2, max_length=2), _BY_HAND]
+Ends = Annotated[list[float] | None, Field(min_length=2, max_length=2), _BY_HAND]
+SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2), _BY_HAND]  # one may not exist
+Count = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below that.'), _BY_HAND]
+AsFound = Annotated[float, Field(ge=0, le=1)]  # a share that tells of no few people, or is rounded in the evidence
 
 # The same, each with the rule by which evidence is rounded.
 Few = Annotated[Count, round_by(lambda count, _: few(count))]
@@ -77,17 +82,27 @@ class ContentPart(BaseModel):
     def fill(cls, found: object, people: int | None = None, /, **own: object) -> Self:
         """Take the fields from a piece of evidence by name, and round each as its type says; parts inside it, too.
 
+        A share, a count or an interval whose type has no rule is never taken so, lest an exact one leave the team. Of a
+        part that is filled already everything is taken as it is.
+
         Parameters
         ----------
         found : the evidence; what of it no field names is left out
         people : how many people the shares are of
-        own : the fields that are no attribute of the evidence, or differ from it
+        own : the fields that are no attribute of the evidence, or differ from it; exact where the type has a rule,
+            rounded where it has none
         """
-        return cls.model_validate(cls._read(found, own), context=_People(people))
+        context = None if isinstance(found, ContentPart) else _People(people)
+        return cls.model_validate(cls._read(found, own), context=context)
 
     @classmethod
     def _read(cls, found: object, own: Mapping[str, object]) -> dict[str, object]:
-        named = (name for name in cls.model_fields if name not in own and hasattr(found, name))
+        is_rounded = isinstance(found, ContentPart)
+        named = [
+            name
+            for name, field in cls.model_fields.items()
+            if name not in own and hasattr(found, name) and (is_rounded or not _lacks_rule(field))
+        ]
         return {name: getattr(found, name) for name in named} | dict(own)
 
     @model_validator(mode="before")
@@ -96,6 +111,20 @@ class ContentPart(BaseModel):
         if isinstance(data, ContentPart):  # it is filled already
             return data
         return plain(data if isinstance(data, dict) else cls._read(data, {}))
+
+
+def _lacks_rule(field: FieldInfo) -> bool:
+    """Whether a field's type, or a type inside it, is marked and has no rule."""
+    return _is_marked(field.annotation, field.metadata)
+
+
+def _is_marked(annotation: object, metadata: Sequence[object] = ()) -> bool:
+    if any(isinstance(each, BeforeValidator) for each in metadata):
+        return False
+    inner = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return _is_marked(inner[0], inner[1:])
+    return _BY_HAND in metadata or any(_is_marked(each) for each in inner)
 
 
 # What is said of a report, and what every report begins with.
@@ -296,11 +325,11 @@ def name_columns(*titles: str) -> list[Column]:
 class CertifiedPart(ContentPart):
     """What no adversary with the same knowledge can exceed, on average."""
 
-    bounds: dict[str, Share] = Field(
+    bounds: dict[str, AsFound] = Field(
         description="Attribute → the highest share of right guesses, rounded up to tens of people."
     )
     mean_error: Share = Field(description="The lowest mean error that follows from the bounds.")
-    confidence: Share = Field(description="The probability with which all bounds hold together.")
+    confidence: AsFound = Field(description="The probability with which all bounds hold together.")
     records: int = Field(description="On how many records it was counted.")
     unit: str = Field(description="What the average is over: people, or records where one person has several.")
     vacuous: list[str] = Field(description="The attributes about which it says nothing: their bound is 1.")

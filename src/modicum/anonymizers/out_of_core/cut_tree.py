@@ -107,15 +107,17 @@ class Upper:
     """The upper levels of a partition, a tree that tells the part of each record; they travel to where these are."""
 
     tree: CutTree | Tree
-    coder: FrameCoder
+    coder: FrameCoder | None  # None where all records are one part
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
         """The part of each record of a batch."""
+        if self.coder is None:
+            return np.zeros(len(frame), dtype=np.int64)
         return self.tree.apply(self.coder.encode(frame))
 
 
 def one_part(columns: Sequence[AnyColumn]) -> Upper:
-    """All records together."""
+    """All records together; a value that is not in the columns is refused."""
     return Upper(CutTree.root(), Encoded(tuple(columns)))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.anonymizers.out_of_core.cut_tree import Upper, one_part
+from modicum.anonymizers.out_of_core.cut_tree import CutTree, Upper
 from modicum.anonymizers.out_of_core.whole_task import ReleaseGuide, WholeColumn, WholeTask
 from modicum.anonymizers.task import Needs, Task
 from modicum.engines.coded_table import CodedTable, StreamedCounts
@@ -101,7 +101,7 @@ def grow_guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
     assert task.guide is not None
     guide, coder = task.guide, task.guide.coder
     if coder is None or task.rows <= rows:
-        return one_part(task.quasi)
+        return Upper(CutTree.root(), None)
     many = 0 if task.sensitive is None else len(task.requirement.overall)
     with CodedTable.of(table, _GuidedCoder(coder, task.sensitive, guide)) as coded:
         source = _OpenCounts(StreamedCounts(coded, layout_of(coder, many, len(guide.labels))), rows)

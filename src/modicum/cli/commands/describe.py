@@ -38,7 +38,7 @@ def describe(
         return
     description = g.describe(X)
     if as_json:
-        from modicum.reporting.disclosure import disclose_description  # deferred: it brings scikit-learn
+        from modicum.reporting.disclosure import disclose_description
 
         typer.echo(json.dumps(disclose_description(description)))
     else:

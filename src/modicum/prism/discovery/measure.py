@@ -213,21 +213,28 @@ def _is_known(sets: Sets, known: Collection[tuple[int, ...]]) -> np.ndarray:
     return found
 
 
+_STRONG = ("set", "label", "strength", "p_value", "by_chance", "cells")
+
+
 def _search_level(measure: Measure, sets: Sets, rule: SearchRule, progress: bool) -> pd.DataFrame:
     """The sets of one level that correlate (by number), each with what `Hit` says of its strongest λ."""
     _check_attainable(measure, rule, sets)
     title = f"testing {len(sets):,} set{'s' * (len(sets) > 1)} of {sets.shape[1]}"
-    strong: list[pd.DataFrame] = []  # sets and λ that are strong enough, before a correction
+    strong: list[tuple[np.ndarray, ...]] = []  # sets and λ that are strong enough, before a correction
     low: list[Floats] = []  # the p-values that a correction looks at
     done = tests = 0
     for part in measure.assess(sets, rule.threshold, title, progress):
         i, j = np.nonzero((part.strength >= rule.threshold - ROUNDING) & (part.p_value <= rule.p_value))
-        measured = {"strength": part.strength[i, j], "p_value": part.p_value[i, j], "by_chance": part.by_chance[i, j]}
-        strong.append(pd.DataFrame({"set": i + done, "label": j, **measured, "cells": part.cells[i]}))
+        if len(i):
+            measured = part.strength[i, j], part.p_value[i, j], part.by_chance[i, j]
+            strong.append((i + done, j, *measured, part.cells[i]))
         if rule.correction == "fdr":
             low.append(part.p_value[part.p_value <= rule.p_value])
         done, tests = done + len(part.strength), tests + part.p_value.size
-    found = pd.concat(strong)
+    columns = [np.concatenate(each) for each in zip(*strong, strict=True)] or [np.zeros(0, dtype=np.int64)] * len(
+        _STRONG
+    )
+    found = pd.DataFrame(dict(zip(_STRONG, columns, strict=True)))
     found = found[found["p_value"] <= _cutoff(rule, tests, low)]
     found = found.sort_values(["set", "strength", "label"], ascending=[True, False, True])
     return found.drop_duplicates("set")

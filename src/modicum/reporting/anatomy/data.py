@@ -13,7 +13,7 @@ from modicum.evaluation.evidence.anatomy_evidence import (
 )
 from modicum.reporting.disclosure import check_size, few
 from modicum.reporting.formats import count_of, in_disguise, no_better, number, percent, quote_name
-from modicum.reporting.parts import ContentPart, Count, CrowdContent, Few, Head, Heading, Share, Tens, TensEnds
+from modicum.reporting.parts import AsFound, ContentPart, Count, CrowdContent, Few, Head, Heading, Share, Tens, TensEnds
 from modicum.reporting.release_parts import (
     ErrorContent,
     GroupError,
@@ -32,7 +32,7 @@ class SensitiveContent(ContentPart):
     name: str = Field(description="The attribute.")
     l: int = Field(description="The largest l such that no value is more than 1/l of any group.")
     distinct_l: int = Field(description="The fewest different values in a group.")
-    highest: Share = Field(description="The largest share that one value has in any group.")
+    highest: AsFound = Field(description="The largest share that one value has in any group.")
     groups: int = Field(description="How many groups there are.")
     smallest: int = Field(description="Records in the smallest group.")
     largest: int = Field(description="Records in the largest group.")

@@ -30,6 +30,7 @@ from modicum.reporting.disclosure import (
 )
 from modicum.reporting.formats import format_levels, interval, quote_name
 from modicum.reporting.parts import (
+    AsFound,
     CertifiedPart,
     ContentPart,
     Count,
@@ -81,7 +82,7 @@ class Guesser(ContentPart):
     error: Share = Field(description="Share of personal values guessed wrong, weighted mean over the attributes.")
     interval: TensEnds = Field(description="The 95% interval of the error, widened to tens of people.")
     naive: Share = Field(description="The same for someone who sees no record and always guesses the usual value.")
-    raw: Share = Field(description="The same error for someone who sees the raw records: none.")
+    raw: AsFound = Field(description="The same error for someone who sees the raw records: none.")
     over_attributes: OverAttributes = Field(description="The lowest and the highest error of an attribute.")
     worst: str | None = Field(description="The attribute about which most is gained; null where nothing is.")
     certified_error: Share | None = Field(
@@ -157,7 +158,7 @@ class SurestGuesses(ContentPart):
     error: Share = Field(description="Share of these that are wrong, weighted mean over the attributes.")
     interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
     naive: Share = Field(description="Error of the naive guess about the same people.")
-    raw: Share = Field(description="The same error for someone who sees the raw records: none.")
+    raw: AsFound = Field(description="The same error for someone who sees the raw records: none.")
     by_attribute: dict[str, Share] = Field(description="Attribute → share of these guesses that are wrong.")
     naive_by_attribute: dict[str, Share] = Field(description="Attribute → the naive guess's, about the same people.")
     worst: str = Field(description="The attribute about which these guesses gain most over the naive one.")
@@ -254,7 +255,7 @@ class SinglingOutContent(ContentPart):
 
     error: Tens = Field(description="Share of people who are not alone with their answers.")
     interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
-    naive: Share = Field(description="The same where nothing is collected: everyone.")
+    naive: AsFound = Field(description="The same where nothing is collected: everyone.")
     raw: Tens = Field(description="The same with the raw records.")
     people: int = Field(description="How many people there are in the breached records.")
     least: Few = Field(description="How many people share the rarest combination of answers, in tens.")

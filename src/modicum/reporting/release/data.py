@@ -15,6 +15,7 @@ from modicum.releases.release import ReleaseTerms
 from modicum.reporting.disclosure import both_ends, check_size, decimals_of, few, outward, ranking_of, tens, tens_up
 from modicum.reporting.formats import count_of, in_disguise, number, percent, quote_name
 from modicum.reporting.parts import (
+    AsFound,
     ContentPart,
     Count,
     CrowdContent,
@@ -52,7 +53,7 @@ class Promise(ContentPart):
     @classmethod
     def of(cls, asked: ReleaseTerms) -> Self:
         """What was asked for of a release; what it does not name is null."""
-        return cls.model_validate(dict.fromkeys(cls.model_fields) | asked)
+        return cls.model_validate({name: asked.get(name) for name in cls.model_fields})
 
 
 class MeasuredContent(ContentPart):
@@ -93,7 +94,7 @@ class ReleaseAttributeContent(ContentPart):
     name: str = Field(description="The column.")
     role: str = Field(description="quasi-identifier, sensitive, label, identifier, person or other.")
     published: Published = Field(description="What became of its values.")
-    ncp: Share = Field(description="Information loss (NCP): 0 is full detail, 1 is nothing.")
+    ncp: AsFound = Field(description="Information loss (NCP): 0 is full detail, 1 is nothing.")
     values_before: int = Field(description="Different values before, of those who were released.")
     values_after: int = Field(description="Different values after.")
 
