@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Two workers share two cores: libraries that start threads of their own would fight over them.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
-# CONSTRAINTS=constraints-lowest.txt installs the oldest versions that work, CONSTRAINTS=/dev/null the newest.
+# CONSTRAINTS=/dev/null installs the newest versions.
 CONSTRAINTS ?= constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 
