@@ -103,14 +103,16 @@ def warnings(content: "GeneralizationContent") -> list[str]:
 def limits(content: "GeneralizationContent") -> list[str]:
     """What the method does and does not say."""
     certificate = content.certificate
+    strongest, *others = describe_limits(certificate.bins)
     return [
+        strongest,
         f"The certificate holds, with {confidence_text(certificate.confidence)} confidence, for every adversary who "
         f"sees only the collected record, but only on average over {certificate.unit}: a single person may be "
         "easier.",
         "It holds only if the test records had no part in making or choosing what is collected. That is so after "
         "the command minimize with the same seed; not for a generalization that was made from all rows, nor for one "
         "that was edited after looking at these results.",
-        *describe_limits(certificate.bins),
+        *others,
     ]
 
 
