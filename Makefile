@@ -110,7 +110,7 @@ claims: .venv/dev
 	$(BIN)/python benchmarks/claims/check.py --code
 
 clean:
-	rm -rf .venv build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .coverage build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/made:

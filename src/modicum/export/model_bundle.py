@@ -22,7 +22,7 @@ from modicum.export.stored_model import model_bytes, model_of
 from modicum.generalization import CellPartition, Generalization, Questionnaire, storage
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scalar
 from modicum.generalization.cells import code_of
-from modicum.generalization.exports import check_output
+from modicum.generalization.exports import check_form
 from modicum.generalization.loading import Collected, check_collected, content_of, kind_of, with_content
 from modicum.generalization.record_format import Inputs, PredictedRecord, RecordFormat, Told, record_format
 from modicum.provenance import identity
@@ -351,7 +351,7 @@ def save_bundle(
     """
     check_collected(artifact)
     check_bundle_folder(folder)
-    check_output(inputs, "inputs")
+    check_form(inputs, "inputs")
     _check_named(label, classes)
     schema = artifact.cells.schema if isinstance(artifact, Questionnaire) else artifact.schema
     known = classes if classes is not None else getattr(model, "classes_", None)

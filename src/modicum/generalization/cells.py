@@ -29,7 +29,7 @@ from modicum.generalization.bins import (
 )
 from modicum.generalization.core import Generalization
 from modicum.generalization.description import CellsDescription, describe_cells
-from modicum.generalization.exports import Output, TableExports, check_output
+from modicum.generalization.exports import Output, TableExports, check_form
 from modicum.generalization.lazy import cells_in_engine
 from modicum.generalization.representatives import build_typed_column, label_codes, transform_column
 from modicum.table.frames import as_frame, column, is_lazy, same_kind
@@ -450,7 +450,7 @@ class CellPartition(TableExports):
             `labels`: what is told, in words; `codes`: the same as integers; `values`: each cell's representative
             record in the original types, for all attributes, kept ones as they are: what the model is given.
         """
-        check_output(output)
+        check_form(output)
         if is_lazy(X):
             return cells_in_engine(X, self, output)
         frame = as_frame(X, self.names)

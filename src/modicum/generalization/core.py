@@ -22,7 +22,7 @@ from modicum.generalization.build import (
     refine_buckets,
 )
 from modicum.generalization.description import Description, describe
-from modicum.generalization.exports import GeneralizationExports, Output, check_output
+from modicum.generalization.exports import GeneralizationExports, Output, check_form
 from modicum.generalization.lazy import in_engine
 from modicum.generalization.representatives import transform_column
 from modicum.table.codes import CategoryCoding, Coder, Coding, NumberCoding
@@ -266,7 +266,7 @@ class Generalization(GeneralizationExports):
         The same kind of frame, with the needed attributes (for `values`: all) in the schema's order. Where nothing is
         needed a pandas frame keeps its rows; polars has no rows without columns.
         """
-        check_output(output)
+        check_form(output)
         chosen = [p for p in self._partitions if output == "values" or not isinstance(p, Dropped)]
         if is_lazy(X):
             if not chosen:

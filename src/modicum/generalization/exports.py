@@ -8,8 +8,8 @@ from modicum.errors import ParameterError
 Output = Literal["labels", "codes", "values"]
 
 
-def check_output(output: Any, name: str = "output") -> None:
-    """Refuse what is no form of a record."""
+def check_form(output: Any, name: str = "output") -> None:
+    """Refuse anything but the three forms of a record."""
     if output not in get_args(Output):
         raise ParameterError(f"The {name!r} parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
 

@@ -19,7 +19,7 @@ from modicum.export.sql.dialects import Dialect, Node, dialect_of
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Groups, Intervals, Scalar
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
-from modicum.generalization.exports import Output, check_output
+from modicum.generalization.exports import Output, check_form
 from modicum.generalization.lazy import as_integers, as_numbers, as_spellings, refuses
 from modicum.generalization.loading import check_collected
 from modicum.generalization.representatives import representatives
@@ -257,7 +257,7 @@ def select_cells(
     cells: CellPartition, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
 ) -> exp.Select:
     """The SELECT as a sqlglot tree."""
-    check_output(output)
+    check_form(output)
     if output == "values":
         cells.to_dict()  # refuses where a cell's values are an actual person's
     passed = check_keep(keep, cells.names)
@@ -366,7 +366,7 @@ def select(
 ) -> exp.Select:
     """The SELECT as a sqlglot tree."""
     check_collected(g, (Generalization,), "g")
-    check_output(output)
+    check_form(output)
     kept = check_keep(keep, g.names)
     chosen = [p for p in g.partitions if output == "values" or not isinstance(p, Dropped)]
     columns = [(p.name, column(p, dialect, output)) for p in chosen]
