@@ -15,11 +15,14 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = "<!-- commands -->"
 NOTEBOOK = ".ipynb"
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_CITED = re.compile(r"\[(Staab24|Goldsteen22|Goldsteen21|Barbato25|Mancuhan16)\b[^][<]*\]")
+_VERBATIM = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<a .*?</a>|<h\d.*?</h\d>)", flags=re.DOTALL)
 _FENCE = re.compile(r"(^[ ]*```.*?^[ ]*```[ ]*$)", flags=re.DOTALL | re.MULTILINE)
 
 
@@ -43,6 +46,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, command_pages())
     return turned(markdown, page.file.src_uri)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Link each citation such as [Staab24 §7] to its paper."""
+    papers = files.get_file_from_path("papers.md")
+    if papers is None or page.file is papers:
+        return html
+    parts = _VERBATIM.split(html)
+    target = get_relative_url(papers.url, page.file.url)
+    parts[::2] = [
+        _CITED.sub(lambda key: f'<a href="{target}#{key[1].lower()}">{key[0]}</a>', part) for part in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def site_path(target: str) -> str:

@@ -94,7 +94,7 @@ def merge(folder: Path) -> None:
 
 
 def guided() -> str:
-    """Agreement against NCP for every dataset and model of `reproduce_apt.py` (papers/1 Figures 2 and 3)."""
+    """Agreement against NCP for every dataset and model of `reproduce_apt.py` [Goldsteen22 Figures 2 and 3]."""
     figures = json.loads((RESULTS / "reproduce_apt.json").read_text())["figures"]
     titles = {"adult": "Adult", "nursery": "Nursery", "gss": "GSS", "loan": "Loan"}
     models = list(figures["adult"]["models"])
@@ -193,7 +193,7 @@ def _against_k(cells: list[dict], methods: list[str], title: str, left: float, t
 
 
 def prism() -> str:
-    """Figures 6 and 7 of papers/3, from benchmarks/papers/reproduce_prism.py."""
+    """Figures 6 and 7 of [Barbato25], from benchmarks/papers/reproduce_prism.py."""
     figures = json.loads((RESULTS / "reproduce_prism.json").read_text())["figures"]
     shown = [("synthetic", "0.2", "Synthetic, τ = 0.2"), ("bank_balanced", "0.2", "Bank, labels balanced, τ = 0.2")]
     parts: list[Any] = []
@@ -242,7 +242,7 @@ def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: fl
 
 
 def anatomy() -> str:
-    """The boxplots of papers/4 (Figures 5, 6 and C.1 to C.8), from benchmarks/papers/reproduce_anatomy.py."""
+    """The boxplots of [Mancuhan16] (Figures 5, 6 and C.1 to C.8), from benchmarks/papers/reproduce_anatomy.py."""
     figures = json.loads((RESULTS / "reproduce_anatomy.json").read_text())["figures"]
     kinds = ["original", "identifying", "pruned", "k-anonymous, Mondrian", "k-anonymous, full-domain"]
     parts: list[Any] = []

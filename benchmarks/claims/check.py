@@ -85,8 +85,8 @@ def why_not(source: str, said: str) -> str | None:
     kind, _, where = source.partition(" ")
     if kind == "given":
         return given.why_not(where, said)
-    if kind == "paper":
-        return cited.why_not(where, said)
+    if kind in cited.KEYS:
+        return cited.why_not(source, said)
     try:
         value = write_value(source)
     except ClaimError as error:
@@ -136,9 +136,9 @@ def list_unchecked(known: Iterable[Page]) -> list[str]:
     """What cannot be compared here: tables whose libraries or results, and figures whose papers are not at hand."""
     known = list(known)
     made = sum(not tables.can_make(table) for page in known for table in page.tables)
-    absent = tuple(f"paper {number} " for number in "01234" if not cited.text_of(number))
+    absent = tuple(f"{key} " for key in cited.KEYS if not cited.text_of(key))
     numbers = sum(source.startswith(absent) for page in known for claim in page.claims for source in claim.sources)
-    held = sum(f"paper {paper} " in absent for _, paper, _, _ in cited.list_held()) if absent else 0
+    held = sum(f"{paper} " in absent for _, paper, _, _ in cited.list_held()) if absent else 0
     lines = {
         f"not checked, as the papers are not at hand: {numbers} numbers, {held} figures of the results": absent,
         f"not checked, as their libraries or results are not here: {made} tables": made,

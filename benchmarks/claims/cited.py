@@ -14,31 +14,33 @@ from typing import Any
 from claims.values import ClaimError, value_of
 
 PAPERS = Path(os.environ.get("MODICUM_DATA", Path(__file__).parents[3] / "shared" / "data")).parent / "papers"
+KEYS = {"Staab24": "0", "Goldsteen22": "1", "Goldsteen21": "2", "Barbato25": "3", "Mancuhan16": "4"}  # of the files
 _OWN = r"(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)"  # 8.4, B, C.1
-PLACE = re.compile(rf"\s*([0-4])\s+((?:§|(?:Table|Figure|Theorem|Definition|Appendix)\s){_OWN}|Abstract)\s*$")
+_PART = rf"(?:§|(?:Table|Figure|Theorem|Definition|Appendix)\s){_OWN}|Abstract"
+PLACE = re.compile(rf"\s*({'|'.join(KEYS)})\s+({_PART})\s*$")
 # Where the papers' figures stand that the results hold, for tables that print both: part of the results, paper, place.
 HELD = (
-    ("reproduce_vdm:section_8_4.figures", "0", "§8.4"),
-    ("reproduce_vdm:table_3", "0", "Table 3"),
-    ("reproduce_vdm:table_4", "0", "Table 4"),
-    ("reproduce_vdm:table_5", "0", "Table 5"),
-    ("reproduce_vdm:table_6", "0", "Table 6"),
-    ("reproduce_vdm:table_6_adv_train", "0", "Table 6"),
-    ("reproduce_apt:table_2.paper.ncp", "1", "Table 2"),
-    ("reproduce_apt:table_2.paper.(distinct,records,printed_risk)", "1", "§4.2"),
-    ("reproduce_anonymization:membership", "2", "Table 2"),
-    ("reproduce_anonymization:attributes", "2", "Table 3"),
-    ("reproduce_prism:(synthetic,bank_binarized,bank_balanced,bank_original).paper", "3", "§5.2"),
+    ("reproduce_vdm:section_8_4.figures", "Staab24", "§8.4"),
+    ("reproduce_vdm:table_3", "Staab24", "Table 3"),
+    ("reproduce_vdm:table_4", "Staab24", "Table 4"),
+    ("reproduce_vdm:table_5", "Staab24", "Table 5"),
+    ("reproduce_vdm:table_6", "Staab24", "Table 6"),
+    ("reproduce_vdm:table_6_adv_train", "Staab24", "Table 6"),
+    ("reproduce_apt:table_2.paper.ncp", "Goldsteen22", "Table 2"),
+    ("reproduce_apt:table_2.paper.(distinct,records,printed_risk)", "Goldsteen22", "§4.2"),
+    ("reproduce_anonymization:membership", "Goldsteen21", "Table 2"),
+    ("reproduce_anonymization:attributes", "Goldsteen21", "Table 3"),
+    ("reproduce_prism:(synthetic,bank_binarized,bank_balanced,bank_original).paper", "Barbato25", "§5.2"),
 )
-TESTED = {"adult": "Adult", "bank": "Marketing", "fars": "Fatality", "acs": "IPUMS"}  # papers/4 Tables 1 and 2
+TESTED = {"adult": "Adult", "bank": "Marketing", "fars": "Fatality", "acs": "IPUMS"}  # [Mancuhan16 Tables 1 and 2]
 _HEADING = re.compile(rf"#+\s*\**(?:Appendix\s+)?({_OWN})\.?(?=[\s*])|({_OWN})\s+[A-Z]")
 _NUMBER = re.compile(r"(?<![\d.])(\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)\s*(\\?%)?")
 
 
 @cache
-def text_of(number: str) -> str:
+def text_of(key: str) -> str:
     """A paper's text, or nothing where it is not at hand."""
-    found = sorted(PAPERS.glob(f"{number}-*.txt"))
+    found = sorted(PAPERS.glob(f"{KEYS[key]}-*.txt"))
     return found[0].read_text(encoding="utf-8") if found else ""
 
 
@@ -46,15 +48,15 @@ def why_not(cited: str, said: str) -> str | None:
     """Why a number is not what the paper says at the place cited; None where it is, or cannot be looked up."""
     place = PLACE.match(cited)
     if not place:
-        return "a paper's figure needs its number (0 to 4) and a section or table"
+        return "a paper's figure needs a section or table, as in Staab24 §8.2"
     if not (paper := text_of(place[1])):
         return None
     passage = passage_of(paper, place[2])
     if passage is None:
-        return f"papers/{place[1]} has no {place[2]} that can be found"
+        return f"{place[1]} has no {place[2]} that can be found"
     there, bare = _values(passage), place[2].startswith("Table")  # whose heads may say that all of a row are %
     missing = [written for written, values in _numbers(said) if not (values if bare else {min(values)}) & there]
-    return f"papers/{place[1]} {place[2]} has no {', '.join(missing)}" if missing else None
+    return f"{place[1]} {place[2]} has no {', '.join(missing)}" if missing else None
 
 
 def passage_of(paper: str, place: str) -> str | None:
@@ -112,7 +114,7 @@ def list_held() -> list[tuple[str, str, str, Any]]:
     for name, row in TESTED.items():
         for model, table in (("SVC", "Table 1"), ("SVM", "Table 2")):
             path = f"reproduce_anatomy:{name}.t_tests.{{model={model}}}.paper"
-            found.append((path, "4", table, "\t".join([row, *_at(path)]) if _at(path) else None))
+            found.append((path, "Mancuhan16", table, "\t".join([row, *_at(path)]) if _at(path) else None))
     return found
 
 
@@ -140,7 +142,7 @@ def find_held_faults() -> Iterator[str]:
     for path, paper, place, value in list_held():
         passage = passage_of(text_of(paper), place) if text_of(paper) else ""
         if passage is None or (passage and not _says(passage, value)):
-            yield f"{path}: {value!r} is not in papers/{paper} {place}"
+            yield f"{path}: {value!r} is not in {paper} {place}"
 
 
 def _says(passage: str, value: Any) -> bool:

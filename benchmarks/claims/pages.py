@@ -12,7 +12,7 @@
     results = 'beyond_pat'            # of the figures of these files
     part = 'datasets'                 # or of a part of them
 
-Sources: `FILE:path|format`, a value of benchmarks/results (see values.py; `word` for words); `paper 0 §8.2`, what a
+Sources: `FILE:path|format`, a value of benchmarks/results (see values.py; `word` for words); `Staab24 §8.2`, what a
 paper says there (see cited.py); `given FILE`, a setting of that code, and `given`, a definition (see given.py). A line
 break of the text is a space.
 """

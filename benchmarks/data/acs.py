@@ -80,9 +80,9 @@ def load_acs(
 ) -> Dataset | XY:
     """American Community Survey 2024: employment, income or public health insurance, in one of two states.
 
-    Stand-ins for the tasks of papers/0 (Appendix D), after folktables' definitions. Codes are categories whatever their
-    dtype, with schooling (`SCHL`) ordered; age, hours worked and income are numbers; what does not apply to a person is
-    missing. `persons` is the household (`SERIALNO`): keep its people in one split.
+    Stand-ins for the tasks of [Staab24] (Appendix D), after folktables' definitions. Codes are categories whatever
+    their dtype, with schooling (`SCHL`) ordered; age, hours worked and income are numbers; what does not apply to a
+    person is missing. `persons` is the household (`SERIALNO`): keep its people in one split.
 
     - employment: people aged 17 to 89; 16 features, personal all but `AGEP` and `SCHL`;
     - income: people from 17 with work and an income above 100 dollars; 10 features, personal all but `AGEP` and `WKHP`;

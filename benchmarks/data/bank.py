@@ -23,12 +23,12 @@ def load_bank(*, binarized: bool = False, folder: Folder = None, return_X_y: boo
 
     45,211 calls of a Portuguese bank, label `y` ("yes" or "no"). As it is: 16 features, of which age, balance, day of
     the month, duration, campaign, pdays (-1: never called before) and previous are numbers; "unknown" stays a value of
-    its own. Binarized: the version of papers/3, 47 columns of 0 and 1 named after what they say (`age=26-61`,
+    its own. Binarized: the version of [Barbato25], 47 columns of 0 and 1 named after what they say (`age=26-61`,
     `default=no`), all categories.
 
-    Sensitive is `default` (binarized: `default=no`), as in papers/3; no personal attribute is declared, so all features
-    count as personal. papers/4 asks another question of the same file, among the rows with `y` "no": is `housing`
-    "yes", given job, day, month and a discretized age, which is sensitive.
+    Sensitive is `default` (binarized: `default=no`), as in [Barbato25]; no personal attribute is declared, so all
+    features count as personal. [Mancuhan16] asks another question of the same file, among the rows with `y` "no": is
+    `housing` "yes", given job, day, month and a discretized age, which is sensitive.
 
     Parameters
     ----------

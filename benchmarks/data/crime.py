@@ -38,7 +38,7 @@ def load_crime(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | 
     - 22 columns about the police are left out: 84% of their values are missing.
     - Of the five columns the source calls not predictive only `state` is kept.
 
-    papers/0 (Appendix D) reports 99 features from the unscaled variant of this data, whose columns differ by a few.
+    [Staab24] (Appendix D) reports 99 features from the unscaled variant of this data, whose columns differ by a few.
 
     Parameters
     ----------

@@ -24,11 +24,11 @@ def load_fars(*, folder: Folder = None, return_X_y: Literal[True]) -> XY: ...
 def load_fars(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """KEEL's fars: was a person in a fatal car accident injured?
 
-    The Fatality task of papers/4 (Appendix C): of 100,968 people in US accidents of 2001, the 91,085 who were injured
-    (fatally, incapacitated or not) or were not; people whose injury is unknown or only possible are left out. 29
-    features, all of them codes and therefore categories, age included. Sensitive is
-    `POLICE_REPORTED_ALCOHOL_INVOLVEMENT`, as in papers/4; no personal attribute is declared, so all features count as
-    personal. Some features follow from the outcome (`RACE` is recorded for the dead, `TAKEN_TO_HOSPITAL` for the
+    The Fatality task of [Mancuhan16] (Appendix C): of 100,968 people in US accidents of 2001, the 91,085 who were
+    injured (fatally, incapacitated or not) or were not; people whose injury is unknown or only possible are left out.
+    29 features, all of them codes and therefore categories, age included. Sensitive is
+    `POLICE_REPORTED_ALCOHOL_INVOLVEMENT`, as in [Mancuhan16]; no personal attribute is declared, so all features count
+    as personal. Some features follow from the outcome (`RACE` is recorded for the dead, `TAKEN_TO_HOSPITAL` for the
     injured), which makes the task easy.
 
     Parameters

@@ -21,9 +21,9 @@ def load_gss(*, folder: Folder = None, return_X_y: Literal[True]) -> XY: ...
 def load_gss(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """General Social Survey: how happy is a marriage?
 
-    The set of papers/1: the 24,455 people who answered the question, 8 features (without year and id). `age` and
+    The set of [Goldsteen22]: the 24,455 people who answered the question, 8 features (without year and id). `age` and
     `children` are numbers, with "89 OR OLDER" read as 89 and "EIGHT OR MORE" as 8; `Happiness level` is ordered; the
-    rest are categories. No role is declared, so all features count as personal; papers/1 takes them all for
+    rest are categories. No role is declared, so all features count as personal; [Goldsteen22] takes them all for
     quasi-identifiers.
 
     Parameters

@@ -45,7 +45,7 @@ def load_health(
     - As it is, 124 features: the ten columns `age_*` are one ordered attribute `age` (the middle of each ten years, 05
       to 85) and the three columns `sex*` one category `sex`; the mark MISS means missing, which nobody in the file is.
     - `one_hot=True` leaves those thirteen columns as they are: 135 features, 136 columns with the label.
-    - `pruned=True` keeps 11, after papers/0 (Appendix D): `drugCount_ave`, `drugcount_months`, `no_Claims`,
+    - `pruned=True` keeps 11, after [Staab24] (Appendix D): `drugCount_ave`, `drugcount_months`, `no_Claims`,
       `no_Providers`, `PayDelay_ave`, and the personal `age_over_60` ("yes" for the groups 65, 75 and 85, that is from
       60 years on), `sex`, `pcg1`, `pcg2`, `sp1`, `ps1`.
 

@@ -32,9 +32,9 @@ def load_loan(*, folder: Folder = None, return_X_y: Literal[True]) -> XY: ...
 def load_loan(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """Lending Club loans: was a loan paid off?
 
-    119,987 loans, 14 features; a stand-in for the Loan set of papers/0 to papers/2. `status`, which is the outcome, and
-    the derived copies `purpose_`, `home_` and `emp_len_` are left out. `term`, `purpose`, `home_ownership` and the two
-    yes/no columns `delinq_2yrs_zero` and `pub_rec_zero` are categories, the rest numbers.
+    119,987 loans, 14 features; a stand-in for the Loan set of [Staab24] to [Goldsteen21]. `status`, which is the
+    outcome, and the derived copies `purpose_`, `home_` and `emp_len_` are left out. `term`, `purpose`, `home_ownership`
+    and the two yes/no columns `delinq_2yrs_zero` and `pub_rec_zero` are categories, the rest numbers.
 
     Personal and quasi-identifiers: `annual_inc`, `dti`, `revol_bal`, `revol_util`, `purpose`, `home_ownership`,
     `delinq_2yrs_zero`, `pub_rec_zero`, `open_acc` and `emp_length`.

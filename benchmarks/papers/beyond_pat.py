@@ -1,4 +1,4 @@
-"""MergePath against PAT's full grid and every other minimizer, at the same classifier error (papers/0 §9).
+"""MergePath against PAT's full grid and every other minimizer, at the same classifier error [Staab24 §9].
 
     python benchmarks/papers/beyond_pat.py
 

@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/papers/dp_on_minimized.py
 
-papers/0 §9 expects so. Three splits: a fifth of the records teaches PAT (`PrivacyTree(max_leaves=20, privacy=0.3)`)
+[Staab24 §9] expects so. Three splits: a fifth of the records teaches PAT (`PrivacyTree(max_leaves=20, privacy=0.3)`)
 what to collect, half train the network, the rest test it. PAT never sees the records that train, so that ε holds for
 them whole; δ is one over their number. Raw categories are one-hot over the domain of the data set, numbers scaled by
 the limits of their questions; minimized records are one-hot over the buckets. The same network (one hidden layer of 50)

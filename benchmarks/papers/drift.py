@@ -1,4 +1,4 @@
-"""Does a generalization still serve a year later, or one state further? (papers/0 Appendix H)
+"""Does a generalization still serve a year later, or one state further? [Staab24 Appendix H]
 
     python benchmarks/papers/drift.py
 

@@ -1,4 +1,5 @@
-"""Our counterparts of papers/4 §5 and Appendix C: errors of SVC and SVM on anatomized training data, and its t-tests.
+"""Our counterparts of [Mancuhan16 §5 and Appendix C]: errors of SVC and SVM on anatomized training data, and its
+t-tests.
 
     OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anatomy.py
 
@@ -70,7 +71,7 @@ CUT = {
     "distinct ℓ-diverse": "ℓ different values in each group of Mondrian, which is less than Definition 9 asks for",
     "categories": "of more than 50 values the 50 most frequent have a column (occupations of ACS)",
 }
-PAPER = {  # papers/4 Tables 1 and 2: original against pruned with ℓ = 2, 3, 4, 5; P differs at 0.05, F does not
+PAPER = {  # [Mancuhan16 Tables 1 and 2]: original against pruned with ℓ = 2, 3, 4, 5; P differs at 0.05, F does not
     "Marketing": {SVC: "PFFF", SVM: "PPPP"},
     "Fatality": {SVC: "FFF-", SVM: "FPP-"},
     "IPUMS": {SVC: "FPPP", SVM: "PPPP"},
@@ -168,7 +169,7 @@ def errors_of(cells: list[dict], kind: str, level: int | None, model: str) -> li
 
 
 def t_tests(table: Table, cells: list[dict]) -> list[dict]:
-    """Original against pruned, and what papers/4 has in its Tables 1 and 2."""
+    """Original against pruned, and what [Mancuhan16] has in its Tables 1 and 2."""
     found = []
     for model in (SVC, SVM):
         original = errors_of(cells, ORIGINAL, None, model)

@@ -1,10 +1,10 @@
-"""Our counterparts of papers/2 §4: accuracy against k for four anonymizers, and what anonymous models still leak.
+"""Our counterparts of [Goldsteen21 §4]: accuracy against k for four anonymizers, and what anonymous models still leak.
 
     OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anonymization.py
 
 - adult_12, adult_10, adult_8, loan: accuracy against k (Figures 2 to 6), each method, each model;
 - labels: the tree guided by labels instead of predictions (Figure 8);
-- paper: leaves that are not refined, and an actual record for each, as papers/2 has it;
+- paper: leaves that are not refined, and an actual record for each, as [Goldsteen21] has it;
 - selection: the six attributes that say most of the label, chosen before or after anonymization (§3);
 - many_attributes: where it fails, all attributes of Crime and of Health as quasi-identifiers (§4.2);
 - membership: Table 2; attributes: Table 3.

@@ -1,4 +1,4 @@
-"""Our counterparts of papers/1 §4: agreement against NCP (Figures 2 and 3), Table 2 of GSS, disclosure risk.
+"""Our counterparts of [Goldsteen22 §4]: agreement against NCP (Figures 2 and 3), Table 2 of GSS, disclosure risk.
 
     python benchmarks/papers/reproduce_apt.py
 
@@ -40,7 +40,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import modicum as md
 
 TARGETS = (0.98, 1.0)
-PAPER = {  # papers/1 Table 2 and §4.2
+PAPER = {  # [Goldsteen22 Table 2 and §4.2]
     "ncp": {"0.98": 0.189703, "1.0": 0.174658},
     "distinct": {"raw": 2085, "1.0": 2054, "0.98": 222},
     "records": 2446,

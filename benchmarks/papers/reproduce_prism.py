@@ -1,4 +1,4 @@
-"""Our counterparts of papers/3 §5.2: accuracy (Figure 6) and adversaries (Figure 7) for 3 to 12 predictors.
+"""Our counterparts of [Barbato25 §5.2]: accuracy (Figure 6) and adversaries (Figure 7) for 3 to 12 predictors.
 
     OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_prism.py
 
@@ -44,7 +44,7 @@ PREDICTORS = range(3, 13)
 THRESHOLDS = (0.02, 0.2)
 GAP = 1e-4
 FOLDS = 3  # of the adversary's nested cross-validation, five by default
-PAPER = {  # papers/3 §5.2, as its text tells them
+PAPER = {  # [Barbato25 §5.2], as its text tells them
     "synthetic": {
         "class_frequency": 0.52,
         "prism_loses_at_8_or_more": 0.02,

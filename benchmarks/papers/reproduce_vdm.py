@@ -1,4 +1,5 @@
-"""Our counterparts of papers/0 §8: Tables 3 to 6, Figures 5, 6, 7, 9 and 14, and §8.4, with the paper's numbers beside.
+"""Our counterparts of [Staab24 §8]: Tables 3 to 6, Figures 5, 6, 7, 9 and 14, and §8.4, with the paper's numbers
+beside.
 
     python benchmarks/papers/reproduce_vdm.py
 
@@ -34,7 +35,7 @@ from modicum.measures.scores import Predictions
 from modicum.table.splits import split_rows
 from modicum.table.targets import Labels, Target
 
-LEAVES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F
+LEAVES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # [Staab24 Appendix F]
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 FRONT = 6  # points of a front that are attacked
 DIFFERS = {  # what our data has instead of the paper's California 2014, and what may follow

@@ -1,4 +1,4 @@
-"""The paper's main experiment on ACS New York: fronts of all minimizers (papers/0 Figure 4), Figures 8, 10, 12 and 13.
+"""The paper's main experiment on ACS New York: fronts of all minimizers [Staab24 Figure 4], Figures 8, 10, 12 and 13.
 
     python benchmarks/papers/study_acs.py
 

@@ -1,4 +1,4 @@
-"""The paper's further datasets: fronts of all minimizers (papers/0 Figure 11), and Adult.
+"""The paper's further datasets: fronts of all minimizers [Staab24 Figure 11], and Adult.
 
     python benchmarks/papers/study_more.py
 

@@ -23,7 +23,7 @@ import modicum as md
 from modicum.minimizers.base import CodedData
 
 TARGETS = {"employment": (0.5, 1.0), "income": (1.0, 1.5), "loan": (1.5, 3.0), "health": (1.5, 2.0)}
-SIZES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F
+SIZES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # [Staab24 Appendix F]
 PRIVACY = [i / 11 for i in range(12)]
 
 
@@ -86,7 +86,7 @@ def peak_memory(data: CodedData, leaves: int) -> int:
 
 
 def sweep() -> dict:
-    """108 generalizations (papers/0 Appendix F) from twelve growths, against one 200-leaf tree."""
+    """108 generalizations [Staab24 Appendix F] from twelve growths, against one 200-leaf tree."""
     data = coded(load("employment"))
     one = seconds(lambda: grow(data, 200), 3)
     made = []

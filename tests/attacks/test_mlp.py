@@ -1,4 +1,4 @@
-"""The larger networks of papers/0 Appendix G; skipped by name without PyTorch."""
+"""The larger networks of [Staab24 Appendix G]; skipped by name without PyTorch."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The adversary of papers/3 §5.2 where it is known what can be guessed: all, some, nothing."""
+"""The adversary of [Barbato25 §5.2] where it is known what can be guessed: all, some, nothing."""
 
 import json
 
@@ -387,7 +387,7 @@ def test_one_person_alone_and_no_rows_are_refused():
 
 @pytest.mark.slow
 def test_bank_marketing_tells_of_credit_in_default_as_the_paper_says():
-    """papers/3 §5.2: a Matthews correlation of 0.20 from all predictors."""
+    """[Barbato25 §5.2]: a Matthews correlation of 0.20 from all predictors."""
     folder = shared_file("bank/bank-binarized.csv.gz").parents[1]
     X, _ = load_bank(binarized=True, folder=folder, return_X_y=True)
     result = SensitiveInference("default=no", folds=3).run(X, [name for name in X.columns if name != "default=no"])

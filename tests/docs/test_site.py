@@ -73,6 +73,14 @@ def test_every_link_and_anchor_leads_somewhere(pages):
     assert broken == []
 
 
+def test_a_citation_leads_to_its_paper(site, pages):
+    for path in ("merge-path.html", "reference/measures.html"):
+        cited = [link for link in pages[site.resolve() / path].links if "papers.html#staab24" in link]
+        assert cited
+    page = (site / "merge-path.html").read_text(encoding="utf-8")
+    assert '<a href="papers.html#staab24">[Staab24 §7]</a>' in page
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
 def test_a_notebook_is_a_page_with_what_it_printed(site, notebook):
     cells = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]

@@ -771,5 +771,5 @@ def test_a_study_takes_what_a_model_guides(adult):
     found = small(adult, minimizers=["ModelGuided", "Apt"], grids=grids)
     assert {c.minimizer for c in found.of()} == {"ModelGuided", "Apt"}
     depths = {c.parameters["max_depth"] for c in found.of()}
-    assert depths == {10}  # papers/0 §6
+    assert depths == {10}  # [Staab24 §6]
     assert len(found.of("ModelGuided")) >= 3

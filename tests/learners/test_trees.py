@@ -21,7 +21,7 @@ def gini(column: np.ndarray) -> float:
 
 
 def pgini(codes: np.ndarray, y: np.ndarray, alpha: float, sizes: list[int], classes: int, weights=None) -> float:
-    """Equation (2) of papers/0, with σ_y = c/(c-1)."""
+    """Equation (2) of [Staab24], with σ_y = c/(c-1)."""
     weights = np.full(len(sizes), 1 / len(sizes)) if weights is None else np.asarray(weights) / np.sum(weights)
     privacy = sum(w * s / (s - 1) * gini(codes[:, j]) for j, (w, s) in enumerate(zip(weights, sizes, strict=True)))
     return (1 - alpha) * classes / (classes - 1) * gini(y) + alpha * (1 - privacy)

@@ -1,4 +1,4 @@
-"""The Iterative minimizer (papers/0 §6, Appendix C): its groups, its order, its threshold."""
+"""The Iterative minimizer [Staab24 §6, Appendix C]: its groups, its order, its threshold."""
 
 import time
 from itertools import combinations

@@ -78,7 +78,7 @@ def test_points_say_what_the_records_say(merged):
 
 
 def test_breached_together_two_points_tell_what_the_finer_one_tells_alone():
-    """A6 (papers/0 §5): the joint refinement of nested generalizations is the finer one, so nothing is gained."""
+    """A6 [Staab24 §5]: the joint refinement of nested generalizations is the finer one, so nothing is gained."""
     X, y = md.datasets.load_adult(return_X_y=True)
     found = md.MergePath(personal=["age", "race", "sex"]).fit(X[:8_000], y[:8_000])
     finer, coarser = (found.path_[int(len(found.path_) * share)].generalization for share in (0.5, 0.9))

@@ -164,7 +164,7 @@ def test_pandas_and_polars_give_the_same_artifact(people):
 
 
 def test_quality_on_acs_employment():
-    """The shape of papers/0 §8.4: with α = 0.7 and 20 leaves most attributes need not be collected."""
+    """The shape of [Staab24 §8.4]: with α = 0.7 and 20 leaves most attributes need not be collected."""
     shared_file("acs/ny2024.parquet")
     data = load_acs("employment", folder=DATA)
     g = md.PrivacyTree(max_leaves=20, privacy=0.7, schema=data.schema).fit(data.X, data.y).generalization_

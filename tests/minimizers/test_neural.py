@@ -1,4 +1,4 @@
-"""AdvTrain and MutualInf (papers/0 §6, Appendix C); skipped by name without PyTorch, but for the last test."""
+"""AdvTrain and MutualInf [Staab24 §6, Appendix C]; skipped by name without PyTorch, but for the last test."""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""The four tables on which papers/4 is repeated, their folds, and value hierarchies of Adult.
+"""The four tables on which [Mancuhan16] is repeated, their folds, and value hierarchies of Adult.
 
 Adult and Fars are the paper's tables (§5.1.1, Appendix C.1). So is Bank marketing: the 39,922 people who made no
 deposit, of whom job, day and month of the call and the age are known; the age in ten bands of the same width, which is
 what Weka's Discretize does unless told otherwise. ACS income of New York stands for IPUMS: its records are of another
-place and time, but the attributes are much the same. The hierarchies, which papers/4 §5.1.2 takes from Inan et al., are
-our own.
+place and time, but the attributes are much the same. The hierarchies, which [Mancuhan16 §5.1.2] takes from Inan et al.,
+are our own.
 """
 
 from collections.abc import Callable, Iterator, Mapping

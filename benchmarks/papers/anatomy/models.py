@@ -1,10 +1,10 @@
-"""The two classifiers of papers/4, linear and RBF, and how their errors over folds are told and compared.
+"""The two classifiers of [Mancuhan16], linear and RBF, and how their errors over folds are told and compared.
 
 SVC is scikit-learn's LinearSVC, solved in the primal on scaled numbers and one-hot categories; an ordered category is a
-number, its place in the order (papers/4 Appendix B), or one-hot as well. SVM is the RBF kernel by Nyström's method: the
-same landmarks (raw training records) for every kind of training data of a fold, encoded by the original training data's
-columns, so that two errors differ by what was learned from and by nothing else. Its weights solve LinearSVC's own
-problem (squared hinge, C = 1) by Newton's method, which on a few hundred dense columns takes a fifth of the time.
+number, its place in the order [Mancuhan16 Appendix B], or one-hot as well. SVM is the RBF kernel by Nyström's method:
+the same landmarks (raw training records) for every kind of training data of a fold, encoded by the original training
+data's columns, so that two errors differ by what was learned from and by nothing else. Its weights solve LinearSVC's
+own problem (squared hinge, C = 1) by Newton's method, which on a few hundred dense columns takes a fifth of the time.
 Nothing is tuned.
 """
 
@@ -142,7 +142,7 @@ def _corrected(values: Any) -> float:
 
 
 def compared(original: Sequence[float], other: Sequence[float]) -> dict[str, Any]:
-    """Student's paired t-test over folds, two-sided at 0.05, "P" or "F" as papers/4 Tables 1 and 2 have it."""
+    """Student's paired t-test over folds, two-sided at 0.05, "P" or "F" as [Mancuhan16 Tables 1 and 2] have it."""
     differences = np.asarray(other) - np.asarray(original)
     p = _two_sided(differences, float(np.std(differences, ddof=1)) / np.sqrt(len(differences)))
     corrected = _two_sided(differences, _corrected(differences))

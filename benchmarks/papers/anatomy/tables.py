@@ -36,14 +36,14 @@ def _error(cell: dict[str, Any] | None) -> str:
 
 
 def tests_table(figures: dict[str, Any]) -> str:
-    """Tables 1 and 2 of papers/4 beside ours: mean difference, p of Student's test, and of the corrected one."""
+    """Tables 1 and 2 of [Mancuhan16] beside ours: mean difference, p of Student's test, and of the corrected one."""
     rows = []
     for own in _by_table(figures):
         for model in dict.fromkeys(test["model"] for test in own["t_tests"]):
             tests = {test["l"]: test for test in own["t_tests"] if test["model"] == model}
             letters = " ".join(SAYS[test["paper"]] for test in tests.values())
             rows.append([own["title"], model, *(_test(tests.get(level)) for level in LEVELS), letters])
-    return markdown(["data", "classifier", *(f"ℓ = {level}" for level in LEVELS), "papers/4"], rows)
+    return markdown(["data", "classifier", *(f"ℓ = {level}" for level in LEVELS), "Mancuhan16"], rows)
 
 
 def _test(test: dict[str, Any] | None) -> str:

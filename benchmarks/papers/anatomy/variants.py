@@ -1,4 +1,4 @@
-"""What a classifier may learn from: the kinds of training data that papers/4 compares, and generalized ones.
+"""What a classifier may learn from: the kinds of training data that [Mancuhan16] compares, and generalized ones.
 
 Each is made of a training fold alone; the records that judge stay as they are, but for full-domain generalization.
 
@@ -10,8 +10,8 @@ Each is made of a training fold alone; the records that judge stay as they are, 
   steps up, and up to 5% of the records left out. The attribute with the most values goes up first, as in Sweeney's
   Datafly. Whoever asks such a classifier generalizes a record in the same way first. Ranges of Mondrian's groups would
   not do: they overlap, so that a record to predict for has no range of its own;
-- distinct ℓ-diverse by generalization, which papers/4 §6 leaves for later: Mondrian with one more argument. Its groups
-  have ℓ different sensitive values, of which one may rule; Definition 9 asks for more.
+- distinct ℓ-diverse by generalization, which [Mancuhan16 §6] leaves for later: Mondrian with one more argument. Its
+  groups have ℓ different sensitive values, of which one may rule; Definition 9 asks for more.
 """
 
 import warnings
@@ -96,7 +96,7 @@ def anatomized(table: Table, fold: Fold, kinds: set[str], l: int, first: bool) -
 
 
 def release_of(table: Table, X: pd.DataFrame, y: pd.Series, l: int, seed: int, grouping: str = "bucketize") -> Any:
-    """The fitted `Anatomy`; where ℓ is too much the fewest records are left out (papers/4 §5.1.2)."""
+    """The fitted `Anatomy`; where ℓ is too much the fewest records are left out [Mancuhan16 §5.1.2]."""
     asked = {"l": l, "sensitive": table.sensitive, "grouping": grouping, "max_suppressed": 1.0, "schema": table.schema}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # tables are the paper's, whatever tells of the sensitive one

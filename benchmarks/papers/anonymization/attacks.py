@@ -1,4 +1,5 @@
-"""papers/2 §4.2: what models give away of the records they learned from, raw, anonymized or differentially private.
+"""[Goldsteen21 §4.2]: what models give away of the records they learned from, raw, anonymized or differentially
+private.
 
 Table 2 tells members (the 40% that trained) from as many others; Table 3 guesses the attribute `social` of Nursery. The
 adversary holds raw records in every case, also where the model has seen anonymized ones. "Train" is accuracy on what

@@ -1,7 +1,7 @@
 """What the benchmarks of anonymous training data share: tables and their splits, models, the four anonymizers.
 
-As in papers/2 §4 a table is split 40/40/20: the first part trains the model and is what is anonymized, the last one
-tests. The paper grows its tree on the second part; AccuracyGuided grows it on the records that it releases, because
+As in [Goldsteen21 §4] a table is split 40/40/20: the first part trains the model and is what is anonymized, the last
+one tests. The paper grows its tree on the second part; AccuracyGuided grows it on the records that it releases, because
 only so has every group of the release k records. Here the second part is what membership is told from.
 """
 

@@ -1,4 +1,5 @@
-"""A synthetic set as papers/3 §5.1 describes it: 40,000 records of 13 ternary attributes, sensitive and label binary.
+"""A synthetic set as [Barbato25 §5.1] describes it: 40,000 records of 13 ternary attributes, sensitive and label
+binary.
 
 The sensitive attribute is told by products of attributes (three pairs and a triple, of which no member tells anything
 alone) and a little by two attributes each by itself; every attribute has its part in the label. What an adversary who

@@ -60,7 +60,7 @@ def _cells(of: Any, name: str, own: dict[str, Any], cells: dict, model: str) -> 
 
 
 def paper_table(figures: dict[str, Any]) -> str:
-    """What papers/3 §5.2 says of its sets, and what is found here."""
+    """What [Barbato25 §5.2] says of its sets, and what is found here."""
     rows = []
     for name, own in figures.items():
         for threshold, found in own["thresholds"].items():
@@ -74,8 +74,10 @@ def paper_table(figures: dict[str, Any]) -> str:
         "one LinearSVC fit",
     ]
     paper = figures["synthetic"]["paper"], figures["bank_binarized"]["paper"]
-    rows.append(_told("papers/3, synthetic", paper[0], *_shares(paper[0])))
-    rows.append(_told("papers/3, Bank", paper[1], f"MCC {paper[1]['mcc_svm']:.2f}", f"MCC {paper[1]['mcc_prism']:.2f}"))
+    rows.append(_told("Barbato25, synthetic", paper[0], *_shares(paper[0])))
+    rows.append(
+        _told("Barbato25, Bank", paper[1], f"MCC {paper[1]['mcc_svm']:.2f}", f"MCC {paper[1]['mcc_prism']:.2f}")
+    )
     return markdown(head, rows)
 
 

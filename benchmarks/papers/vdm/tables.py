@@ -1,4 +1,4 @@
-"""The tables of reproduce_vdm.py as Markdown, the paper's figures (papers/0) beside ours."""
+"""The tables of reproduce_vdm.py as Markdown, the paper's figures [Staab24] beside ours."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def one_generalization(figures: dict[str, Any]) -> str:
         ["naive adversary's error", f"{own['paper_naive_error']}", f"{own['naive_error']:.3f}"],
         ["adversary's error about SEX", f"{own['paper_sex_error']}", f"{own['sex_error']:.3f}"],
     ]
-    return markdown(["PAT on employment, α = 0.7, 20 leaves", "papers/0", "ours"], rows)
+    return markdown(["PAT on employment, α = 0.7, 20 leaves", "Staab24", "ours"], rows)
 
 
 def breaches(figures: dict[str, Any]) -> str:
@@ -35,7 +35,7 @@ def breaches(figures: dict[str, Any]) -> str:
         for row in figures["table_3"]["rows"]
     ]
     parts = ("first alone", "second alone", "both")
-    head = [f"{source}: {part}" for source in ("papers/0", "ours") for part in parts]
+    head = [f"{source}: {part}" for source in ("Staab24", "ours") for part in parts]
     return markdown(["case", "breached under", *head], rows)
 
 
@@ -54,7 +54,7 @@ def linking(figures: dict[str, Any]) -> str:
                 f"{row['raw_percent']:.2f}%",
             ]
         )
-    head = ["generalization", "papers/0: linked (buckets)", "papers/0: at random", "ours: linked (buckets)"]
+    head = ["generalization", "Staab24: linked (buckets)", "Staab24: at random", "ours: linked (buckets)"]
     return markdown([*head, "ours: at random", "ours: on raw data"], rows)
 
 
@@ -71,7 +71,7 @@ def rarest(figures: dict[str, Any]) -> str:
         ]
         for row in figures["table_5"]["rows"]
     ]
-    head = ["leaves", "α", "papers/0: buckets", "papers/0: people who share the rarest", "ours: buckets"]
+    head = ["leaves", "α", "Staab24: buckets", "Staab24: people who share the rarest", "ours: buckets"]
     return markdown([*head, "ours: people who share the rarest"], rows)
 
 
@@ -90,7 +90,7 @@ def networks(figures: dict[str, Any]) -> str:
         for section in ("table_6", "table_6_adv_train")
         for row in figures[section]["rows"]
     ]
-    head = ["generalization", "network", "classifier: papers/0", "classifier: ours", "adversary: papers/0"]
+    head = ["generalization", "network", "classifier: Staab24", "classifier: ours", "adversary: Staab24"]
     return markdown([*head, "adversary: ours", "our portfolio without PyTorch"], rows)
 
 

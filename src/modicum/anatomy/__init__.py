@@ -1,4 +1,4 @@
-"""Learning from anatomized data (papers/4): tables that keep every value exact and hide whose the sensitive one is."""
+"""Learn from anatomized data [Mancuhan16]: tables with every value exact that hide whose the sensitive one is."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Splitting a table in two that keep every value exact and hide whose the sensitive one is (papers/4 Definition 10)."""
+"""Split a table in two: every value stays exact, whose the sensitive one is gets hidden [Mancuhan16 Definition 10]."""
 
 import os
 import warnings
@@ -38,15 +38,15 @@ class Anatomy(BaseEstimator):
     """An identifying and a sensitive table, tied by groups in which no sensitive value has more than 1/ℓ.
 
     The identifying table has all columns but the sensitive one, the class and the number of the group, its rows in
-    random order; the sensitive table has the values of each group in an order that says nothing (papers/4 Definition
-    10). Before anything is released, another count than the one that made the groups checks Definition 9 on it. What
+    random order; the sensitive table has the values of each group in an order that says nothing [Mancuhan16 Definition
+    10]. Before anything is released, another count than the one that made the groups checks Definition 9 on it. What
     the tables tell all the same is warned of: columns from which the sensitive value follows, a person with several
     records, several sensitive attributes that follow from each other.
 
     Parameters
     ----------
     l : int
-        ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
+        ℓ of [Mancuhan16 Definition 9]: no sensitive value is more than 1/ℓ of its group.
     sensitive : name, or several
         The column to protect; the schema's where none is named. Several get groups and a table of their own each.
     grouping : "bucketize", "random" or "dealt"

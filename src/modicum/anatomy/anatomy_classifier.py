@@ -1,4 +1,4 @@
-"""A classifier that learns from an anatomized release and nothing else (papers/4 Definitions 14 and 15)."""
+"""A classifier that learns from an anatomized release and nothing else [Mancuhan16 Definitions 14 and 15]."""
 
 import os
 from collections.abc import Iterable
@@ -49,12 +49,12 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
     ----------
     estimator : scikit-learn classifier, optional
         A linear support vector machine (`LinearSVC`) by default. It gets numeric columns: numbers with mean 0 and
-        standard deviation 1, ordered categories as the place in their order (papers/4 Appendix B), others one-hot,
+        standard deviation 1, ordered categories as the place in their order [Mancuhan16 Appendix B], others one-hot,
         missing values as columns of their own. A `Pipeline`, or a search around one, gets frames in the original domain
         instead, with the attributes as columns, and prepares them itself; frames to predict for reach it as they are
         given.
     l : int
-        ℓ of papers/4 Definition 9: no sensitive value is more than 1/ℓ of its group.
+        ℓ of [Mancuhan16 Definition 9]: no sensitive value is more than 1/ℓ of its group.
     sensitive : name, or several
         The column to protect; the schema's where none is named.
     grouping : "bucketize" or "random"

@@ -1,4 +1,4 @@
-"""The bound (4.6) of papers/4, computed for a release."""
+"""The bound (4.6) of [Mancuhan16], computed for a release."""
 
 import math
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class PaperBound(PlainResult):
         separated = "" if not self.training_error else f" (here {self.training_error:.1%} lie on the wrong side)"
         says = "It is at least 1 and says nothing. " if self.vacuous else ""
         return (
-            f"{says}It is the figure (4.6) of papers/4 and no guarantee: its proof assumes that the training data is "
+            f"{says}This figure is no guarantee [Mancuhan16 (4.6)]: its proof assumes that the training data is "
             f"linearly separable{separated}, and it bounds the excess over the best linear rule, on average."
         )
 
@@ -84,9 +84,9 @@ class PaperBound(PlainResult):
 def paper_bound(
     release: AnatomyRelease, *, prune_per: str = "record", C: float = 1.0, random_state: int | None = 0
 ) -> PaperBound:
-    """How much worse than the best linear rule papers/4 (4.6) lets the pruned SVC be.
+    """How much worse than the best linear rule the bound [Mancuhan16 (4.6)] lets the pruned SVC be.
 
-    Every symbol is taken from the data, in the coding of papers/4 Appendix B (one column an attribute):
+    Every symbol is taken from the data, in the coding of [Mancuhan16 Appendix B] (one column an attribute):
 
     - N is the number of rows of the pruned data and d that of identifying attributes. d + 2 is one more than the number
       of columns; with s sensitive attributes it is d + s + 1. Logarithms are natural.

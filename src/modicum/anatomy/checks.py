@@ -333,7 +333,7 @@ def leaks(asked: AnatomyTask, values: Mapping[str, Codes]) -> Iterator[str]:
 
 
 def find_repeated_persons(frame: nw.DataFrame[Any], schema: Schema) -> Iterator[str]:
-    """That a person has several records, which papers/4 Definition 1 excludes."""
+    """That a person has several records, which [Mancuhan16 Definition 1] excludes."""
     persons = person_codes(schema, frame)
     if persons is not None and int(persons.max()) + 1 < len(persons):
         yield "Some persons have several records; whoever knows which can intersect their groups. Keep one of each."

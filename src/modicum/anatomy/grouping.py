@@ -1,6 +1,6 @@
 """Groups of records with different sensitive values: bucketized, dealt in turn or by chance; and whom to leave out.
 
-Xiao and Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006; papers/4 §3 builds on it.
+Xiao and Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006; [Mancuhan16 §3] builds on it.
 """
 
 from collections.abc import Sequence
@@ -335,8 +335,8 @@ def numbers_of(codes: Codes, hashes: tuple[Codes, Codes]) -> Codes:
 
 # Groups of different sensitive values by chance alone, which tell nothing of what a method would have preferred.
 #
-# Whoever knows that a method avoids certain groups may conclude from those it made (minimality attacks); papers/4 §1
-# recommends a random assignment against that.
+# Whoever knows that a method avoids certain groups may conclude from those it made (minimality attacks); [Mancuhan16
+# §1] recommends a random assignment against that.
 
 _ROUNDS = 10  # in which each record may change places
 _EMPTY = -1

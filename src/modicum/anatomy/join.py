@@ -1,4 +1,4 @@
-"""The join of the identifying table with the sensitive ones (papers/4 Definition 11), described and not made."""
+"""The join of the identifying table with the sensitive ones [Mancuhan16 Definition 11], described and not made."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -124,7 +124,7 @@ class Join:
         return found
 
 
-# The coding of papers/4 Appendix B: every attribute as one number that is 0 at its mean, or at its mode.
+# The coding of [Mancuhan16 Appendix B]: every attribute as one number that is 0 at its mean, or at its mode.
 #
 # - A number or date is x minus its mean over the joined data; where it is missing it counts as the mean, 0.
 # - An ordered category is the place of its value in the domain, 1 to |dom|, minus the place of the mode: the paper sets

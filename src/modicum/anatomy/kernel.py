@@ -1,4 +1,5 @@
-"""The candidates nearest to a radius, without making the join: papers/4 Figure B.2 over records, groups or segments.
+"""The candidates nearest to a radius, without making the join: [Mancuhan16 Figure B.2] over records, groups or
+segments.
 
 With one sensitive attribute the squares of each group are given in ascending order, so that a record finds its nearest
 ones by halving and not by looking at all of them.

@@ -1,4 +1,4 @@
-"""The pruning mechanism of papers/4 §4 and Appendix B: of each record's candidates, the one nearest to a sphere.
+"""The pruning mechanism of [Mancuhan16 §4 and Appendix B]: of each record's candidates, the one nearest to a sphere.
 
 The squared norm of a joined row is a + s², where a is the record's own part and s² that of the sensitive values. So the
 smallest and the largest over the join follow from each group's smallest and largest s², the expected squared radius is
@@ -139,7 +139,7 @@ def only_one(join: Join) -> GroupCandidates:
 
 # Pruning where a kernel looks: squared norms of the joined rows in a Nyström space, around their mean.
 #
-# papers/4 §4.1 prunes "in the projected space" where the data is not separable in its own. For the Gaussian kernel
+# [Mancuhan16 §4.1] prunes "in the projected space" where the data is not separable in its own. For the Gaussian kernel
 # exp(−γ‖x − z‖²) every row has norm 1 there, so that no candidate would be nearer to a radius than another: the mean
 # over the joined data has to be subtracted, as Appendix B does in the space of the attributes.
 #

@@ -1,4 +1,4 @@
-"""What a model is trained on (papers/4 Definitions 11 to 13): the identifying table alone, the join, or it pruned."""
+"""What a model is trained on [Mancuhan16 Definitions 11 to 13]: the identifying table alone, the join, or it pruned."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,15 +44,15 @@ def training_data(
     release : AnatomyRelease
         The identifying table and the sensitive ones.
     kind : "pruned", "joined" or "identifying"
-        "identifying" leaves the sensitive attributes out (papers/4 Definition 12). "joined" has each record once with
+        "identifying" leaves the sensitive attributes out [Mancuhan16 Definition 12]. "joined" has each record once with
         each candidate of its group, and so as many times as the group has records (Definition 11); with several
-        sensitive attributes, with every combination. "pruned" has of these the one that papers/4 §4 chooses
+        sensitive attributes, with every combination. "pruned" has of these the one that [Mancuhan16 §4] chooses
         (Definition 13): its squared norm is nearest to the middle of the smallest and the largest there are.
     prune_per : "record" or "group"
         Whether pruning keeps a candidate for each record, so that as many stay as were released (Definition 13 and
         Theorem 4.1), or one row for each group, as Figure B.2 reads literally.
     space : "input" or "kernel"
-        Whether norms are those of the attributes, in the coding of papers/4 Appendix B, or those in the space of a
+        Whether norms are those of the attributes, in the coding of [Mancuhan16 Appendix B], or those in the space of a
         Gaussian kernel, approximated by 200 landmarks and around the mean.
     random_state : int, optional
         Of ties, which are drawn with the same chance each, and of landmarks.

@@ -1,4 +1,4 @@
-"""Anonymous training data: records that share their quasi-identifiers with at least k - 1 others (papers/2)."""
+"""Anonymous training data: records that share their quasi-identifiers with at least k - 1 others [Goldsteen21]."""
 
 import lazy_loader
 

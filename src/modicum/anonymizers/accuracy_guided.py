@@ -1,4 +1,4 @@
-"""Accuracy-guided anonymization: groups in which a model says the same (papers/2 §3, Algorithm 1)."""
+"""Accuracy-guided anonymization: groups in which a model says the same [Goldsteen21 §3, Algorithm 1]."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CATEGORIES_OF_LABEL, Labels, label_values
 from modicum.typing import Codes
 
-# Made-up records that the model takes for what they stand for (DESIGN §2).
+# Made-up records that the model takes for what they stand for.
 #
 # The model is asked about every group's medians. Where it says something else than of most of the group, other made-up
 # records are tried: some attributes at another quantile, or at another category that at least two records of the group
@@ -176,7 +176,7 @@ _BINS = 10  # of predictions that are numbers
 
 
 class AccuracyGuided(Anonymizer):
-    """k-anonymous records that keep a model accurate (papers/2, Algorithm 1).
+    """k-anonymous records that keep a model accurate [Goldsteen21 Algorithm 1].
 
     A decision tree on the quasi-identifiers learns what a model predicts (or the label, where there is no model); each
     leaf holds at least k records, and all records of a leaf get the same quasi-identifiers. Records that the model

@@ -42,7 +42,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     """The common parent of all anonymizers: `fit` makes `release_`, `fit_transform` returns its table.
 
     There is no `transform`, as `TSNE` has none: a release is of these records alone. A model that was trained on it
-    takes records to predict for as they are (papers/2 §3).
+    takes records to predict for as they are [Goldsteen21 §3].
 
     A subclass implements `_groups(task)`: for each record the number of its group, from 0 without gaps.
 

@@ -1,4 +1,4 @@
-"""One record for each group, in the original domain (papers/2 §3): what all its records are replaced by.
+"""One record for each group, in the original domain [Goldsteen21 §3]: what all its records are replaced by.
 
 By default it is made up: per attribute the median, or the most frequent category. A number that only one person of the
 group has gives way to the plainest number between it and a neighbour in the group; where the type has none (whole

@@ -15,7 +15,7 @@ _SHARES = np.array([0.5, 0.375, 0.625, 0.25, 0.75, 0.125, 0.875])  # where a run
 
 
 class Hilbert(Anonymizer):
-    """k-anonymous records by cutting the Hilbert curve: the second of the three comparators of papers/2 §4.
+    """k-anonymous records by cutting the Hilbert curve: the second of the three comparators of [Goldsteen21 §4].
 
     Records that are near to each other on the curve are alike in most attributes. For k alone the line is cut into runs
     with the least NCP there is, by dynamic programming in O(k · n). With ℓ, t or persons, for which no short proof of

@@ -17,7 +17,7 @@ from modicum.typing import Codes
 
 
 class Mondrian(Anonymizer):
-    """k-anonymous records by median splits: the first of the three comparators of papers/2 §4.
+    """k-anonymous records by median splits: the first of the three comparators of [Goldsteen21 §4].
 
     From all records down, the attribute that takes the largest share of its domain is split at its median; where that
     would leave a side with fewer than k records (or not diverse or close enough), the next widest is tried. In a

@@ -25,7 +25,7 @@ from modicum.table.frames import as_frame
 from modicum.table.values import canonical, iso
 from modicum.typing import Codes, Floats
 
-# A group in words: a range for a number, the list of values for a category (papers/2 §3).
+# A group in words: a range for a number, the list of values for a category [Goldsteen21 §3].
 
 MISSING = "(missing)"
 

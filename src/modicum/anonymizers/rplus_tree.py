@@ -10,7 +10,7 @@ from modicum.typing import Codes
 
 
 class RPlusTree(Anonymizer):
-    """k-anonymous records by the leaves of an R+-tree: the third of the three comparators of papers/2 §4.
+    """k-anonymous records by the leaves of an R+-tree: the third of the three comparators of [Goldsteen21 §4].
 
     Leaves of an R+-tree do not overlap; each is a group, and with `output="ranges"` its bounding box is published. The
     tree is loaded in bulk and only its leaves are kept: from the top down, of the cuts nearest to each attribute's

@@ -1,4 +1,4 @@
-"""Adversaries: what someone learns who sees generalized records (papers/0 §5) or asks a model (papers/2 §4.2)."""
+"""Adversaries: what someone learns who sees generalized records [Staab24 §5] or asks a model [Goldsteen21 §4.2]."""
 
 import lazy_loader
 

@@ -127,7 +127,7 @@ def suite(
     progress: bool = True,
     random_state: int = 0,
 ) -> SuiteResult:
-    """Run every adversary that applies, A1 to A8 (papers/0 §5), on the same records.
+    """Run every adversary that applies, A1 to A8 [Staab24 §5], on the same records.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats, Mask
 
-# What an adversary knows of the breached people besides their buckets (papers/0 §5, A1 and A3–A5).
+# What an adversary knows of the breached people besides their buckets ([Staab24 §5], A1 and A3–A5).
 
 Knowledge = Literal["nothing", "non_personal", "all_but_one", "prefix"]
 KNOWLEDGE: tuple[Knowledge, ...] = get_args(Knowledge)

@@ -1,4 +1,4 @@
-"""A7: find out which halves of records belong to the same person (papers/0 §5, §8.1, Appendix A)."""
+"""A7: find out which halves of records belong to the same person [Staab24 §5, §8.1, Appendix A]."""
 
 import time
 from collections.abc import Sequence

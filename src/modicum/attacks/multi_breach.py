@@ -1,4 +1,4 @@
-"""A6: the same people breached under several generalizations (papers/0 §5, §8.1, Appendix A)."""
+"""A6: the same people breached under several generalizations [Staab24 §5, §8.1, Appendix A]."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A1 and A3–A5: guess the personal attributes of breached records (papers/0 §5, Appendices A and F)."""
+"""A1 and A3–A5: guess the personal attributes of breached records [Staab24 §5, Appendices A and F]."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ class Reconstruction:
     An adversary knows the artifact and full records of other people (`known`), and sees the buckets of the breached
     ones. It guesses every personal attribute, and the error is the share of wrong guesses, mean over the attributes:
 
-        PR_A1(g) = min_h E[ (1/|P|) Σ_p 1{h(g(x))_p ≠ x_p} ]        (papers/0 §5)
+        PR_A1(g) = min_h E[ (1/|P|) Σ_p 1{h(g(x))_p ≠ x_p} ]        [Staab24 §5]
 
     With side knowledge h also sees the full values of other attributes of the same person: A3 the non-personal ones,
     A4 all but the guessed one, A5 the non-personal ones and those before the guessed one in an order, averaged over

@@ -14,7 +14,7 @@ from modicum.measures.scores import renumber_units
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.typing import Codes, Floats, Mask
 
-# A2: the guesses that an adversary is most confident of (papers/0 §5, §8.1).
+# A2: the guesses that an adversary is most confident of [Staab24 §5, §8.1].
 
 PERCENT = (1.0, 5.0, 10.0, 25.0, 50.0, 100.0)  # of the guesses, the most confident first
 
@@ -234,7 +234,7 @@ class AttackResult(PlainResult):
     Attributes
     ----------
     adversary : which of the paper's adversaries, A1 to A6
-    error : mean share of wrong guesses over the attributes (papers/0 §5); higher is more private
+    error : mean share of wrong guesses over the attributes [Staab24 §5]; higher is more private
     interval : 95% interval of the error
     naive, raw : the same mean for the naive guess and for raw data
     by_attribute : attribute → `AttributeResult`
@@ -279,7 +279,7 @@ class AttackResult(PlainResult):
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:
-        """The error as mean, max and min over the attributes (papers/0 §8.2), and whose the latter two are."""
+        """The error as mean, max and min over the attributes [Staab24 §8.2], and whose the latter two are."""
         errors = {name: result.error for name, result in self.by_attribute.items()}
         most, least = max(errors, key=lambda name: errors[name]), min(errors, key=lambda name: errors[name])
         return {
@@ -289,7 +289,7 @@ class AttackResult(PlainResult):
         }
 
     def confident(self, percent: Sequence[float] = PERCENT) -> list[ConfidentResult]:
-        """The error on the k% guesses of each attribute that the adversary is most confident of (A2, papers/0 §8.1).
+        """The error on the k% guesses of each attribute that the adversary is most confident of (A2, [Staab24 §8.1]).
 
         The confidence of a guess is its chance among the values that are possible, and counts relative to all guesses
         about that attribute: the k% highest are taken, ⌈k% · n⌉ of n. Records with the same buckets have the same

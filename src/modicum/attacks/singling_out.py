@@ -1,4 +1,4 @@
-"""A8: find a description that fits exactly one breached person (papers/0 §5, §8.1, Appendix A)."""
+"""A8: find a description that fits exactly one breached person [Staab24 §5, §8.1, Appendix A]."""
 
 import math
 import time

@@ -138,8 +138,8 @@ def load_adult(*, return_X_y: bool = False) -> Dataset | XY:
     ordered instead. `?` in the file is missing. The file is the work of Barry Becker and Ronny Kohavi (1996), licensed
     under CC BY 4.0, doi:10.24432/C5XW20; ADULT-LICENSE.txt beside it names the changes.
 
-    Personal is all but `capital-gain`, `capital-loss` and `hours-per-week`. The sets of quasi-identifiers in papers/2
-    (Appendix A) and the sensitive attribute in papers/4, `education`, are for the caller to name.
+    Personal is all but `capital-gain`, `capital-loss` and `hours-per-week`. The sets of quasi-identifiers in
+    [Goldsteen21] (Appendix A) and the sensitive attribute in [Mancuhan16], `education`, are for the caller to name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Did utility or risk change since a generalization was learned, and must it be learned anew? (papers/0 Appendix H)"""
+"""Did utility or risk change since a generalization was learned, and must it be learned anew? [Staab24 Appendix H]"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -417,10 +417,10 @@ def drift(
 ) -> Drift:
     """Say whether utility or risk changed for the worse since `g` was learned, and whether to learn it anew.
 
-    As in papers/0 Appendix H the generalization is fixed. In each period a model on minimized data, one on raw data and
-    the adversary A1 learn from seven tenths of the records and are tested on the others. Both periods learn from about
-    as many records, the larger one from some of its own, or its size would pass for a change. The model trained then is
-    also tested on now. Rows of one person stay together, also where the person is in both periods.
+    As in [Staab24 Appendix H] the generalization is fixed. In each period a model on minimized data, one on raw data
+    and the adversary A1 learn from seven tenths of the records and are tested on the others. Both periods learn from
+    about as many records, the larger one from some of its own, or its size would pass for a change. The model trained
+    then is also tested on now. Rows of one person stay together, also where the person is in both periods.
 
     Learn anew where what minimizing costs grew (error on minimized − error on raw data), or what the adversary gains
     over the naive guess, in the mean or about one attribute. Where only the model trained then got worse, training it

@@ -1,4 +1,4 @@
-"""What the prediction loses when it sees only buckets (DESIGN §4)."""
+"""What the prediction loses when it sees only buckets."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -129,7 +129,7 @@ def counts_rows(estimator: Any) -> bool:
 
 
 class _Network:
-    """A network on distinct z with counts, its L2 tuned on a fifth of the records (papers/0 Appendix F)."""
+    """A network on distinct z with counts, its L2 tuned on a fifth of the records [Staab24 Appendix F]."""
 
     def __init__(self, g: Generalization, member: str, n_classes: int, random_state: int) -> None:
         self.g = g
@@ -362,7 +362,7 @@ def utility(
     X_train, y_train, X_test, y_test : full records and labels; the models see X through `g`, and raw for comparison.
     estimator : "boosted trees", "network" or a scikit-learn classifier
         Boosted trees by default: they are strong on raw tables, so the cost of minimizing is not hidden by a weak
-        comparison. "network" is the paper's (one hidden layer of 50, papers/0 Appendix F). A classifier is put behind
+        comparison. "network" is the paper's (one hidden layer of 50, [Staab24 Appendix F]). A classifier is put behind
         `g.encoder()` and trained on distinct (z, y) with counts, or on the records where it takes no weights or one of
         its parameters counts rows.
     scoring : scikit-learn scorer, its name, or a list of names

@@ -1,4 +1,4 @@
-"""What a guarantee of group sizes changes for an adversary who singles out or guesses attributes (papers/0 §9)."""
+"""What a guarantee of group sizes changes for an adversary who singles out or guesses attributes [Staab24 §9]."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

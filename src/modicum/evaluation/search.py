@@ -1,6 +1,6 @@
 """The most private generalization that still predicts well enough, found on validation records.
 
-Candidates are PAT's nested trees over a grid of `privacy` and sizes (papers/0 Appendix F). A quick model on distinct z
+Candidates are PAT's nested trees over a grid of `privacy` and sizes [Staab24 Appendix F]. A quick model on distinct z
 with counts sorts out the hopeless; the others are attacked, and then tried with the real model, the most private first.
 Smaller leaves are tried only where none of the larger ones is within the target.
 """
@@ -26,7 +26,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
-SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # papers/0 Appendix F, and collecting nothing
+SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # [Staab24 Appendix F], and collecting nothing
 MIN_LEAF = (100, 20)
 _NEAR = 0.15  # the quick model may be this much worse than the real one
 

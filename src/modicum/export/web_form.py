@@ -1,8 +1,8 @@
 """A form as one HTML page: asks no more than an artifact needs, and shows what is sent before it is sent.
 
 Everything happens on the person's device: the page holds the artifact as JavaScript, its style and its words, and its
-content-security policy lets it reach nothing but the endpoint that answers are sent to (papers/0 Figure 3, papers/1
-§3.2).
+content-security policy lets it reach nothing but the endpoint that answers are sent to ([Staab24 Figure 3],
+[Goldsteen22 §3.2]).
 """
 
 import base64

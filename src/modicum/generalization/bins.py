@@ -499,7 +499,7 @@ def _special_code(buckets: Sequence[Bucket], what: Literal["unseen", "missing"],
 AnyPartition = Dropped | FullDetail | Intervals | Groups
 
 
-# What a bucket leaves possible: the values that someone who sees it cannot rule out (papers/0 Appendix A).
+# What a bucket leaves possible: the values that someone who sees it cannot rule out [Staab24 Appendix A].
 
 
 def possible(partition: AnyPartition, target: Target, codes: Codes | None = None) -> Mask:

@@ -270,7 +270,7 @@ def _refine_groups(partition: Groups, values: Sequence[str]) -> AnyPartition:
 
 
 def intersect_partitions(a: AnyPartition, b: AnyPartition) -> AnyPartition:
-    """A partition as fine as both together: what an adversary knows who saw both (papers/0 §5, A6)."""
+    """A partition as fine as both together: what an adversary knows who saw both ([Staab24 §5], A6)."""
     if a.attribute.kind != b.attribute.kind:
         raise ArtifactError(
             f"The attribute {a.name!r} is a {a.attribute.kind} in one and a {b.attribute.kind} in the other."

@@ -1,4 +1,4 @@
-"""Cells: disjoint boxes over several attributes at once, from the leaves of a tree (papers/1 §3.2, local recoding)."""
+"""Cells: disjoint boxes over several attributes, from the leaves of a tree; local recoding [Goldsteen22 §3.2]."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

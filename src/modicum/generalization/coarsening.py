@@ -1,4 +1,4 @@
-"""Buckets merged until every observed combination of them has k records (the guarantee papers/0 §9 hopes for).
+"""Buckets merged until every observed combination of them has k records (the guarantee [Staab24 §9] hopes for).
 
 Records with the same buckets are one cell. What merging costs is the rise of the label's entropy given the cell, in
 nats over all records: log-loss is what a classifier on z minimizes, and unlike Gini impurity it still tells cells apart

@@ -1,4 +1,4 @@
-"""The artifact: one partition per attribute; global, single-dimensional, strict (papers/0 §4)."""
+"""The artifact: one partition per attribute; global, single-dimensional, strict [Staab24 §4]."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -218,7 +218,7 @@ class Generalization(GeneralizationExports):
         return look_up(bucket_tables(self._partitions, coder), codes)
 
     def possible(self, attribute: str, target: Target, codes: Codes | None = None) -> Mask:
-        """Which values of an attribute each of its buckets leaves possible (papers/0 Appendix A).
+        """Which values of an attribute each of its buckets leaves possible [Staab24 Appendix A].
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class Generalization(GeneralizationExports):
         return self._with(refine_buckets(self[name], at))
 
     def intersect(self, other: "Generalization") -> "Generalization":
-        """A generalization as fine as both together: what someone knows who saw both (papers/0 §5, adversary A6)."""
+        """A generalization as fine as both together: what someone knows who saw both ([Staab24 §5], adversary A6)."""
         if self.names != other.names:
             only = sorted(set(self.names) ^ set(other.names)) or self.names
             raise ArtifactError(f"The two generalizations differ in their attributes, for example {only[0]!r}.")
@@ -332,7 +332,7 @@ class Generalization(GeneralizationExports):
     def coarsen(self, X: Any, y: Any, *, min_group: int, label_bins: int | None = None) -> "Generalization":
         """Merge buckets, at little cost to the prediction, until every observed combination has `min_group` records.
 
-        No z that occurs in X then has fewer records than that (papers/0 §9); where the schema names a person column
+        No z that occurs in X then has fewer records than that [Staab24 §9]; where the schema names a person column
         that X has, fewer persons. It is a promise about X alone: other records may combine buckets as X never does.
         Use it before a breach could single people out, and judge what it costs with `utility` on other records.
 

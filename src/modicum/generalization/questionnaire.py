@@ -1,4 +1,4 @@
-"""Questions in any order, each no finer than it must be after the answers before it (papers/1 §3.2, third option).
+"""Questions in any order, each no finer than it must be after the answers before it ([Goldsteen22 §3.2], third option).
 
 Two codes of an attribute are *equivalent* when every way to complete the answers leads to the same result with either
 of them. A question's choices are the classes of equivalent codes; an attribute with one class only is not asked.
@@ -149,7 +149,7 @@ class QuestionnaireState:
 
 
 class Questionnaire(Exports):
-    """A form that asks for less with every answer, and stops when the prediction is fixed (papers/1 §3.2).
+    """A form that asks for less with every answer, and stops when the prediction is fixed [Goldsteen22 §3.2].
 
     A person answers in any order, so that what they would rather not say becomes coarser or is never asked. There is
     no hidden state: `state` is a function of the answers alone, whatever their order. After choices that were offered,

@@ -5,7 +5,7 @@ missing value counts as the median and sets a second column, 0 or 1. A column of
 of one-hot columns, and takes true and false as well. A category with two values is one column of 0 and 1, which says
 whether it is the rarer one; with more, each value has its column (the 50 most frequent ones where there are more),
 missing among them. An ordered category may be a number instead, the place of its value in the order. π and the box of
-papers/3 Figure 5 are in the units of these columns.
+[Barbato25 Figure 5] are in the units of these columns.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Networks with softmax answers for all targets at once.
 
-`Network` is the paper's, with one hidden layer of 50 (papers/0 Appendix F), compiled; `MLP` has more layers (Appendix
+`Network` is the paper's, with one hidden layer of 50 [Staab24 Appendix F], compiled; `MLP` has more layers (Appendix
 G) and needs PyTorch.
 """
 
@@ -274,7 +274,7 @@ def _pad_weights(weights: Floats, shape: tuple[int, int]) -> Floats:
     return result
 
 
-# The larger networks of papers/0 Appendix G, with PyTorch, on a GPU where there is one.
+# The larger networks of [Staab24 Appendix G], with PyTorch, on a GPU where there is one.
 #
 # The caller's seed alone decides where a layer starts.
 

@@ -18,8 +18,8 @@ from modicum.typing import Codes, Mask
 NETWORK, COUNTS, TREES = "network", "counts", "boosted trees"
 TOGETHER, NAIVE = "all together", "naive guess"
 MEMBERS = (NETWORK, COUNTS, TREES)
-NEURAL = tuple(ARCHITECTURES)  # the larger networks of papers/0 Appendix G, which need PyTorch
-L2 = (0.0, 1e-4, 1e-3)  # the network's, tuned on validation records (papers/0 Appendix F)
+NEURAL = tuple(ARCHITECTURES)  # the larger networks of [Staab24 Appendix G], which need PyTorch
+L2 = (0.0, 1e-4, 1e-3)  # the network's, tuned on validation records [Staab24 Appendix F]
 _NETWORKS = {NETWORK, *NEURAL}
 _VALIDATION = 0.2
 _MOST_DRAWN = 10**9  # records of which exactly a fifth is drawn

@@ -29,8 +29,8 @@ _ASIDE = (  # what Opacus and PyTorch say of every training, whatever the caller
 class PrivateNetwork(ClassifierMixin, BaseEstimator):
     """Fully connected ReLU layers and a softmax, trained by DP-Adam: clipped gradients of single records, with noise.
 
-    Whoever sees the trained network learns of any one record at most what (ε, δ) allows: the comparator of papers/2
-    §4.2 and the companion that papers/0 §9 expects of minimized data. Each step takes every record with the chance
+    Whoever sees the trained network learns of any one record at most what (ε, δ) allows: the comparator of [Goldsteen21
+    §4.2] and the companion that [Staab24 §9] expects of minimized data. Each step takes every record with the chance
     q = batch/n by itself (Poisson sampling, which the accountant assumes), cuts each one's gradient to length `clip`
     and adds Gaussian noise: the least with which all the steps together spend at most ε, by Rényi accounting.
 

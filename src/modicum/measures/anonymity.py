@@ -285,7 +285,7 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
 
 
 def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) -> float:
-    """The mean chance to pick the right record of those that are alike: papers/1 equation (4).
+    """The mean chance to pick the right record of those that are alike: [Goldsteen22 equation (4)].
 
         Risk = (1/n) Σ_r 1 / freq(qi(r)),
 

@@ -1,4 +1,5 @@
-"""In which order a questionnaire had best ask: how many questions people get, and how much they tell (papers/1 §3.2).
+"""In which order a questionnaire had best ask: how many questions people get, and how much they tell [Goldsteen22
+§3.2].
 
 What is asked next, and how finely, depends on which attributes were answered and on the record, not on the order of
 the answers. So the cost of an order is a sum of steps (attributes answered so far, next attribute), and the best order

@@ -179,7 +179,7 @@ def certify(
     candidates: int = 1,
     random_state: int = 0,
 ) -> Certificate:
-    """Bound the accuracy of every adversary that sees `g`'s buckets (DESIGN §4; see this module's head).
+    """Bound the accuracy of every adversary that sees `g`'s buckets; this module's docstring says why it holds.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ def l_diversity(
       ℓ-diverse where it is at least ℓ;
     - "recursive": the largest int ℓ with r₁ < c (r_ℓ + … + r_m) in every group, where r₁ ≥ … ≥ r_m are how often its
       values occur; 1 is always reached;
-    - "frequency": the largest int ℓ such that no value is more than 1/ℓ of its group (papers/4 Definition 9; Xiao and
-      Tao 2006), which is never above "distinct".
+    - "frequency": the largest int ℓ such that no value is more than 1/ℓ of its group ([Mancuhan16 Definition 9]; Xiao
+      and Tao 2006), which is never above "distinct".
 
     Parameters
     ----------

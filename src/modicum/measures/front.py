@@ -1,4 +1,4 @@
-"""The trade-off between two errors: a low one for the classifier, a high one for the adversary (papers/0 §8.1)."""
+"""The trade-off between two errors: a low one for the classifier, a high one for the adversary [Staab24 §8.1]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Points = Floats  # one row per candidate: classifier error, adversary error
 
 @dataclass(frozen=True)
 class ErrorLimits:
-    """The two limits of generalization (papers/0 §8.1): raw data, and nothing collected.
+    """The two limits of generalization [Staab24 §8.1]: raw data, and nothing collected.
 
     On raw data the adversary reads every value off: its error is 0.
     """
@@ -80,7 +80,7 @@ def best_within(points: Any, error: float) -> float | None:
 
 
 def knee(points: Any, limits: ErrorLimits) -> int:
-    """The inflection point of a front: where a little more utility begins to cost much privacy (papers/0 §8.1).
+    """The inflection point of a front: where a little more utility begins to cost much privacy [Staab24 §8.1].
 
     Both errors are scaled to [0, 1] between the two limits; it is the candidate furthest above the line from raw data
     to nothing collected, which are both on it; of several, the most private.

@@ -1,4 +1,4 @@
-"""NCP, the Normalized Certainty Penalty: how much of each attribute's domain a record may still be (papers/1 §2.2).
+"""NCP, the Normalized Certainty Penalty: how much of each attribute's domain a record may still be [Goldsteen22 §2.2].
 
 **Which width.** A number's range counts from its first to its last possible value: whole numbers and whole days where
 the attribute is stored as such (20–63 is 43 wide), the edges themselves otherwise. **Which domain.** The one that the
@@ -50,7 +50,7 @@ class InformationLoss(PlainResult):
 
 
 def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, float] | None = None) -> InformationLoss:
-    """How much detail an artifact takes from these records (papers/1 equations 1 and 2).
+    """How much detail an artifact takes from these records [Goldsteen22 equations 1 and 2].
 
     For a number NCP(G) = (max G − min G) / (max D − min D). For a category NCP(G) = |G| / |D|, and 0 for a single
     value; a missing value counts as one more category where the records have one. A value that the artifact has never
@@ -218,7 +218,7 @@ def share_of_values(values: int, domain: int) -> float:
 
 # NCP of groups that are published as ranges: how much of each attribute's domain a record may still be.
 #
-# The same penalty as `ncp` (papers/1 §2.2), for groups of records instead of buckets: a number counts
+# The same penalty as `ncp` [Goldsteen22 §2.2], for groups of records instead of buckets: a number counts
 # (max − min) / (width of its domain) over the group, a category (number of its values in the group) / (number of all),
 # and 0 where there is one alone. A number that may also be missing could be anything, which counts 1.
 

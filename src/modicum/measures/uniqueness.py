@@ -196,7 +196,7 @@ class Crowd:
     groups, smallest, largest : how many groups, and the people in the smallest and in the largest
     alone : share of records in a group of one person, with its interval
     linked : expected share of records that are linked to the right person by picking one of the group, with its
-        interval; papers/1 equation (4)
+        interval; [Goldsteen22 equation (4)]
     highest : the same of the smallest group: one over its people
     sizes : people in the group ("1", "2 to 4", …) → share of records
     expected : how many would be alone in a whole population, where its size is known

@@ -109,7 +109,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
             How many records each row stands for.
         sample : int, optional
             Learn from this many records of X in memory, drawn by a hash of their values; `sample_check_` then says
-            whether they were enough (papers/0 §8.3 finds that a small part of the data is).
+            whether they were enough ([Staab24 §8.3] finds that a small part of the data is).
         """
         self._check_parameters()
         if sample is not None:

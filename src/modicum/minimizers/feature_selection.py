@@ -1,4 +1,4 @@
-"""Feature selection as minimization: attributes are kept whole or not at all (papers/0 §6, Appendix E)."""
+"""Feature selection as minimization: attributes are kept whole or not at all [Staab24 §6, Appendix E]."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ Score = Literal["anova", "mutual_information", "chi2", "stepwise"]
 
 
 class FeatureSelection(CountingMinimizer):
-    """Keep the attributes that tell most about the label, drop the others (papers/0 §6, Appendix E).
+    """Keep the attributes that tell most about the label, drop the others [Staab24 §6, Appendix E].
 
     All scores come from the counts n_vc of value v and class c (numbers at the resolution of their codes).
 

@@ -1,4 +1,4 @@
-"""The Iterative minimizer: fewer and fewer buckets while the error stays low (papers/0 §6, Appendix C)."""
+"""The Iterative minimizer: fewer and fewer buckets while the error stays low [Staab24 §6, Appendix C]."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from modicum.table.estimator_input import attribute_weights, person_codes
 from modicum.table.schema import Schema
 from modicum.typing import Codes, Floats
 
-# Values in groups of similar score: the dynamic programme of the Iterative minimizer (papers/0 Appendix C).
+# Values in groups of similar score: the dynamic programme of the Iterative minimizer [Staab24 Appendix C].
 
 _CELLS = 4_000_000  # of the table of variances held at once
 
@@ -126,7 +126,7 @@ class Impact:
 class Iterative(Minimizer):
     """Start with k buckets per attribute and take buckets away while the error stays below a threshold.
 
-    The start (papers/0 Appendix C): a number is cut at its k-quantiles; the values of a category are sorted by their
+    The start [Staab24 Appendix C]: a number is cut at its k-quantiles; the values of a category are sorted by their
     weight in a logistic regression of the label (with several classes: by its first principal axis) and cut into the k
     groups whose variances of weights have the smallest average (`least_variance_groups`). An ordered category is cut so
     that only neighbours share a group. Missing is a value like others in a category without order, else a bucket of its

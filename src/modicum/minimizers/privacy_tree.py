@@ -1,4 +1,4 @@
-"""PAT, the privacy-aware tree (papers/0 §7)."""
+"""PAT, the privacy-aware tree [Staab24 §7]."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _MOST_CELLS = 2**27  # of one histogram: half a gigabyte
 
 
 class PrivacyTree(CountingMinimizer):
-    """PAT: collect what a tree needs that predicts the label well and personal attributes badly (papers/0 §7).
+    """PAT: collect what a tree needs that predicts the label well and personal attributes badly [Staab24 §7].
 
     The tree lowers, at every split,
 

@@ -1,4 +1,4 @@
-"""Whether the records that a method learned from were enough (papers/0 §8.3).
+"""Whether the records that a method learned from were enough [Staab24 §8.3].
 
 The paper finds that a few percent of the data teach a minimizer as much as all of it, and that only very small samples
 do worse. Whether a sample is too small shows on records that it does not hold.

@@ -1,4 +1,4 @@
-"""The uniform baseline (papers/0 §6)."""
+"""The uniform baseline [Staab24 §6]."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ from modicum.table.schema import Schema
 
 
 class Uniform(CountingMinimizer):
-    """Every attribute into at most `buckets` buckets, without looking at the label (papers/0 §6).
+    """Every attribute into at most `buckets` buckets, without looking at the label [Staab24 §6].
 
     A number x, scaled to [0, 1], goes to bucket ⌊k·x⌋: ranges of equal width, cut between neighbouring values. A
     category's values are dealt at random into k groups of nearly equal size (the paper draws each value's group alone,

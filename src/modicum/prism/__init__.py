@@ -1,4 +1,4 @@
-"""PriSM (papers/3): a classifier that needs neither a sensitive attribute nor any attributes that reveal it."""
+"""PriSM [Barbato25]: a classifier that needs neither a sensitive attribute nor any attributes that reveal it."""
 
 import lazy_loader
 

@@ -30,7 +30,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.typing import Floats
 
-# A second look at what was chosen, by code that did not choose it: constraints (5) to (8) of papers/3 Figure 5.
+# A second look at what was chosen, by code that did not choose it: constraints (5) to (8) of [Barbato25 Figure 5].
 
 _ROUNDING = 1e-6
 
@@ -200,7 +200,7 @@ class LinearModel(BaseEstimator):
         return PreparedTask(task, Trainer(problem), self._forbidden(task))
 
     def _forbidden(self, task: PrismTask) -> list[tuple[int, ...]]:
-        """The sets of attributes that may not be chosen whole: constraint (8) of papers/3 Figure 5."""
+        """The sets of attributes that may not be chosen whole: constraint (8) of [Barbato25 Figure 5]."""
         self.correlations_ = task.discovery.search(
             self.threshold, self.max_size, self.known, self.correction, self.progress
         )

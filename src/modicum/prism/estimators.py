@@ -1,6 +1,6 @@
-"""PriSM's classifier (papers/3 §4), the two it is compared with, its regressor, and what any other model may ask for.
+"""PriSM's classifier [Barbato25 §4], the two it is compared with, its regressor, and what any other model may ask for.
 
-The comparison is with a parsimonious and a plain classifier (papers/3 §5.2); the paper names regression (§2) and other
+The comparison is with a parsimonious and a plain classifier [Barbato25 §5.2]; the paper names regression (§2) and other
 families of classifiers (§7) as extensions.
 """
 
@@ -27,10 +27,10 @@ _NOTHING = 1e-6  # of the largest coefficient: less is rounding
 class PrismClassifier(ClassifierMixin, LinearModel):
     """A support vector machine that needs neither a sensitive attribute nor any attributes that reveal it.
 
-    First the sets of attributes that correlate with the sensitive one are found (papers/3 §3, see `correlations`). Then
-    the classifier is trained on the best attributes among those that hold none of these sets whole (papers/3 §4): it
-    minimizes ½‖w‖² + π Σ zᵢ over w, b and the attributes, with yᵢ(w·xᵢ − b) ≥ 1 − zᵢ and constraints (5) to (9) of
-    papers/3 Figure 5; with several classes, the sum of that over one class against the rest, on one shared set of
+    First the sets of attributes that correlate with the sensitive one are found ([Barbato25 §3], see `correlations`).
+    Then the classifier is trained on the best attributes among those that hold none of these sets whole [Barbato25 §4]:
+    it minimizes ½‖w‖² + π Σ zᵢ over w, b and the attributes, with yᵢ(w·xᵢ − b) ≥ 1 − zᵢ and constraints (5) to (9) of
+    [Barbato25 Figure 5]; with several classes, the sum of that over one class against the rest, on one shared set of
     attributes. The result is proven optimal, up to `optimality_gap_`.
 
     No set of up to `max_size` predictors correlates with the sensitive attribute, as `threshold` and `p_value` mean it
@@ -177,7 +177,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
 
 
 class Parsimony(PrismClassifier):
-    """The best support vector machine on few attributes: PriSM without constraint (8), as papers/3 §5.2 compares it.
+    """The best support vector machine on few attributes: PriSM without constraint (8), as [Barbato25 §5.2] compares it.
 
     It leaves out the sensitive attribute, and has no eye on what the others reveal. Parameters and attributes are those
     of `PrismClassifier`; `threshold`, `max_size`, `known` and `correction` do nothing here, and there are no
@@ -198,9 +198,9 @@ class Parsimony(PrismClassifier):
 
 
 class LinearSVM(Parsimony):
-    """The plain support vector machine on all attributes but the sensitive one, as papers/3 §5.2 compares it.
+    """The plain support vector machine on all attributes but the sensitive one, as [Barbato25 §5.2] compares it.
 
-    These are (1) to (5) and (7) of papers/3 Figure 5. It asks for every attribute, also those of no use, and is what
+    These are (1) to (5) and (7) of [Barbato25 Figure 5]. It asks for every attribute, also those of no use, and is what
     the other two are compared with. Parameters and attributes are those of `Parsimony`; `max_predictors`, `tol` and
     `time_limit` do nothing here either.
 

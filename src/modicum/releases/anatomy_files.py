@@ -266,8 +266,8 @@ class WrittenAnatomy:
         return self.schema.label
 
     @property
-    def l(self) -> int:  # noqa: E743 (papers/4 calls it ℓ, as do the parameters of Anatomy)
-        """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
+    def l(self) -> int:  # noqa: E743 ([Mancuhan16] calls it ℓ, as do the parameters of Anatomy)
+        """The largest ℓ for which no value is more than 1/ℓ of any group [Mancuhan16 Definition 9]."""
         return min(each["l"] for each in self.groups.values())
 
     def to_dict(self) -> AnatomyFigures:

@@ -18,7 +18,7 @@ from modicum.typing import Codes
 if TYPE_CHECKING:
     from modicum.releases.anatomy_files import WrittenAnatomy
 
-GID = "GID"  # the column that ties the tables, as papers/4 Definition 10 calls it
+GID = "GID"  # the column that ties the tables, as [Mancuhan16 Definition 10] calls it
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class AnatomyFigures(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class AnatomyRelease:
-    """An identifying table and a sensitive one, as papers/4 Definition 10 publishes them.
+    """An identifying table and a sensitive one, as [Mancuhan16 Definition 10] publishes them.
 
     Every value is exact; only who of a group has which of its sensitive values is not said.
 
@@ -173,8 +173,8 @@ class AnatomyRelease:
         return len(self.candidates().sizes)
 
     @property
-    def l(self) -> int:  # noqa: E743 (papers/4 calls it ℓ, as do the parameters of Anatomy)
-        """The largest ℓ for which no value is more than 1/ℓ of any group (papers/4 Definition 9)."""
+    def l(self) -> int:  # noqa: E743 ([Mancuhan16] calls it ℓ, as do the parameters of Anatomy)
+        """The largest ℓ for which no value is more than 1/ℓ of any group [Mancuhan16 Definition 9]."""
         return min(_diversity(self.candidates(name)) for name in self.sensitive_tables)
 
     @property

@@ -37,7 +37,7 @@ class Release(PlainResult):
     n_classes : how many there are
     rows : how many records were released
     suppressed : how many were left out
-    ncp, ncp_by_attribute : information loss of the groups (papers/1 §2.2): 0 is full detail, 1 is nothing
+    ncp, ncp_by_attribute : information loss of the groups [Goldsteen22 §2.2]: 0 is full detail, 1 is nothing
     discernibility : Σ |class|², records left out counted as one with everybody (Bayardo and Agrawal 2005)
     classification_metric : share of records whose label is not the most frequent of their class (Iyengar 2002)
 

@@ -12,7 +12,7 @@ def other_versions(store: Store, identity: str) -> list[StoredArtifact]:
 
 
 def check_alone(store: Store, identity: str, accepted: Collection[str] = ()) -> None:
-    """Refuse a store that holds records of another version (papers/0 §5, adversary A6).
+    """Refuse a store that holds records of another version ([Staab24 §5], adversary A6).
 
     `Store.write` refuses the same, since another version may come in later.
 

@@ -65,7 +65,7 @@ class EqualCounts(Grouping):
 
 @dataclass(frozen=True)
 class EqualWidths(Grouping):
-    """At most so many groups, as wide each: a value x, scaled to [0, 1], goes to group ⌊k·x⌋ (papers/0 §6).
+    """At most so many groups, as wide each: a value x, scaled to [0, 1], goes to group ⌊k·x⌋ [Staab24 §6].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Disjoint rows for each purpose: learn, choose, report (papers/0 Appendix F: 60%, 10%, 30%)."""
+"""Disjoint rows for each purpose: learn, choose, report ([Staab24 Appendix F]: 60%, 10%, 30%)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +37,7 @@ def split_rows(
     """Split rows into train, validation and test.
 
     The test part is drawn first and purely at random, so that what is reported on it is an honest sample. From what is
-    left, one record of every class goes to train (papers/0 Appendix F: the tree needs each class at least once); the
+    left, one record of every class goes to train ([Staab24 Appendix F]: the tree needs each class at least once); the
     rest is drawn at random. Rows that share a value of `persons` stay together.
 
     Examples

@@ -4,7 +4,7 @@ With block weights c_b the criterion that a split maximises is
 
     Q = Σ_b c_b (Σ_v L_bv² / n_L + Σ_v R_bv² / n_R),
 
-where L_bv and R_bv count value v of target b on the left and on the right. PGini (papers/0, equation 2) is this with
+where L_bv and R_bv count value v of target b on the left and on the right. PGini [Staab24 equation 2] is this with
 c_label = (1−α) σ_y and c_p = −α w_p σ_p: n · PGini = const − Q, so that a larger Q is a smaller PGini. A plain Gini
 tree has α = 0. A split is a prefix of an ordering of the attribute's values:
 

@@ -1,4 +1,4 @@
-"""The upper levels of the tree of papers/2 Algorithm 1, grown where the table lives."""
+"""The upper levels of the tree of [Goldsteen21 Algorithm 1], grown where the table lives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from modicum.table.targets import MAX_CLASSES
 from modicum.trees import Criterion, Tree, grow
 from modicum.typing import Codes
 
-# The tree of papers/2 Algorithm 1, grown on the records that are released: its leaves are the groups.
+# The tree of [Goldsteen21 Algorithm 1], grown on the records that are released: its leaves are the groups.
 
 
 def grow_guided_groups(task: Task, label: Codes) -> Codes:

@@ -1,4 +1,4 @@
-"""Attribute inference: what a model gives away of an attribute of its training data (papers/2 §4.2)."""
+"""Attribute inference: what a model gives away of an attribute of its training data [Goldsteen21 §4.2]."""
 
 import time
 from collections.abc import Sequence

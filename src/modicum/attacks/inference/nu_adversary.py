@@ -1,4 +1,4 @@
-"""The ν-SVC adversary: settings chosen in inner folds, then one fit, then guesses (papers/3 §5.2)."""
+"""The ν-SVC adversary: settings chosen in inner folds, then one fit, then guesses [Barbato25 §5.2]."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,7 +22,7 @@ from modicum.measures.scores import best_cut, confusion, matthews
 from modicum.table.codes import first_rows, group_rows
 from modicum.typing import Codes, Floats, Mask
 
-# ν-SVC on distinct rows with weights, for two values or many (papers/3 §5.2).
+# ν-SVC on distinct rows with weights, for two values or many [Barbato25 §5.2].
 
 SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible
 GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`KernelPoints`)

@@ -1,4 +1,4 @@
-"""Guess the sensitive attribute from the predictors that a classifier asks for (papers/3 §5.2)."""
+"""Guess the sensitive attribute from the predictors that a classifier asks for [Barbato25 §5.2]."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -174,7 +174,7 @@ Answers = dict[str, dict[str, SensitiveAnswer]]  # adversary → aim → answer
 
 
 class SensitiveInference:
-    """Predict a sensitive attribute from other attributes, as who runs a classifier could (papers/3 §5.2).
+    """Predict a sensitive attribute from other attributes, as who runs a classifier could [Barbato25 §5.2].
 
     The adversary has full records from the same source as the people it attacks. Records are split into `folds` parts
     (every value in each, a person's records in one), and the value of each record is guessed after learning from the
@@ -204,7 +204,7 @@ class SensitiveInference:
         The column to guess. A number or date with more than 20 values is guessed in bins.
     critical_values : value or list, optional
         Guess only whether the value is one of these; None in a list, or "(missing)", is a missing value. Of several,
-        each by itself and all together are told from the rest (multiple and single encoding of papers/3 §3.1): the
+        each by itself and all together are told from the rest (multiple and single encoding of [Barbato25 §3.1]): the
         result is that of the highest correlation expected from records learned from, and holds the others.
     folds, inner_folds : int
         Fewer are made where a value has too few records.

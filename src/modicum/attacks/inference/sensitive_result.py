@@ -146,7 +146,7 @@ def standard_error(aim: str, answer: SensitiveAnswer) -> float:
 
 
 def contrasts(name: str, critical: Any, words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Which values are told from the rest: each critical one, and where others are left all of them (papers/3 §3.1).
+    """Which values are told from the rest: each critical one, and where others are left all of them [Barbato25 §3.1].
 
     Examples
     --------

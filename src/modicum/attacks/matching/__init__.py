@@ -1,1 +1,1 @@
-"""Match people to the sensitive values of their group (papers/4)."""
+"""Match people to the sensitive values of their group [Mancuhan16]."""

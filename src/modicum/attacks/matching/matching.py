@@ -1,4 +1,4 @@
-"""Match people to the sensitive values of their group: what two tables tied by groups still give away (papers/4)."""
+"""Match people to the sensitive values of their group: what two tables tied by groups still give away [Mancuhan16]."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -180,7 +180,7 @@ class Matching:
 
     A release with ℓ different values in each group leaves a chance of 1/ℓ, as long as every matching of people to
     values is as likely. It is not: the release as a whole shows how attributes go with values (Kifer, "Attacks on
-    privacy and deFinetti's theorem", SIGMOD 2009, which papers/4 cites as [18]). The adversaries:
+    privacy and deFinetti's theorem", SIGMOD 2009, which [Mancuhan16] cites as [18]). The adversaries:
 
     - "random worlds": every matching as likely, so it says each group's most frequent value; never right for more than
       1/ℓ, computed, not simulated, and the baseline of all others;

@@ -1,1 +1,1 @@
-"""Membership inference: was this record in a model's training data? (papers/2 §4.2)"""
+"""Membership inference: was this record in a model's training data? [Goldsteen21 §4.2]"""

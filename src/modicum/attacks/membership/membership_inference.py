@@ -1,4 +1,4 @@
-"""Membership inference: was this record in the model's training data? (papers/2 §4.2)"""
+"""Membership inference: was this record in the model's training data? [Goldsteen21 §4.2]"""
 
 import time
 from dataclasses import dataclass, field
@@ -347,7 +347,7 @@ FEWEST_SHADOWS = 4
 
 
 class MembershipInference:
-    """Tell the records that a model was trained on from records that it was not (papers/2 §4.2).
+    """Tell the records that a model was trained on from records that it was not [Goldsteen21 §4.2].
 
     The adversary may ask the model anything and is strong: of half of the members and as many others it knows which
     they are. It learns from what the model says of these and is judged on the other half, half of which are members.

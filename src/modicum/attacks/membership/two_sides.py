@@ -122,7 +122,7 @@ def _kind(given: Any) -> str:
     return type(given).__name__ + many
 
 
-# What an adversary sees of a record when it asks a model: chances, true label, loss (papers/2 §4.2).
+# What an adversary sees of a record when it asks a model: chances, true label, loss [Goldsteen21 §4.2].
 
 LEAST = 1e-9  # chance; what is less counts as this
 

@@ -289,7 +289,7 @@ class SensitiveMeasured:
 
     Attributes
     ----------
-    l : the largest ℓ such that no value is more than 1/ℓ of any group (papers/4 Definition 9)
+    l : the largest ℓ such that no value is more than 1/ℓ of any group [Mancuhan16 Definition 9]
     distinct_l : the fewest different values in a group
     highest : the largest share that one value has in any group, the promise being at most 1/ℓ
     groups, smallest, largest : how many groups, and how many records they have

@@ -1,4 +1,4 @@
-"""What PriSM costs and what it protects, beside a plain and a parsimonious classifier (papers/3 §5.2, Figures 6, 7)."""
+"""What PriSM costs and protects, next to a plain and a parsimonious classifier [Barbato25 §5.2, Figures 6, 7]."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -164,9 +164,10 @@ def prism_cost(
 ) -> PrismCost:
     """Train PriSM and the two it is compared with on 70% of the records, and report on the others.
 
-    The adversary of papers/3 §5.2 learns the sensitive attribute from the predictors of each, on the training records,
-    by nested cross-validation (see `SensitiveInference`). It guesses what correlations are sought with: the values of
-    one-hot columns together, a number of many values in the model's bins, each critical value and all of them.
+    The adversary of [Barbato25 §5.2] learns the sensitive attribute from the predictors of each, on the training
+    records, by nested cross-validation (see `SensitiveInference`). It guesses what correlations are sought with: the
+    values of one-hot columns together, a number of many values in the model's bins, each critical value and all of
+    them.
 
     Parameters
     ----------

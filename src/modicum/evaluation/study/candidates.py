@@ -175,7 +175,7 @@ class SeedLimits(PlainResult):
 
 @dataclass(frozen=True)
 class Later:
-    """The front's candidates on other records, such as a later year's (papers/0 Appendix H, Figure 15).
+    """The front's candidates on other records, such as a later year's [Staab24 Appendix H, Figure 15].
 
     The generalizations are fixed; classifier and adversary learn from the other records' own training part and are
     tested on their test part.

@@ -1,4 +1,4 @@
-"""What a study tries: each minimizer with the paper's parameters (papers/0 Appendix F)."""
+"""What a study tries: each minimizer with the paper's parameters [Staab24 Appendix F]."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Iterative": {"share": (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8), "buckets": (4,)},
     "FeatureSelection": {"k": (2, 4, 8, 10, 20, "all"), "score_func": ("anova",)},
     "Uniform": {"buckets": (1, 2, 3, 4, 5)},
-    # Guided by boosted trees on raw records; Apt is papers/1's own search, its depth limited as in papers/0 §6.
+    # Guided by boosted trees on raw records; Apt is the search of [Goldsteen22], its depth limited as in [Staab24 §6].
     "ModelGuided": {"points": (30,), "max_depth": (10,)},
     "Apt": {"target": (0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 1.0), "max_depth": (10,)},
     "AdversarialTraining": {"privacy": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9), "buckets": (5,)},
@@ -175,7 +175,7 @@ def _fits(value: Any, like: tuple[Any, ...]) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and not all(isinstance(o, str) for o in like)
 
 
-# Model-guided minimization where only labels are given: boosted trees on raw records are the model (papers/0 §6).
+# Model-guided minimization where only labels are given: boosted trees on raw records are the model [Staab24 §6].
 
 
 class StudyGuide:

@@ -1,4 +1,4 @@
-"""The study: every minimizer over its parameters, judged, and a front to choose from (papers/0 §8, Appendix F)."""
+"""The study: every minimizer over its parameters, judged, and a front to choose from [Staab24 §8, Appendix F]."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,9 +63,9 @@ def study(
         combination of its values, or as it is.
     seeds : int or list of int
         How many splits, or which. One is enough to choose; several, with intervals, tell what is chance.
-    train_sizes : shares of the training part from which the minimizers learn (papers/0 §8.3)
+    train_sizes : shares of the training part from which the minimizers learn [Staab24 §8.3]
     later : name → (X, y), optional
-        Other records, such as a later year's, on which the front is judged as well (papers/0 Appendix H).
+        Other records, such as a later year's, on which the front is judged as well [Staab24 Appendix H].
     fronts_of : "all" or "each"
         Whether the front that is judged is that of all minimizers together, or each minimizer's own: the latter takes
         longer and compares the minimizers by the judges instead of by counts.
@@ -77,7 +77,7 @@ def study(
         Cut a numeric label into ranges, at edges learned on the training part.
     sample : int
         How many records are drawn from a table in an engine: always the same ones, whatever their order there. A small
-        part of the data is enough to learn a generalization (papers/0 §8.3).
+        part of the data is enough to learn a generalization [Staab24 §8.3].
     n_jobs : int or None
         How many pieces of work run at once: None for one, -1 for as many as there are cores; with `workers` both mean
         as many as these take.

@@ -132,7 +132,7 @@ class Study:
         max_error : float, from 0 to 1
             Or: the highest classifier error to accept.
         knee : bool
-            Or: the point of the front after which a little more utility costs much privacy (papers/0 §8.1).
+            Or: the point of the front after which a little more utility costs much privacy [Staab24 §8.1].
         """
         check_target(keep, max_error, knee)
         front = self.pareto()

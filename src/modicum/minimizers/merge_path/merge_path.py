@@ -1,4 +1,4 @@
-"""MergePath: from much detail to none by merging buckets, each merge at the best price; beyond PAT (papers/0 §9)."""
+"""MergePath: from much detail to none by merging buckets, each merge at the best price; beyond PAT [Staab24 §9]."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -241,15 +241,15 @@ class MergePath(Minimizer):
     """Merge buckets where that hides most for what it costs the prediction, down to nothing collected.
 
     PAT's buckets are the union of all splits of a tree, far finer than the tree itself, and much of what they collect
-    buys nothing (papers/0 §9 asks whether PAT can be beaten). Here the buckets themselves are what is searched. Boosted
-    trees on raw records are the teacher: their chances of each class, not the labels, say what a bucket is worth, so
-    that small cells do not flatter. At a price λ of utility, the grouping of one attribute that is best while the
-    others stay is found exactly, by dynamic programming, attribute after attribute until none can be improved
+    buys nothing ([Staab24 §9] asks whether PAT can be beaten). Here the buckets themselves are what is searched.
+    Boosted trees on raw records are the teacher: their chances of each class, not the labels, say what a bucket is
+    worth, so that small cells do not flatter. At a price λ of utility, the grouping of one attribute that is best while
+    the others stay is found exactly, by dynamic programming, attribute after attribute until none can be improved
     (`minimizers.merge_path.path`). The path leads through the groupings for falling prices, each a coarsening of the
     one before, and by single merges from one to the next.
 
     So two generalizations of one path that are breached together (A6) tell exactly what the finer one tells alone: who
-    collects less later adds no multi-breach risk (papers/0 Table 3).
+    collects less later adds no multi-breach risk [Staab24 Table 3].
 
     Parameters
     ----------

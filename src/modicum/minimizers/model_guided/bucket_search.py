@@ -21,7 +21,8 @@ from modicum.minimizers.model_guided.setting import (
 )
 from modicum.typing import Floats
 
-# The better search that papers/1 §5.3 asks for: merge the buckets whose loss the model feels least, down to nothing.
+# The better search that [Goldsteen22 §5.3] asks for: merge the buckets whose loss the model feels least, down to
+# nothing.
 #
 # Every step to less detail is tried on a sample of the records *with the model itself*: how many predictions does it
 # change, and how much does it hide? The steps that hide most for each changed prediction are taken together, as many as
@@ -213,8 +214,8 @@ def refine_state(state: State, setting: Setting) -> State:
     """The state with more detail, until the target is reached (or everything is as it was).
 
     Always the attribute whose detail saves most predictions for each unit of information loss given up: to all its
-    codes apart, or where that is not enough to its exact values. `ILAG` (papers/1 equation 3) is the inverse of that;
-    but it prefers, by its second case, attributes that save nothing at all. What is saved is looked up among the
+    codes apart, or where that is not enough to its exact values. `ILAG` [Goldsteen22 equation 3] is the inverse of
+    that; but it prefers, by its second case, attributes that save nothing at all. What is saved is looked up among the
     records that are missed so far.
     """
     while state.sum_misses(setting.n_sample) > setting.allowed and not setting.stop.asked:
@@ -287,7 +288,7 @@ def _take_steps(state: State, steps: Sequence[DescentStep], setting: Setting) ->
     return None
 
 
-# The search of papers/1 §3.1, as it is written there.
+# The search of [Goldsteen22 §3.1], as it is written there.
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from modicum.typing import Codes, Floats
 # Each value is the middle of what *all* records have within the box's side: the median of an attribute with an order,
 # the most frequent category. No cell's own records are looked at, of which there may be one. Where the model says
 # something else of such a record, single values are moved within the box, then whole records are drawn from it, each
-# attribute by itself; the nearest one of which the model says what it should is taken (DESIGN §2).
+# attribute by itself; the nearest one of which the model says what it should is taken.
 
 _SHARES = (0.05, 0.25, 0.75, 0.95)  # where a number is tried besides its median
 _OTHERS = 4  # categories that are tried besides the most frequent

@@ -1,4 +1,4 @@
-"""The tree that learns what the model says: grown to pure leaves, priced and pruned (papers/1 §3.1, §5.3)."""
+"""The tree that learns what the model says: grown to pure leaves, priced and pruned [Goldsteen22 §3.1, §5.3]."""
 
 import heapq
 from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ def homogeneous_tree(
     )
 
 
-# How much of an attribute is hidden where some of its codes are told apart no more (papers/1 §2.2, §5.1).
+# How much of an attribute is hidden where some of its codes are told apart no more [Goldsteen22 §2.2, §5.1].
 
 
 class Losses:
@@ -156,7 +156,7 @@ def _entropy(counts: Any) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-# Which questions of the tree are worth their detail: its nodes, from the leaves up (papers/1 §3.1 and §5.3).
+# Which questions of the tree are worth their detail: its nodes, from the leaves up [Goldsteen22 §3.1 and §5.3].
 #
 # The paper prunes level by level. The better way is weakest-link pruning (Breiman et al. 1984) with the information
 # loss in the place of the tree's size: always remove the questions below the node where the fewest predictions change

@@ -1,4 +1,4 @@
-"""Model-guided minimization: the least that a model which exists already needs (papers/1)."""
+"""Model-guided minimization: the least that a model which exists already needs [Goldsteen22]."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ _FEWEST = 8
 
 
 class ModelGuided(Minimizer):
-    """Collect what a fitted model needs to say the same as it says of full records (papers/1 §3).
+    """Collect what a fitted model needs to say the same as it says of full records [Goldsteen22 §3].
 
     The model is only ever asked for predictions: it is neither trained again nor looked into, and no labels are needed.
     A tree learns what it says, until each leaf holds one prediction alone; the buckets that its questions make of each
@@ -42,7 +42,7 @@ class ModelGuided(Minimizer):
     With ``search="best"`` every merge of two buckets is tried with the model itself on a sample of the records, and
     those that hide most for each changed prediction are made, as long as the target holds (with a standard error to
     spare) on records set aside for the choice. Where the tree's own buckets miss the target, attributes are first
-    refined, those before others that save most predictions for what they tell: both directions that papers/1 §5.3
+    refined, those before others that save most predictions for what they tell: both directions that [Goldsteen22 §5.3]
     names. The tree of `cells_` is pruned by its weakest links. ``search="paper"`` is the paper's own: level after
     level of the tree is pruned, or attributes leave the generalization in the order of ILAG. There the cells keep the
     target; what the buckets keep by themselves may be more or less, and `held_out_` and `path_` say it.
@@ -94,7 +94,7 @@ class ModelGuided(Minimizer):
         Global recoding: `transform(X, output="values")` is what the model is given; `feed(X)` where there are
         `feature_slices` or a `scaler`.
     cells_ : CellPartition
-        Local recoding, which hides more but takes code where data is collected (papers/1 §3.2).
+        Local recoding, which hides more but takes code where data is collected [Goldsteen22 §3.2].
     held_out_, cells_held_out_ : HeldOut
         What each does on records held out: agreement with its interval, NCP, disclosure risk.
     path_ : list of GuidedPoint

@@ -146,7 +146,7 @@ def _kind(predictions: Predictions, agreement: Any, model: Any) -> tuple[str, fl
     return ("r2", 0.0) if numbers or (hasattr(model, "predict") and is_regressor(model)) else ("same", 0.0)
 
 
-# Groups of similar records to learn, where a tree on predictions alone may be too simple (papers/1 §5.2).
+# Groups of similar records to learn, where a tree on predictions alone may be too simple [Goldsteen22 §5.2].
 
 CLUSTERS = 8  # for each prediction
 _MOST_CATEGORIES = 20  # of one attribute, that have a column of their own
@@ -217,7 +217,7 @@ class HeldOut(PlainResult):
     by_class : each class that the model predicts → how many of those predictions stay
     loss : NCP of each attribute and their mean, GCP
     distinct, raw_distinct, records : how many different records are told, and there are, among how many
-    disclosure_risk, raw_disclosure_risk : papers/1 equation (4), all attributes taken for quasi-identifiers
+    disclosure_risk, raw_disclosure_risk : [Goldsteen22 equation (4)], all attributes taken for quasi-identifiers
     """
 
     agreement: float

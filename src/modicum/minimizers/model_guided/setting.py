@@ -244,7 +244,7 @@ class Setting:
         return [whole(c) if c.attribute.forbidden else exactly(c) for c in self.coder.codings]
 
     def of_tree(self, tree: Tree) -> Groupings:
-        """The buckets that a tree's questions make of the free attributes (papers/1 §3.1)."""
+        """The buckets that a tree's questions make of the free attributes [Goldsteen22 §3.1]."""
         found = self.build_exact_groupings()
         for j, buckets in zip(tree.layout.splits, tree.buckets(), strict=True):
             found[j] = group_codes(self.coder.codings[j], buckets)

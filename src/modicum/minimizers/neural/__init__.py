@@ -1,1 +1,1 @@
-"""Buckets and classifier trained together with PyTorch (papers/0 Appendix C)."""
+"""Buckets and classifier trained together with PyTorch [Staab24 Appendix C]."""

@@ -1,4 +1,4 @@
-"""AdvTrain: buckets learned against an adversary (papers/0 §6, Appendix C)."""
+"""AdvTrain: buckets learned against an adversary [Staab24 §6, Appendix C]."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from modicum.typing import Codes
 
 
 class AdversarialTraining(NeuralMinimizer):
-    """AdvTrain: buckets from which a network predicts the label well and an adversary guesses badly (papers/0 §6).
+    """AdvTrain: buckets from which a network predicts the label well and an adversary guesses badly [Staab24 §6].
 
     Buckets g, classifier f and adversary h are trained together:
 

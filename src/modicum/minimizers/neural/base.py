@@ -1,4 +1,4 @@
-"""What both neural minimizers share: buckets and classifier trained together, then made hard (papers/0 App. C)."""
+"""What both neural minimizers share: buckets and classifier trained together, then made hard [Staab24 Appendix C]."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
@@ -190,7 +190,7 @@ class Training:
 
 
 class Perceptron:
-    """One hidden layer of 50 ReLU units (papers/0 Appendix F) and a softmax for each target, one for every run."""
+    """One hidden layer of 50 ReLU units [Staab24 Appendix F] and a softmax for each target, one for every run."""
 
     def __init__(self, training: Training, sizes: Sequence[int]) -> None:
         torch, device, runs = training.torch, training.device, training.soft.runs

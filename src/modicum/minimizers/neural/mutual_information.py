@@ -1,4 +1,4 @@
-"""MutualInf: buckets that tell little about the values in them (papers/0 §6, Appendix C)."""
+"""MutualInf: buckets that tell little about the values in them [Staab24 §6, Appendix C]."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from modicum.table.codes import all_counts
 
 
 class MutualInformation(NeuralMinimizer):
-    """MutualInf: buckets from which a network predicts the label well and which tell little of x (papers/0 §6).
+    """MutualInf: buckets from which a network predicts the label well and which tell little of x [Staab24 §6].
 
     Buckets g and classifier f are trained together:
 

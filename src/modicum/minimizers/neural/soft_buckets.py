@@ -1,4 +1,4 @@
-"""A generalization that can be trained: a value belongs to every bucket with some probability (papers/0 App. C).
+"""A generalization that can be trained: a value belongs to every bucket with some probability [Staab24 Appendix C].
 
 Several generalizations with the same buckets but different aims (`runs`) are trained side by side, so that a sweep
 costs little more than one of them. PyTorch's modules are not used: the parameters are plain tensors with the run as

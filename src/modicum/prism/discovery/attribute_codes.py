@@ -112,7 +112,7 @@ def _bin_numbers(attribute: Attribute, values: Floats, bins: int, weights: Weigh
     return group_numbers(attribute, values, weights, lambda _, counts: bin_starts(counts, bins))
 
 
-# The sensitive attribute as classes of values, and the labels λ that correlations are sought with (papers/3 §3.1).
+# The sensitive attribute as classes of values, and the labels λ that correlations are sought with [Barbato25 §3.1].
 #
 # The classes are the critical values, each alone, and all others together; every λ sets one class against the rest: a
 # critical value (multiple encoding), or the class of the others, since critical or not is the same contrast as not or

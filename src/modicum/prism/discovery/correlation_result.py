@@ -55,7 +55,7 @@ class Correlation(PlainResult):
 
 @dataclass(frozen=True)
 class Correlations(PlainResult, Sequence[Correlation]):
-    """The minimal sensitive correlations of a dataset (papers/3, Definition 1), smaller and stronger ones first.
+    """The minimal sensitive correlations of a dataset [Barbato25 Definition 1], smaller and stronger ones first.
 
     Attributes
     ----------

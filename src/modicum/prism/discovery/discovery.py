@@ -1,4 +1,4 @@
-"""The call that finds sensitive correlations in a table (papers/3 §3), and its two steps for those who ask more."""
+"""The call that finds sensitive correlations in a table [Barbato25 §3], and its two steps for those who ask more."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def correlations(
     random_state: int | None = 0,
     progress: bool = True,
 ) -> Correlations:
-    """The smallest sets of attributes that tell about a sensitive one (papers/3 §3, Figure 4 and Theorem 1).
+    """The smallest sets of attributes that tell about a sensitive one [Barbato25 §3, Figure 4 and Theorem 1].
 
     A set correlates where, with some label λ, its strength is at least `threshold` and its p-value at most `p_value`.
     The search goes by levels: sets of one attribute first, then of two, and so on; a set is tested only if all its
@@ -89,7 +89,7 @@ def correlations(
         λ, a many-valued one has one for each value against the rest.
     encoding : "both", "single", "multiple" or "whole"
         "single": critical values together against the others; "multiple": each against the rest; neither finds all
-        that the other does (papers/3, Figure 3). "whole": V against the many-valued attribute itself (values that are
+        that the other does [Barbato25 Figure 3]. "whole": V against the many-valued attribute itself (values that are
         not critical count as one).
     measure : "cramers_v", "bias_corrected", "pearson", "classifier" or a function
         Cramér's V of the set's joint values; Bergsma's correction of it; the multiple correlation R (numbers as

@@ -1,4 +1,4 @@
-"""What a measure of correlation is, and the search by levels (papers/3, Figure 4) for the sets that one finds.
+"""What a measure of correlation is, and the search by levels [Barbato25 Figure 4] for the sets that one finds.
 
 For sets of attributes and every label λ a measure gives a strength, a p-value and a null value. Sets of one attribute
 are tested first, then of two, …, each only if it must.
@@ -80,7 +80,7 @@ def in_pieces(
 
 # The sets of one size that are left to test: those all of whose subsets one smaller were tested and do not correlate.
 #
-# papers/3, Figure 4, line 7.
+# [Barbato25], Figure 4, line 7.
 
 MOST_SETS = 5_000_000  # of one size: their positions, with what is found, stay within a few hundred megabytes
 

@@ -14,8 +14,8 @@ _CHUNK = 16_384  # rows that are multiplied by their weights at once
 #
 #     minimize ½ Σ ridge w² + Σ cᵢ max(0, vᵢ)  over |w| ≤ bound and b,  with vᵢ = 1 − yᵢ (w·xᵢ − b)
 #
-# which is (1)–(5) of papers/3 Figure 5 for chosen columns; row i has the cost cᵢ = π times the records it stands for.
-# With multipliers αᵢ = cᵢ aᵢ the kink of each row is replaced by a parabola of width δ where aᵢ puts it:
+# which is (1)–(5) of [Barbato25 Figure 5] for chosen columns; row i has the cost cᵢ = π times the records it stands
+# for. With multipliers αᵢ = cᵢ aᵢ the kink of each row is replaced by a parabola of width δ where aᵢ puts it:
 #
 #     minimize ½ Σ ridge w² + Σ cᵢ δ/2 (2 tᵢ uᵢ − tᵢ²),   uᵢ = aᵢ + vᵢ/δ,   tᵢ = uᵢ cut to [0, 1]
 #

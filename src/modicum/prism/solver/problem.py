@@ -1,4 +1,4 @@
-"""What is minimized when PriSM trains (papers/3 §4), and what solving it for one choice of units tells of all others.
+"""What is minimized when PriSM trains [Barbato25 §4], and what solving it for one choice of units tells of all others.
 
 A problem is on arrays: scaled columns, targets, counts, selectable units.
 """
@@ -26,7 +26,7 @@ class Problem:
 
         ½‖w‖² + π Σ cᵢ max(0, 1 − tᵢ (w·xᵢ − b))
 
-    which is the objective of papers/3 Figure 5 for cᵢ records with the values xᵢ and the label tᵢ; for "squared"
+    which is the objective of [Barbato25 Figure 5] for cᵢ records with the values xᵢ and the label tᵢ; for "squared"
 
         ½‖w‖² + π Σ cᵢ ½ (w·xᵢ − b − tᵢ)²
 

@@ -1,4 +1,4 @@
-"""Which units may be chosen together: at most so many, and never all of a forbidden set (papers/3, (6) and (8))."""
+"""Which units may be chosen together: at most so many, and never all of a forbidden set ([Barbato25], (6) and (8))."""
 
 import ctypes
 import os

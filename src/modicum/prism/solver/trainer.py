@@ -1,4 +1,4 @@
-"""Phase 2 of PriSM (papers/3 §4): the best linear rule on few units, none of the forbidden sets whole, proven best."""
+"""Phase 2 of PriSM [Barbato25 §4]: the best linear rule on few units, none of the forbidden sets whole, proven best."""
 
 import time
 from collections.abc import Iterator, Sequence

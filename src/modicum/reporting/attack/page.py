@@ -72,7 +72,7 @@ def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
 
 
 def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
-    """Each attribute's error under every adversary (after papers/0 Figure 7), the naive guess's behind them."""
+    """Each attribute's error under every adversary (after [Staab24 Figure 7)], the naive guess's behind them."""
     shown = sorted(attributes, key=lambda a: min(e.error for e in a.errors.values()) - a.naive)[:MOST_ROWS]
     top = 26
     rows = [axis(top, len(shown))]
@@ -87,7 +87,7 @@ def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
 
 
 def confident_chart(levels: Sequence[SurestGuesses]) -> Markup:
-    """The error on the most confident guesses (A2, after papers/0 Figure 5)."""
+    """The error on the most confident guesses (A2, after [Staab24 Figure 5)]."""
     height, top = 190, 16
     most = max([level.naive for level in levels] + [level.interval[1] for level in levels if level.interval]) or 1.0
     step = span() / max(1, len(levels) - 1)

@@ -222,7 +222,7 @@ class Sizes(ContentPart):
 
     @classmethod
     def of(cls, study: Study, choice: Choice | None, n: int) -> Self:
-        """The fronts by counts of the chosen candidate's minimizer, else of the first (papers/0 Figure 8)."""
+        """The fronts by counts of the chosen candidate's minimizer, else of the first [Staab24 Figure 8]."""
         minimizer = study.minimizers[0] if choice is None else choice.candidate.minimizer
         fronts = {size: study.pareto_by_counts(minimizer, train_size=size) for size in study.train_sizes}
         return cls(

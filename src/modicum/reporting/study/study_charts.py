@@ -95,7 +95,7 @@ class Plot:
 
 
 def front_chart(content: StudyContent) -> Markup:
-    """Every candidate's two errors, each minimizer's front, the two limits, the chosen one (papers/0 Figure 4)."""
+    """Every candidate's two errors, each minimizer's front, the two limits, the chosen one [Staab24 Figure 4]."""
     points, raw, nothing = content.points, content.raw_data, content.nothing_collected
     colours = {minimizer.name: colour(i) for i, minimizer in enumerate(content.minimizers)}
     width = max(0.01, abs(nothing.error - raw.error))
@@ -130,7 +130,7 @@ def front_chart(content: StudyContent) -> Markup:
 
 
 def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[PersonalAttribute]) -> Markup:
-    """The adversary's error about each attribute along the front (papers/0 Figure 7), the naive guess's faint."""
+    """The adversary's error about each attribute along the front [Staab24 Figure 7], the naive guess's faint."""
     front = sorted(rows, key=lambda p: (p.error, p.adversary_error))
     drawn = [a for a in personal if a.drawn]
     heights = [0.0, *(a.naive for a in drawn), *(a.highest for a in drawn)]
@@ -179,7 +179,7 @@ def sizes_chart(content: StudyContent) -> Markup:
 
 
 def fronts_chart(series: Sequence[Series | PeriodContent], label: str) -> Markup:
-    """Several fronts side by side, each in its colour (papers/0 Figures 8 and 15); those of periods with limits."""
+    """Several fronts side by side, each in its colour [Staab24 Figures 8 and 15]; those of periods with limits."""
     limits = [
         ([each.raw_error, 0.0], [each.majority_error, each.naive]) for each in series if isinstance(each, PeriodContent)
     ]
