@@ -74,7 +74,7 @@ def test_every_link_and_anchor_leads_somewhere(pages):
 
 
 def test_a_citation_leads_to_its_paper(site, pages):
-    for path in ("merge-path.html", "reference/measures.html"):
+    for path in ("merge-path.html", "reference/attacks.html"):
         cited = [link for link in pages[site.resolve() / path].links if "papers.html#staab24" in link]
         assert cited
     page = (site / "merge-path.html").read_text(encoding="utf-8")
